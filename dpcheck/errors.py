@@ -1,0 +1,59 @@
+"""The one error that wrong input raises, and the one sentence it says."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+class InputError(ValueError):
+    """Wrong usage or input; the message is one line: argument, constraint, value.
+
+    The command turns it into exit code 2 without a traceback.
+    """
+
+
+def require(condition: bool, name: str, constraint: str, value: object) -> None:
+    """Raise :class:`InputError` ``"{name} must {constraint}, got {value}"`` unless ``condition``."""
+    if not condition:
+        shown = " ".join(str(value).split())
+        raise InputError(f"{name} must {constraint}, got {shown[:200]}")
+
+
+def require_epsilon(epsilon: float, *, name: str = "epsilon") -> None:
+    """Epsilon is a nonnegative finite number (natural log)."""
+    good = _is_number(epsilon) and math.isfinite(epsilon) and epsilon >= 0
+    require(good, name, "be a finite number >= 0", epsilon)
+
+
+def require_delta(delta: float, *, zero: bool = True) -> None:
+    """Delta lies in [0, 1), or in (0, 1) where ``zero`` is false."""
+    good = _is_number(delta) and (0 <= delta < 1 if zero else 0 < delta < 1)
+    require(good, "delta", f"lie in {'[' if zero else '('}0, 1)", delta)
+
+
+def require_confidence(confidence: float) -> None:
+    """A confidence level lies strictly between 1/2 and 1."""
+    require(
+        _is_number(confidence) and 0.5 < confidence < 1, "confidence", "lie in (0.5, 1)", confidence
+    )
+
+
+def require_positive(value: float, name: str) -> None:
+    """A finite number above zero."""
+    good = _is_number(value) and math.isfinite(value) and value > 0
+    require(good, name, "be a finite number > 0", value)
+
+
+def require_count(value: int, name: str, *, least: int = 1) -> None:
+    """A whole number, at least ``least``."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    require(whole and value >= least, name, f"be a whole number >= {least}", value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not (
+        isinstance(value, bool) or math.isnan(value)
+    )

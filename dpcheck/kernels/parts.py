@@ -1,0 +1,81 @@
+"""The parts that every private first-order method shares: draw, clip, noise, project."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from dpcheck.kernels.jit import INDICES, MATRIX, STREAM, VECTOR, kernel
+
+# Sampling schemes, and the kinds of a domain's blocks.
+WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = 0, 1, 2
+BALL, BOX = 0, 1
+
+
+@kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES))
+def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-def]
+    """Draw a minibatch of record numbers into ``out``; return how many.
+
+    ``deck`` holds a permutation of the records; a partial Fisher-Yates shuffle of any permutation
+    draws uniformly without replacement, so it is kept from step to step. Poisson sampling at rate
+    batch/population jumps from one included record to the next by geometric gaps.
+    """
+    if scheme == WITH_REPLACEMENT:
+        for j in range(batch):
+            out[j] = rng.integers(0, population)
+        return batch
+    if scheme == WITHOUT_REPLACEMENT:
+        for j in range(batch):
+            k = rng.integers(j, population)
+            deck[j], deck[k] = deck[k], deck[j]
+            out[j] = deck[j]
+        return batch
+    if batch == population:
+        for j in range(population):
+            out[j] = j
+        return population
+    log_miss = np.log1p(-batch / population)
+    count = 0
+    position = np.floor(np.log1p(-rng.random()) / log_miss)
+    while position < population:
+        out[count] = np.int64(position)
+        count += 1
+        position += 1.0 + np.floor(np.log1p(-rng.random()) / log_miss)
+    return count
+
+
+@kernel(types.float64(VECTOR, types.float64))
+def clip_factor(g, bound):  # type: ignore[no-untyped-def]
+    """Factor min(1, bound / |g|) that brings ``g`` into the ball of radius ``bound``."""
+    if bound == np.inf:
+        return 1.0
+    square = 0.0
+    for i in range(g.size):
+        square += g[i] * g[i]
+    return 1.0 if square <= bound * bound else bound / np.sqrt(square)
+
+
+@kernel(types.void(VECTOR, types.float64, STREAM))
+def add_noise(g, sigma, rng):  # type: ignore[no-untyped-def]
+    """Add independent N(0, sigma^2) to every coordinate of ``g``."""
+    for i in range(g.size):
+        g[i] += sigma * rng.standard_normal()
+
+
+@kernel(types.void(VECTOR, MATRIX))
+def project(x, domain):  # type: ignore[no-untyped-def]
+    """Project ``x`` onto a product of blocks, rows ``(start, stop, kind, radius)`` of ``domain``.
+
+    A ball is Euclidean, a box is [-radius, radius] in each coordinate, both centred at 0.
+    """
+    for block in range(domain.shape[0]):
+        start, stop = np.int64(domain[block, 0]), np.int64(domain[block, 1])
+        radius = domain[block, 3]
+        if np.int64(domain[block, 2]) == BALL:
+            factor = clip_factor(x[start:stop], radius)
+            if factor < 1.0:
+                for i in range(start, stop):
+                    x[i] *= factor
+        else:
+            for i in range(start, stop):
+                x[i] = min(max(x[i], -radius), radius)

@@ -1,0 +1,1 @@
+"""Minimax objectives with per-record gradients and closed forms, one a file."""

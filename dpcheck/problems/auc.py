@@ -1,0 +1,154 @@
+"""AUC maximisation with a linear score: Yang et al. 2022, Appendices A and E.5.
+
+With h = <theta, x>, w = (theta, a, b) and scalar v,
+f = s+ (h - a)^2 [y=1] + s- (h - b)^2 [y=-1] + 2 (1 + v) (s- h [y=-1] - s+ h [y=1]) - s0 v^2.
+
+``repaired``: s+ = 1 - p, s- = p, s0 = p (1 - p) with a public class share p (the population form).
+``as_printed``: s+ = 1/n+, s- = 1/n-, s0 = 1/n, counted on the private data, which changing one label
+moves for every record; the accounting of Algorithm 2 does not see that release.
+
+On |x| <= 1, |theta|, |a|, |b| <= B, |v| <= 2B, with s = max(s+, s-):
+G_w = 2 s sqrt((4B+1)^2 + (2B)^2): the gradient in theta is 2 s (h - a - (1 + v)) x or
+2 s (h - b + (1 + v)) x, that in a or b is at most 4 s B;  G_v = 2 s B + 4 s0 B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpcheck.errors import require, require_positive
+from dpcheck.kernels.jit import GRADIENT_SIGNATURE, kernel
+from dpcheck.problems.problem import BALL, BOX, Array, as_records, ball, blocks
+
+
+@kernel(GRADIENT_SIGNATURE)
+def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
+    """Partial gradients of one record (x, y); equation (26)."""
+    d = w.size - 2
+    h = 0.0
+    for i in range(d):
+        h += w[i] * record[i]
+    if record[d] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
+    slope = 2.0 * weight * (h - centre + sign * (1.0 + v[0]))
+    for i in range(d):
+        out_w[i] = slope * record[i]
+    pull = 2.0 * weight * (centre - h)
+    out_w[d] = pull if sign < 0 else 0.0
+    out_w[d + 1] = pull if sign > 0 else 0.0
+    out_v[0] = 2.0 * (sign * weight * h - params[2] * v[0])
+
+
+@dataclass(frozen=True, eq=False)
+class AUC:
+    """Problem 9 of the test problems; build it with :meth:`from_data`.
+
+    records : (n, d + 1) float64, rows (x, y), |x| <= 1, y in {-1, 1}
+    params : (3,) weights (s+, s-, s0);  radius : B > 0
+    """
+
+    records: Array
+    params: Array
+    radius: float = 1.0
+    name: str = field(default="auc")
+
+    @classmethod
+    def from_data(
+        cls, X: object, y: object, *, positive_share: float | None = None, radius: float = 1.0
+    ) -> AUC:
+        """From features X : (n, d), |x| <= 1, and labels y : (n,) in {-1, 1}.
+
+        positive_share : public p in (0, 1) gives the repaired weights; None counts the classes on
+        the data, as printed.
+        """
+        features = as_records(X, "X")
+        labels = np.asarray(y, dtype=float).ravel()
+        require(
+            len(labels) == len(features), "y", f"have one label a row of X ({len(features)})", len(labels)
+        )
+        require(
+            set(np.unique(labels)) == {-1.0, 1.0}, "y", "hold labels -1 and 1, both present",
+            f"labels {np.unique(labels)[:5].tolist()}",
+        )  # fmt: skip
+        norm = float(np.linalg.norm(features, axis=1).max())
+        require(norm <= 1 + 1e-9, "X", "have rows of norm <= 1", f"a row of norm {norm:.6g}")
+        require_positive(radius, "radius")
+        if positive_share is None:
+            positives = int((labels > 0).sum())
+            weights = [1 / positives, 1 / (len(labels) - positives), 1 / len(labels)]
+        else:
+            require(0 < positive_share < 1, "positive_share", "lie in (0, 1)", positive_share)
+            p = positive_share
+            weights = [1 - p, p, p * (1 - p)]
+        return cls(np.column_stack([features, labels]), np.array(weights), radius)
+
+    gradient: Callable[..., Any] = staticmethod(gradient)
+
+    @property
+    def dim_w(self) -> int:
+        """d + 2: theta, a, b."""
+        return self.records.shape[1] + 1
+
+    @property
+    def dim_v(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def domain_w(self) -> Array:
+        """|theta| <= B, |a| <= B, |b| <= B."""
+        return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, self.radius))
+
+    @property
+    def domain_v(self) -> Array:
+        """|v| <= 2B."""
+        return ball(1, 2 * self.radius)
+
+    @property
+    def lipschitz_w(self) -> float:
+        """G_w, see the file's head."""
+        B, s = self.radius, max(self.params[0], self.params[1])
+        return float(2 * s * np.hypot(4 * B + 1, 2 * B))
+
+    @property
+    def lipschitz_v(self) -> float:
+        """G_v, see the file's head."""
+        B, s = self.radius, max(self.params[0], self.params[1])
+        return float(2 * s * B + 4 * self.params[2] * B)
+
+    @property
+    def smoothness(self) -> float:
+        """L <= 6 s: in the coordinates (<theta, x>, a or b, v) the Hessian of a record is
+        2 [[s, -s, -+s], [-s, s, 0], [-+s, 0, -s0]], of norm at most 2 max(3 s, 2 s, s + s0) <= 6 s.
+        """
+        return float(6 * max(self.params[0], self.params[1]))
+
+    def optimum(self) -> Array:
+        """theta maximising the square-loss AUC without privacy, unconstrained, up to scale.
+
+        theta = -(S + D D')^+ D, D = m_- - m_+, S = Sigma_+ + Sigma_-.
+        """
+        X, y = self.records[:, :-1], self.records[:, -1]
+        positive, negative = X[y > 0], X[y < 0]
+        gap = negative.mean(0) - positive.mean(0)
+        spread = sum(((g - g.mean(0)).T @ (g - g.mean(0)) / len(g) for g in (positive, negative)))
+        matrix: Array = spread + np.outer(gap, gap)
+        theta: Array = -np.linalg.pinv(matrix, hermitian=True) @ gap
+        return theta
+
+
+def auc_score(scores: Array, labels: Array) -> float:
+    """Area under the ROC curve, ties counted half.  scores, labels : (n,), labels in {-1, 1}."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores)
+    positive = labels > 0
+    count = int(positive.sum())
+    rest = len(labels) - count
+    return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * rest))

@@ -1,0 +1,121 @@
+"""Bilinear convex-concave game: f(w, v; (b, c)) = a <w, v> + <b, w> - <c, v> on balls of radius D.
+
+With |b|, |c| <= B the partial gradients a v + b and a w - c have norms at most aD + B, and the
+joint gradient is a-Lipschitz. The saddle is w = cbar/a, v = -bbar/a where those lie in the balls.
+With a = 0 the gradient of a record is the record itself, so two records +-B realise the worst
+sensitivity at every step: the game on which transcripts are audited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcheck.errors import require, require_count, require_positive
+from dpcheck.kernels.jit import GRADIENT_SIGNATURE, kernel
+from dpcheck.problems.problem import Array, as_records, ball
+
+
+@kernel(GRADIENT_SIGNATURE)
+def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
+    """Partial gradients a v + b and a w - c of one record (b, c)."""
+    a, d = params[0], w.size
+    for i in range(d):
+        out_w[i] = a * v[i] + record[i]
+        out_v[i] = a * w[i] - record[d + i]
+
+
+@dataclass(frozen=True, eq=False)
+class Bilinear:
+    """Problem 7 of the test problems.
+
+    records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
+    coupling : a >= 0;  bound : B > 0;  radius : D > 0, of both balls
+    """
+
+    records: Array
+    coupling: float = 1.0
+    bound: float = 1.0
+    radius: float = 1.0
+    name: str = "bilinear"
+
+    def __post_init__(self) -> None:
+        records = as_records(self.records, "records")
+        require(records.shape[1] % 2 == 0, "records", "have an even number of columns", records.shape)
+        require(0 <= self.coupling < np.inf, "coupling", "be finite and >= 0", self.coupling)
+        require_positive(self.bound, "bound")
+        require_positive(self.radius, "radius")
+        halves = records.reshape(len(records), 2, -1)
+        largest = float(np.linalg.norm(halves, axis=2).max())
+        require(largest <= self.bound * (1 + 1e-12), "records", f"have |b|, |c| <= {self.bound}", largest)
+        object.__setattr__(self, "records", records)
+
+    @classmethod
+    def sample(
+        cls, n: int, d: int, rng: np.random.Generator, *, coupling: float = 1.0, bound: float = 1.0,
+        radius: float = 1.0,
+    ) -> Bilinear:  # fmt: skip
+        """``n`` records of a population with mean B/2 in the first coordinate of b and of c.
+
+        b = (B/2) (e_1 + u), u uniform on the unit sphere (on {-1, 1} where d = 1); c likewise.
+        """
+        require_count(n, "n")
+        require_count(d, "d")
+        u = rng.standard_normal((n, 2, d))
+        u /= np.linalg.norm(u, axis=2, keepdims=True)
+        u[:, :, 0] += 1.0
+        return cls(0.5 * bound * u.reshape(n, 2 * d), coupling, bound, radius)
+
+    gradient: Callable[..., Any] = staticmethod(gradient)
+
+    @property
+    def params(self) -> Array:
+        """The coupling."""
+        return np.array([self.coupling], float)
+
+    @property
+    def dim_w(self) -> int:
+        """Dimension d of w, and of v."""
+        return self.records.shape[1] // 2
+
+    dim_v = dim_w
+
+    @property
+    def domain_w(self) -> Array:
+        """The ball of radius D, for w and for v."""
+        return ball(self.dim_w, self.radius)
+
+    domain_v = domain_w
+
+    @property
+    def lipschitz_w(self) -> float:
+        """G_w = G_v = aD + B."""
+        return self.coupling * self.radius + self.bound
+
+    lipschitz_v = lipschitz_w
+
+    @property
+    def smoothness(self) -> float:
+        """L = a: the joint gradient is (a v + b, a w - c)."""
+        return self.coupling
+
+    def population_mean(self) -> tuple[Array, Array]:
+        """Mean of (b, c) in the population of :meth:`sample`."""
+        mean = np.zeros(self.dim_w)
+        mean[0] = 0.5 * self.bound
+        return mean, mean.copy()
+
+    def weak_gap(self, outputs: Array) -> float:
+        """Weak primal-dual population gap of runs ``outputs`` : (R, 2d).
+
+        max_v E F(w, v) - min_w E F(w, v): F is linear in each block, so only the runs' mean counts.
+        Yang et al. 2022, Definition 4.
+        """
+        d, (b, c) = self.dim_w, self.population_mean()
+        w, v = outputs[:, :d].mean(0), outputs[:, d:].mean(0)
+        primal = b @ w + self.radius * float(np.linalg.norm(self.coupling * w - c))
+        dual = -(c @ v) - self.radius * float(np.linalg.norm(self.coupling * v + b))
+        return float(primal - dual)

@@ -1,0 +1,92 @@
+"""What every problem offers: records, a gradient kernel, domains and proved constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.errors import require
+from dpcheck.kernels.parts import BALL, BOX
+
+Array = NDArray[np.float64]
+
+
+class Problem(Protocol):
+    """min over w in W, max over v in V of the mean over records z of f(w, v; z).
+
+    records : (n, k) float64, a record a row;  params : (p,) float64, public constants
+    gradient : kernel (params, record, w, v, out_w, out_v), both partial gradients of one record
+    domain_w, domain_v : (blocks, 4) float64, rows (start, stop, BALL or BOX, radius)
+    lipschitz_w, lipschitz_v : bounds on the partial gradients' norms over the domains and all
+        admissible records (a public constant, never read off the data)
+    smoothness : Lipschitz constant of the joint gradient
+    """
+
+    @property
+    def records(self) -> Array: ...
+    @property
+    def params(self) -> Array: ...
+    @property
+    def gradient(self) -> Callable[..., Any]: ...
+    @property
+    def dim_w(self) -> int: ...
+    @property
+    def dim_v(self) -> int: ...
+    @property
+    def domain_w(self) -> Array: ...
+    @property
+    def domain_v(self) -> Array: ...
+    @property
+    def lipschitz_w(self) -> float: ...
+    @property
+    def lipschitz_v(self) -> float: ...
+    @property
+    def smoothness(self) -> float: ...
+
+
+AnyProblem = TypeVar("AnyProblem", bound=Problem)
+
+
+def ball(size: int, radius: float) -> Array:
+    """The Euclidean ball of this radius in ``size`` dimensions."""
+    return np.array([[0.0, size, BALL, radius]])
+
+
+def blocks(*parts: tuple[int, int, float]) -> Array:
+    """Product of consecutive blocks ``(size, kind, radius)``."""
+    rows, start = [], 0
+    for size, kind, radius in parts:
+        rows.append([start, start + size, kind, radius])
+        start += size
+    return np.array(rows, dtype=float)
+
+
+def with_record(problem: AnyProblem, index: int, record: Array) -> AnyProblem:
+    """The neighbouring problem: record ``index`` replaced (replace-one neighbours)."""
+    records = problem.records.copy()
+    records[index] = record
+    return replace(problem, records=records)  # type: ignore[type-var]
+
+
+def as_records(value: object, name: str, columns: int | None = None) -> Array:
+    """A finite C-ordered float64 matrix with at least one row, or an error naming ``name``."""
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        require(False, name, "be a numeric array of shape (n, k)", type(value).__name__)
+    require(array.ndim == 2, name, "have shape (n, k)", f"shape {array.shape}")
+    require(array.shape[0] >= 1, name, "hold at least one record", f"shape {array.shape}")
+    if columns is not None:
+        require(array.shape[1] == columns, name, f"have {columns} columns", array.shape[1])
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        row, column = bad[0]
+        require(False, name, "be finite", f"{array[row, column]} at row {row}, column {column}")
+    return array
+
+
+__all__ = ["BALL", "BOX", "Array", "Problem", "as_records", "ball", "blocks", "with_record"]

@@ -1,0 +1,130 @@
+"""Strongly-convex-strongly-concave quadratic game on balls of radius R:
+
+f(w, v; (b, c)) = mu_x/2 |w|^2 + a <w, v> - mu_y/2 |v|^2 + <b, w> - <c, v>,  |b|, |c| <= B.
+
+The partial gradients have norms at most mu_x R + aR + B and aR + mu_y R + B. The joint gradient is
+linear with matrix [[mu_x, a], [a, -mu_y]] on each coordinate pair, so L is its spectral norm. The
+unconstrained saddle solves [[mu_x, a], [-a, mu_y]] (w; v) = (-bbar; -cbar).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcheck.errors import require, require_positive
+from dpcheck.kernels.jit import GRADIENT_SIGNATURE, kernel
+from dpcheck.problems.bilinear import Bilinear
+from dpcheck.problems.problem import Array, as_records, ball
+
+
+@kernel(GRADIENT_SIGNATURE)
+def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
+    """Partial gradients mu_x w + a v + b and a w - mu_y v - c of one record (b, c)."""
+    mu_x, a, mu_y, d = params[0], params[1], params[2], w.size
+    for i in range(d):
+        out_w[i] = mu_x * w[i] + a * v[i] + record[i]
+        out_v[i] = a * w[i] - mu_y * v[i] - record[d + i]
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """Problem 6 of the test problems.
+
+    records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
+    mu_x, mu_y > 0 : strong convexity and concavity;  coupling : a >= 0;  radius : R > 0
+    """
+
+    records: Array
+    mu_x: float = 1.0
+    mu_y: float = 1.0
+    coupling: float = 1.0
+    bound: float = 1.0
+    radius: float = 1.0
+    name: str = "quadratic"
+
+    def __post_init__(self) -> None:
+        records = as_records(self.records, "records")
+        require(records.shape[1] % 2 == 0, "records", "have an even number of columns", records.shape)
+        require(0 <= self.coupling < np.inf, "coupling", "be finite and >= 0", self.coupling)
+        for name in ("mu_x", "mu_y", "bound", "radius"):
+            require_positive(getattr(self, name), name)
+        largest = float(np.linalg.norm(records.reshape(len(records), 2, -1), axis=2).max())
+        require(largest <= self.bound * (1 + 1e-12), "records", f"have |b|, |c| <= {self.bound}", largest)
+        object.__setattr__(self, "records", records)
+
+    @classmethod
+    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: float) -> Quadratic:
+        """``n`` records of the population of :meth:`Bilinear.sample`."""
+        bound = constants.get("bound", 1.0)
+        return cls(Bilinear.sample(n, d, rng, bound=bound).records, **constants)
+
+    gradient: Callable[..., Any] = staticmethod(gradient)
+
+    @property
+    def params(self) -> Array:
+        """(mu_x, a, mu_y)."""
+        return np.array([self.mu_x, self.coupling, self.mu_y], float)
+
+    @property
+    def dim_w(self) -> int:
+        """Dimension d of w, and of v."""
+        return self.records.shape[1] // 2
+
+    dim_v = dim_w
+
+    @property
+    def domain_w(self) -> Array:
+        """The ball of radius R, for w and for v."""
+        return ball(self.dim_w, self.radius)
+
+    domain_v = domain_w
+
+    @property
+    def lipschitz_w(self) -> float:
+        """G_w = mu_x R + a R + B."""
+        return (self.mu_x + self.coupling) * self.radius + self.bound
+
+    @property
+    def lipschitz_v(self) -> float:
+        """G_v = a R + mu_y R + B."""
+        return (self.mu_y + self.coupling) * self.radius + self.bound
+
+    @property
+    def smoothness(self) -> float:
+        """Spectral norm of [[mu_x, a], [a, -mu_y]]."""
+        return float(np.linalg.norm([[self.mu_x, self.coupling], [self.coupling, -self.mu_y]], 2))
+
+    def saddle(self, b: Array, c: Array) -> tuple[Array, Array]:
+        """Unconstrained saddle of the game with means b, c; an error where it leaves the balls."""
+        system = np.array([[self.mu_x, self.coupling], [-self.coupling, self.mu_y]])
+        w, v = np.linalg.solve(system, -np.stack([b, c]))
+        norm = float(max(np.linalg.norm(w), np.linalg.norm(v)))
+        require(norm <= self.radius, "radius", f"be at least the saddle's norm {norm:.6g}", self.radius)
+        return w, v
+
+    def weak_gap(self, outputs: Array) -> float:
+        """Weak primal-dual population gap of runs ``outputs`` : (R, 2d), under :meth:`sample`.
+
+        Yang et al. 2022, Definition 4. The quadratic terms make it feel the runs' variance.
+        """
+        d = self.dim_w
+        b = np.zeros(d)
+        b[0] = 0.5 * self.bound
+        w, v = outputs[:, :d], outputs[:, d:]
+        square_w, square_v = (w * w).sum(1).mean(), (v * v).sum(1).mean()
+        w, v = w.mean(0), v.mean(0)
+        best_v = _largest(self.coupling * w - b, self.mu_y, self.radius)
+        best_w = _largest(self.coupling * v + b, self.mu_x, self.radius)
+        primal = 0.5 * self.mu_x * square_w + b @ w + best_v
+        dual = -0.5 * self.mu_y * square_v - b @ v - best_w
+        return float(primal - dual)
+
+
+def _largest(u: Array, mu: float, radius: float) -> float:
+    """Maximum over |x| <= radius of <u, x> - mu/2 |x|^2."""
+    size = min(float(np.linalg.norm(u)) / mu, radius)
+    return float(np.linalg.norm(u)) * size - 0.5 * mu * size * size

@@ -1,0 +1,245 @@
+"""DP-SGDA: differentially private stochastic gradient descent ascent.
+
+Yang, Hu, Lei, Varshney, Lyu, Ying: "Differentially Private SGDA for Minimax Problems", UAI 2022,
+Algorithm 1 (and Algorithm 2, which is Algorithm 1 on :class:`dpcheck.problems.auc.AUC`).
+
+Neighbours replace one record. Where the print cannot stand there are two variants:
+
+============  ==========================================  =====================================
+              as_printed                                  repaired
+============  ==========================================  =====================================
+minibatch     drawn with replacement (line 4), whose      without replacement, as the proof's
+              record may come k times: sensitivity 2kG/m  Lemma 2 and its 2G/m need
+noise         8 G sqrt(T log(1/delta)) / (n epsilon),     the least that the accountant
+              Remark 1                                    certifies at (epsilon, delta)
+============  ==========================================  =====================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.errors import require, require_count, require_delta, require_epsilon, require_positive
+from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.kernels import sgda as kernels
+from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
+from dpcheck.problems.problem import Array, Problem
+from dpcheck.solvers.run import History, Run
+
+SCHEMES = {
+    "with_replacement": WITH_REPLACEMENT,
+    "without_replacement": WITHOUT_REPLACEMENT,
+    "poisson": POISSON,
+}
+_OUTPUTS = ("average", "last")
+
+
+def printed_batch(n: int, steps: int, epsilon: float) -> int:
+    """Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))), rounded up and at most n."""
+    return min(n, math.ceil(max(1.0, n * math.sqrt(epsilon / (4 * steps)))))
+
+
+def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) -> float:
+    """Remark 1's standard deviation, 8 G sqrt(T log(1/delta)) / (n epsilon)."""
+    return 8 * G * math.sqrt(steps * math.log(1 / delta)) / (n * epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class DPSGDA:
+    """One configuration of the algorithm; :meth:`configure` fills it from (epsilon, delta).
+
+    eta_w, eta_v : (T,) step sizes;  sigma_w, sigma_v : noise std on the minibatch mean gradient
+    batch : m (expected size under Poisson);  sampling : a key of ``SCHEMES``
+    clip_w, clip_v : per-record clipping norms, inf for none
+    output : "average" of iterates 1..T, or the "last", w_T, as printed
+    """
+
+    eta_w: Array
+    eta_v: Array
+    sigma_w: float
+    sigma_v: float
+    batch: int
+    sampling: str = "without_replacement"
+    clip_w: float = math.inf
+    clip_v: float = math.inf
+    output: str = "average"
+    notes: tuple[str, ...] = field(default=())
+
+    name = "dp_sgda"
+    paper = "yang2022"
+    variants = ("as_printed", "repaired")
+
+    def __post_init__(self) -> None:
+        for name in ("eta_w", "eta_v"):
+            eta = np.ascontiguousarray(getattr(self, name), dtype=float)
+            require(eta.ndim == 1 and eta.size > 0, name, "be a vector of T step sizes", eta.shape)
+            require(bool(np.isfinite(eta).all() and (eta >= 0).all()), name, "be finite and >= 0", eta)
+            object.__setattr__(self, name, eta)
+        require(
+            self.eta_w.size == self.eta_v.size, "eta_v", "have as many steps as eta_w", self.eta_v.size
+        )
+        for name in ("sigma_w", "sigma_v"):
+            sigma = getattr(self, name)
+            require(0 <= sigma < math.inf, name, "be finite and >= 0", sigma)
+        for name in ("clip_w", "clip_v"):
+            require(getattr(self, name) > 0, name, "be > 0", getattr(self, name))
+        require_count(self.batch, "batch")
+        require(self.sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", self.sampling)
+        require(self.output in _OUTPUTS, "output", f"be one of {', '.join(_OUTPUTS)}", self.output)
+
+    @property
+    def steps(self) -> int:
+        """T, the number of updates."""
+        return self.eta_w.size
+
+    @classmethod
+    def configure(
+        cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
+        steps: int | None = None, batch: int | None = None, eta: float | None = None,
+        sampling: str | None = None, clip_w: float = math.inf, clip_v: float = math.inf,
+        output: str = "average", private: bool = True,
+    ) -> Self:  # fmt: skip
+        """Parameters of Theorem 2a at (epsilon, delta), save those given.
+
+        steps : T, n by default;  eta : 1/(L max(sqrt n, sqrt(d log(1/delta))/epsilon)) by default
+        private : False switches the noise off, for the non-private baseline
+        """
+        require_epsilon(epsilon)
+        require_positive(epsilon, "epsilon")
+        require_delta(delta, zero=False)
+        require(variant in cls.variants, "variant", f"be one of {', '.join(cls.variants)}", variant)
+        n, d = len(problem.records), max(problem.dim_w, problem.dim_v)
+        steps = n if steps is None else steps
+        require_count(steps, "steps")
+        batch = printed_batch(n, steps, epsilon) if batch is None else batch
+        require_count(batch, "batch")
+        require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
+        if eta is None:
+            slowest = max(math.sqrt(n), math.sqrt(d * math.log(1 / delta)) / epsilon)
+            eta = 1 / (max(problem.smoothness, 1e-12) * slowest)
+        require_positive(eta, "eta")
+        bounds = (min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))
+        if sampling is None:
+            sampling = "with_replacement" if variant == "as_printed" else "without_replacement"
+        if not private:
+            sigma_w = sigma_v = 0.0
+        elif variant == "as_printed":
+            sigma_w, sigma_v = (printed_noise(G, n, steps, epsilon, delta) for G in bounds)
+        else:
+            from dpcheck.accounting import calibrate
+
+            def events(multiplier: float) -> Sequence[Event]:
+                pair = (Gaussian(multiplier * math.sqrt(2)),) * 2  # the joint multiplier, split evenly
+                return (Repeated(Sampled(pair, sampling, n, batch), steps),)
+
+            multiplier = calibrate(events, epsilon, delta) * math.sqrt(2)
+            sigma_w, sigma_v = (multiplier * 2 * G / batch for G in bounds)
+        size = np.full(steps, eta)
+        return cls(
+            size, size, sigma_w, sigma_v, batch, sampling, clip_w, clip_v, output,
+            _outside_remark_1(n, steps, batch, epsilon, delta) if variant == "as_printed" else (),
+        )  # fmt: skip
+
+    def events(self, problem: Problem) -> tuple[Event, ...]:
+        """The privacy events of a run: T times, one minibatch mean, two Gaussians.
+
+        A record's part of the mean of gradients is at most G/m, so replacing it moves the mean by at
+        most 2G/m; G is the clipping norm or the proved Lipschitz constant, the smaller.
+        """
+        self._fits(problem)
+        bounds = (min(problem.lipschitz_w, self.clip_w), min(problem.lipschitz_v, self.clip_v))
+        mechanisms = tuple(
+            Gaussian(sigma * self.batch / (2 * G)) if G > 0 else Gaussian(math.inf)
+            for sigma, G in zip((self.sigma_w, self.sigma_v), bounds, strict=True)
+        )
+        step = Sampled(mechanisms, self.sampling, len(problem.records), self.batch)
+        return (Repeated(step, self.steps),)
+
+    def run(self, problem: Problem, *, seed: int = 0, record: bool = False) -> Run:
+        """One run on the stream ``default_rng(seed)``."""
+        self._fits(problem)
+        n, size = len(problem.records), problem.dim_w + problem.dim_v
+        rows = self.steps if record else 0
+        capacity = n if self.sampling == "poisson" else self.batch
+        history = History(
+            np.full((rows, capacity), -1), *(np.empty((rows, size)) for _ in range(3))
+        )
+        out = np.empty(size)
+        kernels.sgda(
+            *self._arguments(problem), self.output == "average", np.random.default_rng(seed), out,
+            history.drawn, history.clean, history.released, history.path,
+        )  # fmt: skip
+        return Run(
+            out[: problem.dim_w], out[problem.dim_w :], self.events(problem), self.notes,
+            history if record else None,
+        )  # fmt: skip
+
+    def outputs(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
+        """Final outputs (w, v) of ``size`` runs on one stream : (size, d_w + d_v)."""
+        self._fits(problem)
+        outputs = np.empty((size, problem.dim_w + problem.dim_v))
+        kernels.sgda_outputs(*self._arguments(problem), self.output == "average", rng, outputs)
+        return outputs
+
+    def transcript_scores(
+        self, problem: Problem, roles: Array, rng: np.random.Generator, size: int, *,
+        claimed: DPSGDA | None = None,
+    ) -> Array:  # fmt: skip
+        """Exact log-likelihood ratios of ``size`` whole noisy transcripts : (size,).
+
+        roles : (3, k) the canary, the record that replaces it, and the background record that all
+        others equal; under Poisson sampling the background's gradient must vanish.
+        claimed : the configuration whose likelihood is used, this one by default.
+        """
+        self._fits(problem)
+        claimed = self if claimed is None else claimed
+        require(claimed.sigma_w > 0 and claimed.sigma_v > 0, "sigma", "be > 0 to score a transcript", 0.0)
+        scores = np.empty(size)
+        kernels.sgda_transcripts(
+            *self._arguments(problem), rng, np.ascontiguousarray(roles, dtype=float),
+            _copies(claimed.sampling, len(problem.records), claimed.batch),
+            np.array([claimed.sigma_w, claimed.sigma_v], float), scores,
+        )  # fmt: skip
+        return scores
+
+    def _arguments(self, problem: Problem) -> tuple[Any, ...]:
+        return (
+            problem.gradient, problem.params, problem.records, problem.dim_w,
+            np.zeros(problem.dim_w + problem.dim_v), np.stack([self.eta_w, self.eta_v]),
+            np.array([self.sigma_w, self.sigma_v], float), np.array([self.clip_w, self.clip_v], float),
+            SCHEMES[self.sampling], self.batch, problem.domain_w, problem.domain_v,
+        )  # fmt: skip
+
+    def _fits(self, problem: Problem) -> None:
+        n = len(problem.records)
+        require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
+
+
+def _copies(sampling: str, n: int, batch: int) -> Array:
+    """Probability that a minibatch holds a given record 0, 1, 2, ... times."""
+    if sampling != "with_replacement":
+        return np.array([1 - batch / n, batch / n])
+    from scipy.stats import binom
+
+    top = int(binom.isf(1e-15, batch, 1 / n)) + 1
+    copies: NDArray[np.float64] = binom.pmf(np.arange(min(top, batch) + 1), batch, 1 / n)
+    return copies
+
+
+def _outside_remark_1(
+    n: int, steps: int, batch: int, epsilon: float, delta: float
+) -> tuple[str, ...]:
+    """The assumptions of Remark 1 that these parameters break, a sentence each."""
+    least = printed_batch(n, steps, epsilon)
+    broken = {
+        f"Remark 1 assumes epsilon <= 1, got {epsilon}": epsilon > 1,
+        f"Remark 1 assumes delta <= 1/n^2 = {n**-2.0:.3g}, got {delta}": delta > n**-2.0,
+        f"Remark 1 prescribes a minibatch of {least}, got {batch}": batch != least,
+    }
+    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)

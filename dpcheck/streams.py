@@ -1,0 +1,49 @@
+"""Random streams and parallel trials that give the same bits for any number of workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from dpcheck.errors import require_count
+
+Result = TypeVar("Result")
+
+
+def map_chunks(
+    work: Callable[[np.random.Generator, int], Result],
+    trials: int,
+    *,
+    seed: int | np.random.SeedSequence,
+    chunk: int = 1000,
+    jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Result]:
+    """Results of ``work(rng, size)`` over chunks of ``chunk`` trials, in order.
+
+    Each chunk has its own stream, spawned from ``seed``, so nothing depends on ``jobs``: threads
+    (None: one a core), which serve because kernels release the GIL. ``progress(done, trials)`` is
+    called as chunks finish.
+    """
+    require_count(trials, "trials")
+    require_count(chunk, "chunk")
+    if jobs is not None:
+        require_count(jobs, "jobs")
+    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    sizes = [min(chunk, trials - start) for start in range(0, trials, chunk)]
+    streams = [np.random.default_rng(child) for child in root.spawn(len(sizes))]
+    workers = min(jobs or os.cpu_count() or 1, len(sizes))
+    results: list[Result] = []
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for result, size in zip(pool.map(work, streams, sizes), sizes, strict=True):
+            results.append(result)
+            if progress is not None:
+                progress(sum(sizes[: len(results)]), trials)
+    finally:  # Ctrl-C: drop what has not begun instead of finishing it
+        pool.shutdown(wait=False, cancel_futures=True)
+    return results
