@@ -1,0 +1,145 @@
+"""Sensitivity of a query, by search for its worst pair of neighbours (replace one record).
+
+Deterministic: every reported figure is the distance of two evaluated outputs, so a violation is
+exact evidence; that none was found proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.errors import InputError, require, require_count
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """A pair of neighbours: ``dataset`` and the same with record ``index`` replaced."""
+
+    dataset: Any
+    index: int
+    replacement: Any
+    base: str  # "the dataset" or "every record equal to replacement k"
+
+
+@dataclass(frozen=True, eq=False)
+class SensitivityAudit:
+    """Largest distance found, the pair that shows it, and how many pairs were tried."""
+
+    verdict: str
+    sensitivity: float
+    claimed: float
+    norm: float
+    witness: Witness | None
+    pairs: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Figures ready for JSON."""
+        witness = self.witness
+        return {
+            "verdict": self.verdict,
+            "sensitivity": self.sensitivity,
+            "claimed": self.claimed,
+            "norm": self.norm,
+            "pairs": self.pairs,
+            "witness": witness
+            and {
+                "index": witness.index,
+                "replacement": np.asarray(witness.replacement).tolist(),
+                "base": witness.base,
+            },
+        }
+
+
+def audit_sensitivity(
+    query: Callable[[Any], Any], dataset: Any, replacements: Sequence[Any], *, claimed: float,
+    norm: float = 2, seed: int = 0, budget: int = 20_000,
+) -> SensitivityAudit:  # fmt: skip
+    """Search for neighbours whose outputs are farther apart than ``claimed``.
+
+    query : dataset -> number or array, without randomness
+    dataset : array (n, ...) or list of n records;  replacements : records that may be put in
+    norm : 1, 2 or inf;  budget : evaluations of the query at most
+
+    Tried: every (record, replacement) of the dataset where the budget allows, else a random half
+    and then a coordinate-wise climb from the best; and datasets whose records all equal one
+    replacement, the extreme case of many queries.
+    """
+    require(callable(query), "query", "be callable", type(query).__name__)
+    require(len(dataset) > 0, "dataset", "hold at least one record", "none")
+    require(len(replacements) > 0, "replacements", "hold at least one record", "none")
+    require(norm in (1, 2, np.inf), "norm", "be 1, 2 or inf", norm)
+    require(0 <= claimed < np.inf, "claimed", "be finite and >= 0", claimed)
+    require_count(budget, "budget", least=10)
+    first, second = _evaluate(query, dataset), _evaluate(query, dataset)
+    require(
+        np.array_equal(first, second), "query", "be deterministic",
+        "two outputs on one dataset that differ",
+    )  # fmt: skip
+
+    rng = np.random.default_rng(seed)
+    best, witness, pairs = 0.0, None, 0
+    bases = list(_bases(dataset, replacements))
+    for name, base in bases:
+        centre = _evaluate(query, base)
+        distance: dict[tuple[int, int], float] = {}
+        for index, k in _search(len(dataset), len(replacements), budget // len(bases), rng, distance):
+            moved = _evaluate(query, _replaced(base, index, replacements[k]))
+            require(moved.shape == centre.shape, "query", "keep its output's shape", moved.shape)
+            distance[index, k] = float(np.linalg.norm((moved - centre).ravel(), norm))
+            pairs += 1
+            if distance[index, k] > best:
+                best, witness = distance[index, k], Witness(base, index, replacements[k], name)
+    verdict = "violated" if best > claimed * (1 + 1e-9) else "consistent"
+    return SensitivityAudit(verdict, best, claimed, norm, witness, pairs)
+
+
+def _search(
+    n: int, choices: int, budget: int, rng: np.random.Generator, distance: dict[tuple[int, int], float]
+) -> Iterator[tuple[int, int]]:
+    """Pairs to try; ``distance`` is filled by the caller as they are tried."""
+    if n * choices <= budget:
+        yield from ((i, k) for i in range(n) for k in range(choices))
+        return
+    for cell in rng.choice(n * choices, size=budget // 2, replace=False):
+        yield int(cell) // choices, int(cell) % choices
+    left = budget - budget // 2
+    while left > 0:
+        i, k = max(distance, key=distance.__getitem__)
+        cross = [(i, other) for other in range(choices)] + [(other, k) for other in range(n)]
+        fresh = [pair for pair in cross if pair not in distance][:left]
+        if not fresh:
+            return
+        yield from fresh
+        left -= len(fresh)
+
+
+def _bases(dataset: Any, replacements: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    yield "the dataset", dataset
+    for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int)):
+        base = dataset
+        for index in range(len(dataset)):
+            base = _replaced(base, index, replacements[k], copy=index == 0)
+        yield f"every record equal to replacement {k}", base
+
+
+def _replaced(dataset: Any, index: int, record: Any, *, copy: bool = True) -> Any:
+    if copy:
+        dataset = dataset.copy() if isinstance(dataset, np.ndarray) else list(dataset)
+    dataset[index] = record
+    return dataset
+
+
+def _evaluate(query: Callable[[Any], Any], dataset: Any) -> Array:
+    try:
+        value = np.asarray(query(dataset), dtype=float)
+    except Exception as error:
+        raise InputError(f"query must return numbers, got {type(error).__name__}: {error}") from error
+    require(bool(np.isfinite(value).all()), "query", "return finite numbers", value)
+    return value

@@ -1,0 +1,132 @@
+"""Findings, and the report they make: what was looked at, what was expected, what was seen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+SCHEMA = "dpcheck.report/1"
+
+# The words that say a guarantee does not hold; any other word is no alarm by itself.
+BROKEN = frozenset({"violated", "refuted", "contradicted"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing checked.
+
+    id : stable, e.g. "dp_sgda.repaired.transcript";  kind : "claim", "privacy", "noise",
+        "sampling", "sensitivity", "feasibility", "rate", "bound" or "utility"
+    subject : what was checked, a sentence;  verdict : a word;  reason : the evidence, a sentence
+    expected : the recorded verdict where one is on record, else None
+    audited, certified, claimed : epsilon (natural log), for findings about privacy
+    evidence : everything that reproduces the verdict, ready for JSON
+    """
+
+    id: str
+    kind: str
+    subject: str
+    verdict: str
+    reason: str
+    expected: str | None = None
+    audited: float | None = None
+    certified: float | None = None
+    claimed: float | None = None
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """The recorded verdict came out; where none is on record, no guarantee is broken."""
+        if self.expected is not None:
+            return self.verdict == self.expected
+        return self.verdict not in BROKEN
+
+    @property
+    def slack(self) -> float | None:
+        """Claimed over certified epsilon: the factor by which noise is wasted (below 1: missing)."""
+        if not self.claimed or not self.certified:
+            return None
+        return self.claimed / self.certified
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings of one run of the check."""
+
+    findings: tuple[Finding, ...]
+    algorithms: tuple[str, ...]
+    profile: str
+    seed: int
+    version: str
+    seconds: float
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Every finding agrees with what is recorded."""
+        return all(finding.ok for finding in self.findings)
+
+    @property
+    def inconclusive(self) -> bool:
+        """Some finding could not be decided and no such outcome is on record."""
+        words = {"inconclusive", "unresolved", "not asymptotic"}
+        return any(f.verdict in words and f.expected != f.verdict for f in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON; ``schema`` names this layout."""
+        return {
+            "schema": SCHEMA,
+            "ok": self.ok,
+            "algorithms": list(self.algorithms),
+            "profile": self.profile,
+            "seed": self.seed,
+            "version": self.version,
+            "seconds": round(self.seconds, 3),
+            "findings": [
+                asdict(f) | {"ok": f.ok, "slack": f.slack} for f in self.findings
+            ],
+            "tables": self.tables,
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The same as a JSON text (infinities as strings, which JSON lacks), also written to ``path``."""
+        text = json.dumps(_finite(self.to_dict()), indent=2, allow_nan=False)
+        if path is not None:
+            from dpcheck.report.files import write_text
+
+            write_text(path, text + "\n")
+        return text
+
+    def to_html(self, path: str | Path) -> None:
+        """A self-contained page."""
+        from dpcheck.report.files import write_text
+        from dpcheck.report.html import render
+
+        write_text(path, render(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a finding."""
+        import pandas as pd
+
+        columns = (
+            "id", "kind", "verdict", "expected", "ok", "audited", "certified", "claimed", "slack", "reason",
+        )  # fmt: skip
+        return pd.DataFrame([{c: getattr(f, c) for c in columns} for f in self.findings])
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return {float("inf"): "inf", float("-inf"): "-inf"}.get(value, "nan")
+    if hasattr(value, "item"):  # a NumPy scalar
+        return _finite(value.item())
+    return value

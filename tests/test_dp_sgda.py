@@ -1,0 +1,342 @@
+"""DP-SGDA against plain NumPy, its declared privacy events and its invariants."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import dp_sgda as reference_run
+
+from dpcheck import InputError, certify, solve
+from dpcheck.events import Gaussian, Repeated, Sampled
+from dpcheck.problems.auc import AUC
+from dpcheck.problems.bilinear import Bilinear
+from dpcheck.problems.problem import with_record
+from dpcheck.problems.quadratic import Quadratic
+from dpcheck.solvers.dp_sgda import DPSGDA, printed_batch, printed_noise
+from dpcheck.streams import map_chunks
+
+RNG = np.random.default_rng(5)
+
+
+def small_auc(n=40, d=3):
+    X = RNG.normal(size=(n, d))
+    X /= np.maximum(1, np.linalg.norm(X, axis=1, keepdims=True))
+    return AUC.from_data(X, np.where(np.arange(n) % 3, -1.0, 1.0), positive_share=0.3)
+
+
+PROBLEMS = {
+    "auc": small_auc(),
+    "bilinear": Bilinear.sample(40, 3, RNG, coupling=1.5, radius=0.4),
+    "quadratic": Quadratic.sample(40, 3, RNG, mu_x=0.5, mu_y=2.0, radius=0.3),
+}
+
+
+def configured(problem, **changes):
+    fields = {
+        "eta_w": np.linspace(0.5, 0.1, 30), "eta_v": np.full(30, 0.2), "sigma_w": 0.3,
+        "sigma_v": 0.6, "batch": 7,
+    }  # fmt: skip
+    return DPSGDA(**(fields | changes))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("sampling", ["with_replacement", "without_replacement", "poisson"])
+@pytest.mark.parametrize("sigma", [0.0, 0.5])
+@pytest.mark.parametrize("output", ["average", "last"])
+def test_equals_plain_numpy(name, sampling, sigma, output):
+    """The kernel and a NumPy replay of its minibatches and noise agree to 1e-10."""
+    problem = PROBLEMS[name]
+    solver = configured(
+        problem, sampling=sampling, sigma_w=sigma, sigma_v=2 * sigma, output=output, clip_w=0.8, clip_v=0.5
+    )
+    run = solver.run(problem, seed=3, record=True)
+    noise = run.history.released - run.history.clean
+    if sigma == 0:
+        assert not noise.any()
+    path, out = reference_run(
+        solver, problem, run.history.drawn, noise[:, : problem.dim_w], noise[:, problem.dim_w :]
+    )
+    np.testing.assert_allclose(run.history.path, path, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(np.concatenate([run.x, run.y]), out, rtol=0, atol=1e-10)
+
+
+def test_recording_does_not_change_the_run():
+    problem = PROBLEMS["auc"]
+    solver = configured(problem)
+    bare, recorded = solver.run(problem, seed=1), solver.run(problem, seed=1, record=True)
+    np.testing.assert_array_equal(bare.x, recorded.x)
+    assert bare.history is None
+
+
+def test_same_bits_for_any_number_of_workers():
+    problem = PROBLEMS["quadratic"]
+    solver = configured(problem)
+
+    def work(rng, size):
+        return solver.outputs(problem, rng, size)
+
+    one, four = (
+        np.concatenate(map_chunks(work, 1050, seed=9, chunk=100, jobs=jobs)) for jobs in (1, 4)
+    )
+    np.testing.assert_array_equal(one, four)
+    assert len(np.unique(one[:, 0])) == 1050
+
+
+def test_without_the_compiler_the_kernels_do_the_same():
+    """NUMBA_DISABLE_JIT=1 runs the same functions as plain Python, to rounding."""
+    program = (
+        "import numpy as np\n"
+        "from dpcheck.problems.bilinear import Bilinear\n"
+        "from dpcheck.solvers.dp_sgda import DPSGDA\n"
+        "p = Bilinear.sample(20, 2, np.random.default_rng(0))\n"
+        "for s in ('with_replacement', 'without_replacement', 'poisson'):\n"
+        "    a = DPSGDA(np.full(9, .3), np.full(9, .3), .1, .2, 4, s, clip_w=.9)\n"
+        "    print(*a.run(p, seed=2).x, *a.transcript_scores(p, p.records[[0, 1, 1]], "
+        "np.random.default_rng(1), 3))\n"
+    )
+    outputs = []
+    for disable in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "NUMBA_DISABLE_JIT": disable},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        outputs.append(np.array(done.stdout.split(), float))
+    np.testing.assert_allclose(outputs[0], outputs[1], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_iterates_stay_in_the_domains(name):
+    problem = PROBLEMS[name]
+    run = configured(problem, sigma_w=5.0, sigma_v=5.0).run(problem, seed=0, record=True)
+    for part, domain in (
+        (run.history.path[:, : problem.dim_w], problem.domain_w),
+        (run.history.path[:, problem.dim_w :], problem.domain_v),
+    ):
+        touched = False
+        for start, stop, kind, radius in domain:
+            block = part[:, int(start) : int(stop)]
+            size = np.linalg.norm(block, axis=1) if kind == 0 else np.abs(block).max(1)
+            assert size.max() <= radius * (1 + 1e-12)
+            touched |= size.max() > radius * (1 - 1e-9)
+        assert touched  # the noise is large enough for the projection to matter
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_gradients_respect_the_proved_constants(name, data):
+    """Lipschitz and smoothness constants hold at random feasible points (never above 1)."""
+    problem = PROBLEMS[name]
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+
+    def point():
+        parts = []
+        for size, domain in ((problem.dim_w, problem.domain_w), (problem.dim_v, problem.domain_v)):
+            x = np.empty(size)
+            for start, stop, kind, radius in domain:
+                u = rng.normal(size=int(stop - start))
+                x[int(start) : int(stop)] = (
+                    radius * u / np.linalg.norm(u) if kind == 0 else radius * np.sign(u)
+                )
+            parts.append(x * rng.choice([1.0, rng.random()]))
+        return parts
+
+    def gradient(w, v):
+        out_w, out_v = np.empty(problem.dim_w), np.empty(problem.dim_v)
+        problem.gradient(problem.params, problem.records[i], w, v, out_w, out_v)
+        return out_w, out_v
+
+    i = int(rng.integers(len(problem.records)))
+    (w, v), (w2, v2) = point(), point()
+    (g_w, g_v), (h_w, h_v) = gradient(w, v), gradient(w2, v2)
+    assert np.linalg.norm(g_w) <= problem.lipschitz_w * (1 + 1e-12)
+    assert np.linalg.norm(g_v) <= problem.lipschitz_v * (1 + 1e-12)
+    moved = np.linalg.norm(np.concatenate([g_w - h_w, g_v - h_v]))
+    apart = np.linalg.norm(np.concatenate([w - w2, v - v2]))
+    assert moved <= problem.smoothness * apart * (1 + 1e-9)
+
+
+def test_lipschitz_constants_of_auc_are_attained():
+    """At h = B, a = -B, v = 2B with the heavier class G_w and G_v are reached, not only bounded."""
+    p, B = 0.2, 1.0
+    problem = AUC.from_data(np.eye(2), [1.0, -1.0], positive_share=p, radius=B)
+    out_w, out_v = np.empty(4), np.empty(1)
+    w = np.array([-B, 0.0, B, 0.0])
+    problem.gradient(problem.params, problem.records[0], w, np.array([2 * B]), out_w, out_v)
+    assert np.linalg.norm(out_w) == pytest.approx(problem.lipschitz_w)
+    w = np.array([B, 0.0, 0.0, 0.0])
+    problem.gradient(problem.params, problem.records[0], w, np.array([2 * B]), out_w, out_v)
+    assert abs(out_v[0]) == pytest.approx(problem.lipschitz_v)
+
+
+def test_events_say_what_was_done():
+    problem = PROBLEMS["auc"]
+    solver = configured(problem, clip_w=0.5)
+    (event,) = solver.events(problem)
+    assert event.count == 30
+    step = event.event
+    assert (step.scheme, step.population, step.batch) == ("without_replacement", 40, 7)
+    z_w, z_v = (mechanism.noise_multiplier for mechanism in step.mechanisms)
+    assert z_w == pytest.approx(0.3 * 7 / (2 * 0.5))
+    assert z_v == pytest.approx(0.6 * 7 / (2 * problem.lipschitz_v))
+
+
+def test_declared_sensitivity_is_reached_and_never_exceeded():
+    """One record moves the minibatch mean by 2G/m at the worst pair, and by no more elsewhere."""
+    ones = np.array([[1.0, 1.0]])
+    problem = Bilinear(np.repeat(-ones, 10, axis=0), coupling=0.0)
+    other = with_record(problem, 9, ones[0])
+    solver = configured(problem, sigma_w=0.0, sigma_v=0.0, batch=10)
+    runs = [solver.run(p, seed=0, record=True).history.clean for p in (problem, other)]
+    assert np.abs(runs[0] - runs[1]).max() == pytest.approx(2 * problem.lipschitz_w / 10)
+
+
+def test_clipping_bounds_a_wild_record():
+    wild = with_record(PROBLEMS["auc"], 0, np.array([1e6, 0.0, 0.0, 1.0]))
+    solver = configured(wild, sigma_w=0.0, sigma_v=0.0, batch=40, clip_w=0.5, clip_v=0.25)
+    clean = solver.run(wild, seed=0, record=True).history.clean
+    calm = solver.run(PROBLEMS["auc"], seed=0, record=True).history.clean
+    dim_w = wild.dim_w
+    assert np.linalg.norm(clean[0, :dim_w] - calm[0, :dim_w]) <= 2 * 0.5 / 40 + 1e-12
+    assert np.linalg.norm(clean[0, dim_w:] - calm[0, dim_w:]) <= 2 * 0.25 / 40 + 1e-12
+
+
+@pytest.mark.parametrize("sampling", ["with_replacement", "without_replacement", "poisson"])
+def test_transcript_score_is_the_exact_log_likelihood_ratio(sampling):
+    """Against densities summed over every minibatch of a tiny instance."""
+    from itertools import combinations, product
+
+    from scipy.stats import norm
+
+    n, batch, q = 4, 2, 0.5
+    background = np.zeros(2) if sampling == "poisson" else np.array([-0.7, 0.4])
+    canary, replaced = np.array([1.0, -0.5]), np.array([-0.7, 0.4])
+    records = np.vstack([np.repeat(background[None], n - 1, axis=0), canary])
+    problem = Bilinear(records, coupling=0.0)
+    solver = DPSGDA(np.full(3, 0.1), np.full(3, 0.1), 0.4, 0.9, batch, sampling)
+    if sampling == "with_replacement":
+        batches = [(b, 1 / n**batch) for b in product(range(n), repeat=batch)]
+    elif sampling == "without_replacement":
+        pairs = list(combinations(range(n), batch))
+        batches = [(b, 1 / len(pairs)) for b in pairs]
+    else:
+        batches = [
+            (b, q ** len(b) * (1 - q) ** (n - len(b)))
+            for size in range(n + 1) for b in combinations(range(n), size)
+        ]  # fmt: skip
+
+    def density(data, released):
+        total = 0.0
+        for chosen, weight in batches:
+            mean = sum((data[i] for i in chosen), np.zeros(2)) / batch
+            mean = mean * np.array([1.0, -1.0])
+            total += weight * norm.pdf(released[0], mean[0], 0.4) * norm.pdf(released[1], mean[1], 0.9)
+        return total
+
+    run = solver.run(problem, seed=11, record=True)
+    neighbour = np.vstack([records[:-1], replaced])
+    expected = sum(
+        math.log(density(records, r) / density(neighbour, r)) for r in run.history.released
+    )
+    roles = np.vstack([canary, replaced, background])
+    score = solver.transcript_scores(problem, roles, np.random.default_rng(11), 1)
+    assert score[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_likelihood_ratio_has_mean_one_on_the_neighbour():
+    """E_neighbour exp(score) = 1; five standard errors (false alarm below 1e-6)."""
+    ones = np.array([1.0, 1.0])
+    neighbour = Bilinear(np.repeat(-ones[None], 20, axis=0), coupling=0.0)
+    solver = DPSGDA(np.full(10, 0.1), np.full(10, 0.1), 1.0, 1.0, 4)
+    roles = np.vstack([ones, -ones, -ones])
+    ratio = np.exp(solver.transcript_scores(neighbour, roles, np.random.default_rng(0), 40_000))
+    assert abs(ratio.mean() - 1) < 5 * ratio.std() / 200
+
+
+def test_as_printed_follows_remark_1():
+    problem = PROBLEMS["bilinear"]
+    solver = DPSGDA.configure(problem, epsilon=0.5, delta=1e-4, variant="as_printed", steps=9)
+    assert solver.sampling == "with_replacement"
+    assert solver.batch == printed_batch(40, 9, 0.5) == math.ceil(40 * math.sqrt(0.5 / 36))
+    G = 1.5 * 0.4 + 1
+    assert solver.sigma_w == pytest.approx(8 * G * math.sqrt(9 * math.log(1e4)) / (40 * 0.5))
+    assert solver.sigma_w == printed_noise(problem.lipschitz_w, 40, 9, 0.5, 1e-4)
+    assert solver.notes == ()
+
+
+def test_leaving_remark_1_is_reported():
+    problem = PROBLEMS["bilinear"]
+    run = solve("dp_sgda", problem, epsilon=2.0, delta=0.01, variant="as_printed", batch=1, steps=3)
+    assert [note.split(",")[0] for note in run.notes] == [
+        "Remark 1 assumes epsilon <= 1",
+        "Remark 1 assumes delta <= 1/n^2 = 0.000625",
+        f"Remark 1 prescribes a minibatch of {printed_batch(40, 3, 2.0)}",
+    ]
+
+
+@pytest.mark.parametrize("sampling", ["without_replacement", "with_replacement", "poisson"])
+def test_repaired_noise_is_what_the_accountant_asks_for(sampling):
+    problem = PROBLEMS["auc"]
+    run = solve(
+        "dp_sgda", problem, epsilon=1.0, delta=1e-5, steps=20, batch=4, sampling=sampling
+    )
+    certified = certify(run.events, delta=1e-5).epsilon
+    assert 0.97 < certified <= 1.0
+
+
+BAD = {
+    "epsilon must be a finite number > 0, got 0.0": {"epsilon": 0.0},
+    "epsilon must be a finite number >= 0, got -1": {"epsilon": -1},
+    "delta must lie in (0, 1), got 1.5": {"delta": 1.5},
+    "delta must lie in (0, 1), got 0": {"delta": 0},
+    "batch must be at most the number of records, 40, got 41": {"batch": 41},
+    "steps must be a whole number >= 1, got 2.5": {"steps": 2.5},
+    "sampling must be one of with_replacement, without_replacement, poisson, got once": {
+        "sampling": "once"
+    },
+    "output must be one of average, last, got best": {"output": "best"},
+    "variant must be one of as_printed, repaired, got mended": {"variant": "mended"},
+    "clip_w must be > 0, got -1": {"clip_w": -1, "variant": "as_printed", "clip_v": 1.0},
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_parameters_are_named(message):
+    arguments = {"epsilon": 1.0, "delta": 1e-3, "steps": 3} | BAD[message]
+    with pytest.raises(InputError) as caught:
+        solve("dp_sgda", PROBLEMS["bilinear"], **arguments)
+    assert str(caught.value) == message
+
+
+BAD_DATA = {
+    "X must be finite, got nan at row 1, column 0": ([[0.1], [np.nan]], [1, -1]),
+    "X must be finite, got inf at row 0, column 0": ([[np.inf], [0.1]], [1, -1]),
+    "y must hold labels -1 and 1, both present, got labels [1.0]": ([[0.1], [0.2]], [1, 1]),
+    "y must have one label a row of X (2), got 3": ([[0.1], [0.2]], [1, -1, 1]),
+    "X must hold at least one record, got shape (0, 3)": (np.empty((0, 3)), []),
+    "X must have shape (n, k), got shape (3,)": ([1.0, 0.0, 0.0], [1, -1, 1]),
+    "X must have rows of norm <= 1, got a row of norm 2": ([[2.0], [0.1]], [1, -1]),
+    "X must be a numeric array of shape (n, k), got str": ("adult", [1, -1]),
+}
+
+
+@pytest.mark.parametrize("message", BAD_DATA)
+def test_bad_data_is_named(message):
+    with pytest.raises(InputError) as caught:
+        AUC.from_data(*BAD_DATA[message])
+    assert str(caught.value) == message
+
+
+def test_events_describe_the_whole_run():
+    run = solve("dp_sgda", PROBLEMS["bilinear"], epsilon=1.0, delta=1e-3, steps=5)
+    (event,) = run.events
+    assert isinstance(event, Repeated)
+    assert isinstance(event.event, Sampled)
+    assert all(isinstance(mechanism, Gaussian) for mechanism in event.event.mechanisms)

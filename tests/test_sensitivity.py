@@ -1,0 +1,95 @@
+"""Sensitivity search on queries whose sensitivity is known, and on planted mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcheck import InputError, audit_sensitivity
+
+UNIT = [0.0, 0.3, 1.0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_mean_of_numbers_in_the_unit_interval_has_sensitivity_one_over_n(values):
+    data = np.array(values)
+    found = audit_sensitivity(np.mean, data, UNIT, claimed=1 / len(data))
+    assert found.verdict == "consistent"
+    assert found.sensitivity == pytest.approx(1 / len(data))
+    np.testing.assert_array_equal(data, values)  # nothing of the caller's was changed
+
+
+@pytest.mark.parametrize(("norm", "expected"), [(1, 2.0), (2, np.sqrt(2)), (np.inf, 1.0)])
+def test_histogram_in_three_norms(norm, expected):
+    found = audit_sensitivity(
+        lambda x: np.bincount(x, minlength=4), np.array([0, 1, 1, 2]), [0, 1, 2, 3], claimed=expected, norm=norm
+    )
+    assert found.sensitivity == pytest.approx(expected)
+    assert found.verdict == "consistent"
+
+
+def test_witness_reproduces_the_distance():
+    def query(x):
+        return x.sum() / max(1, (x > 0.5).sum())  # the divisor moves with the data
+
+    data = np.linspace(0, 1, 9)
+    found = audit_sensitivity(query, data, UNIT, claimed=1 / 4)
+    assert found.verdict == "violated"
+    pair = found.witness
+    other = pair.dataset.copy()
+    other[pair.index] = pair.replacement
+    assert abs(query(pair.dataset) - query(other)) == found.sensitivity > 1 / 4
+
+
+def test_extreme_datasets_are_tried():
+    """The median's worst neighbours lie far from a spread-out dataset."""
+    found = audit_sensitivity(np.median, np.linspace(0, 1, 2), UNIT, claimed=0.4)
+    assert found.verdict == "violated"
+    spread = audit_sensitivity(lambda x: float(np.ptp(x)), np.linspace(0, 1, 50), UNIT, claimed=0.5)
+    assert spread.sensitivity == 1.0
+    assert spread.witness.base.startswith("every record equal")
+
+
+def test_large_data_is_searched_within_the_budget():
+    """One cell in 200,000 is special; sweeps of the best column and row find it."""
+    data = np.zeros(2000)
+
+    def query(x):
+        return x.sum() + (5.0 if abs(x[1234] - 0.7) < 1e-9 else 0.0) + x[1234]
+
+    found = audit_sensitivity(query, data, list(np.linspace(0, 1, 101)), claimed=2.0, budget=60_000)
+    assert found.verdict == "violated"
+    assert found.pairs <= 60_000
+    assert found.witness.index == 1234
+
+
+def test_lists_of_records():
+    found = audit_sensitivity(lambda rows: len(set(rows)), ["a", "b", "b"], ["a", "c"], claimed=1)
+    assert found.verdict == "consistent"
+    assert found.to_dict()["sensitivity"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"query": 1}, "query must be callable, got int"),
+        ({"dataset": []}, "dataset must hold at least one record, got none"),
+        ({"replacements": []}, "replacements must hold at least one record, got none"),
+        ({"norm": 3}, "norm must be 1, 2 or inf, got 3"),
+        ({"claimed": -1}, "claimed must be finite and >= 0, got -1"),
+        ({"query": lambda x: np.nan}, "query must return finite numbers, got nan"),
+        ({"query": lambda x: 1 / 0}, "query must return numbers, got ZeroDivisionError: division by zero"),
+        (
+            {"query": lambda x, g=np.random.default_rng(0): g.random()},
+            "query must be deterministic, got two outputs on one dataset that differ",
+        ),
+    ],
+)
+def test_bad_input_is_named(arguments, message):
+    full = {"query": np.mean, "dataset": [1.0], "replacements": [0.0], "claimed": 1.0} | arguments
+    with pytest.raises(InputError) as caught:
+        audit_sensitivity(full.pop("query"), full.pop("dataset"), full.pop("replacements"), **full)
+    assert str(caught.value) == message
