@@ -1,4 +1,4 @@
-"""The noise multiplier that the data reject: a bound within the claimed family of mechanisms.
+"""The least noise that the data reject: a bound within the claimed family of mechanisms.
 
 Labelled, because it assumes more than a bound for any mechanism: that the pair of output laws obeys
 the claimed family's privacy curve for SOME noise multiplier. The null at multiplier z is the whole
@@ -7,6 +7,7 @@ curve, P(E) <= e^eps Q(E) + delta_z(eps) for every eps, on one event E chosen on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,7 +23,7 @@ Curve = Callable[[Array], Array]  # epsilons -> deltas, an upper bound
 
 @dataclass(frozen=True)
 class FamilyBound:
-    """``multiplier``: the largest that is rejected (0: none is); counts of the event on each side."""
+    """``multiplier``: it and all larger ones are rejected (inf: none is); counts on each side."""
 
     multiplier: float
     threshold: float
@@ -39,13 +40,14 @@ def rejected_multiplier(
     scores: Array, neighbour_scores: Array, curve: Callable[[float], Curve], *, guess: float,
     confidence: float = 0.95,
 ) -> FamilyBound:  # fmt: skip
-    """Largest noise multiplier that the scores reject, to 0.5 %.
+    """Least noise multiplier that the scores reject, to 0.5 %: the noise is smaller than that.
 
     scores, neighbour_scores : (N,) of independent runs on either data set, large where the first is
         likelier;  curve(z) : the family's privacy curve at multiplier z;  guess : the claimed one
 
     A tenth of the runs picks the threshold; Clopper-Pearson limits on the others (half the level
-    each) bound P and Q. Larger multipliers give lower curves, so the rejected ones form a ray.
+    each) bound P and Q. Larger multipliers give lower curves, so the rejected ones form a ray. It is
+    not followed below a sixteenth of the guess.
     """
     from scipy.special import betaincinv
 
@@ -63,17 +65,16 @@ def rejected_multiplier(
     def rejected(z: float) -> bool:
         return bool(low > (np.exp(epsilons) * high + curve(z)(epsilons)).min())
 
-    multiplier = 0.0
+    multiplier = math.inf
     if low > high:
-        below, above = guess, guess
-        while rejected(above) and above < 1e6:
-            below, above = above, 2 * above
-        while not rejected(below) and below > 1e-6:
-            below, above = below / 2, below
-        while above / below > 1.005:
-            middle = float(np.sqrt(above * below))
-            below, above = (middle, above) if rejected(middle) else (below, middle)
-        multiplier = below if below > 1e-6 else 0.0
+        kept, multiplier = guess / 16, guess
+        while not rejected(multiplier):
+            kept, multiplier = multiplier, 2 * multiplier
+        if rejected(kept):
+            kept = multiplier = kept
+        while multiplier / kept > 1.005:
+            middle = math.sqrt(multiplier * kept)
+            kept, multiplier = (kept, middle) if rejected(middle) else (middle, multiplier)
     return FamilyBound(multiplier, threshold, (x, y), n, confidence)
 
 

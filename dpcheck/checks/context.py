@@ -1,0 +1,43 @@
+"""What every check needs to know of the run it is part of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpcheck.errors import require, require_count
+from dpcheck.findings import Finding
+
+PROFILES = ("quick", "full")
+Stage = tuple[str, Callable[[], Iterable[Finding]]]
+
+
+def _silent(done: int, total: int) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Context:
+    """Profile, seed and workers; ``progress(done, total)`` reports on the stage at work."""
+
+    profile: str = "quick"
+    seed: int = 0
+    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    progress: Callable[[int, int], object] = _silent
+
+    def __post_init__(self) -> None:
+        require(self.profile in PROFILES, "profile", f"be one of {', '.join(PROFILES)}", self.profile)
+        require_count(self.seed, "seed", least=0)
+        require_count(self.jobs, "jobs")
+
+    @property
+    def full(self) -> bool:
+        """Whether there is time for the long experiments."""
+        return self.profile == "full"
+
+    def stream(self, *key: int) -> int:
+        """A seed of its own for the experiment numbered ``key``."""
+        return int(np.random.SeedSequence([self.seed, *key]).generate_state(1)[0])

@@ -1,0 +1,1 @@
+"""The bundled data set, the table of the others, and readers of their file formats."""

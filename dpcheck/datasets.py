@@ -1,0 +1,206 @@
+"""Real data sets: one bundled, the others downloaded once, each refused unless its hash agrees.
+
+``load("a9a")`` needs no network: Adult (Becker and Kohavi, UCI, CC BY 4.0) in LIBSVM's a9a encoding
+is part of the package. Any other set is looked for in the folder that the environment variable
+``DPCHECK_DATA`` names, then in the user's cache, and is downloaded last. Where the sets come from,
+their licences, and what was checked against what: ``dpcheck/data/SOURCES.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dpcheck.data.catalogue import ENTRIES, Entry, File
+from dpcheck.data.formats import Array, Rows, parse_idx, parse_libsvm, parse_npy, unpack
+from dpcheck.errors import InputError, require, require_positive
+
+__all__ = ["Dataset", "load", "names"]
+
+VARIABLE = "DPCHECK_DATA"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set as published; :func:`load` makes it, with read-only arrays.
+
+    ``X`` (n, d) float64; ``y`` (n,) float64 in {-1, +1}, or int64 class labels 0..9 for mnist and
+    fashion_mnist; ``X_test`` and ``y_test`` likewise, None where there is no test split; ``source``
+    the URL of the set's home; ``licence`` as its publisher states it.
+    """
+
+    name: str
+    X: Rows
+    y: Array
+    X_test: Rows | None
+    y_test: Array | None
+    source: str
+    licence: str
+
+    def unit_ball(self, *, radius: float = 1.0) -> Dataset:
+        """Copy whose rows x are ``x / max(radius, |x|_2)``, so that every |x|_2 <= 1.
+
+        A row's image depends on that row and ``radius`` alone: replacing one record changes one
+        row, and a sensitivity derived from |x| <= 1 holds. Dividing by the largest norm found in
+        the data would not do: one record would move every row, and the divisor itself leaks. So
+        choose ``radius`` from public knowledge, such as 28 for 784 pixels in [0, 1].
+        """
+        require_positive(radius, "radius")
+        test = None if self.X_test is None else _frozen(_into_ball(self.X_test, radius))
+        return replace(self, X=_frozen(_into_ball(self.X, radius)), X_test=test)
+
+
+def names() -> tuple[str, ...]:
+    """Names that :func:`load` takes; the first, a9a, is bundled and needs no network."""
+    return tuple(ENTRIES)
+
+
+def load(name: str) -> Dataset:
+    """Load a data set by name; see :func:`names`.
+
+    Values are as published: diabetes in its raw units, pixels in [0, 1] and 784 a row. Only a9a is
+    scaled: its rows hold at most 14 ones, one for each of Adult's 14 attributes, and are divided by
+    sqrt(14), a constant of the encoding and not of the records, so that |x|_2 <= 1. For bounded
+    rows of the other sets see :meth:`Dataset.unit_ball`.
+
+    Raises :class:`~dpcheck.errors.InputError` for an unknown name, a failed download, and a file
+    that is not what its hash says: removed if downloaded or cached, left in the user's folder.
+    """
+    require(
+        isinstance(name, str) and name in ENTRIES, "name", f"be one of {', '.join(names())}", name
+    )
+    entry = ENTRIES[name]
+    if entry.public:
+        arrays = _from_variable(entry) or _from_cache(name, entry)
+    else:
+        arrays = _stored(entry, Path(__file__).with_name("data"))
+    X, y, *test = map(_frozen, arrays)
+    X_test, y_test = test or (None, None)
+    return Dataset(name, X, y, X_test, y_test, entry.home, entry.licence)
+
+
+def _into_ball(X: Rows, radius: float) -> Rows:
+    norms = np.sqrt(np.einsum("ij,ij->i", X, X))
+    # 1e-12 is more than a norm of 784 terms is rounded by, so no scaled row ends outside the ball
+    scale = np.where(norms <= radius, radius, norms * (1 + 1e-12))
+    scaled: Rows = X / scale[:, None]
+    return scaled
+
+
+def _frozen(array: Array) -> Array:
+    array.setflags(write=False)
+    return array
+
+
+class _DamagedError(Exception):
+    """A file is not what its hash says; the text is the reason."""
+
+
+def _verify(file: File, content: bytes) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        told = f"the sha256 of its {file.of} is {found[:12]}..."
+        raise _DamagedError(f"{told}, not {file.sha256[:12]}...")
+
+
+def _decode(entry: Entry, file: File, packed: bytes) -> list[Array]:
+    """X, y or both, verified: before decoding where the hash is of bytes, after it otherwise."""
+    try:
+        raw = unpack(packed)
+        if file.of == "bytes":
+            _verify(file, raw)
+        if entry.features and file in entry.public:
+            X, y = parse_libsvm(raw, entry.features)
+            X = entry.public_rows(X)
+            if file.of == "values":
+                _verify(file, X.astype("<f8").tobytes() + y.astype("<f8").tobytes())
+            return [X, y]
+    except ValueError as error:
+        raise _DamagedError(str(error)) from None
+    stored = file in entry.stored
+    array = parse_npy(raw) if stored else parse_idx(raw)
+    if array.ndim > 1:
+        return [entry.stored_rows(array) if stored else entry.public_rows(array)]
+    return [array.astype(np.int64 if array.dtype == np.uint8 else np.float64)]
+
+
+def _read(entry: Entry, file: File, path: Path) -> list[Array]:
+    try:
+        return _decode(entry, file, path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _stored(entry: Entry, folder: Path) -> list[Array]:
+    arrays: list[Array] = []
+    for file in entry.stored:
+        try:
+            arrays += _read(entry, file, folder / file.at)
+        except _DamagedError as why:
+            raise InputError(f"{folder / file.at} is damaged and was not used: {why}") from None
+    return arrays
+
+
+def _from_variable(entry: Entry) -> list[Array] | None:
+    """The set's arrays from the user's folder; None where it has no file of the set."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return None
+    folder = Path(named).expanduser()
+    require(folder.is_dir(), VARIABLE, "name a folder", named)
+    if not any((folder / file.at).exists() for file in entry.stored):
+        return None
+    return _stored(entry, folder)
+
+
+def _cache_folder() -> Path:
+    import pooch  # only a download needs it
+
+    return Path(pooch.os_cache("dpcheck"))
+
+
+def _from_cache(name: str, entry: Entry) -> list[Array]:
+    arrays: list[Array] = []
+    for file in entry.public:
+        path = _cache_folder() / name / file.at.rpartition("/")[2]
+        if not path.exists():
+            arrays += _download(entry, file, path)
+            continue
+        try:
+            arrays += _read(entry, file, path)
+        except _DamagedError as why:
+            path.unlink(missing_ok=True)
+            told = f"{path} was damaged ({why}) and has been removed"
+            raise InputError(f"{told}; load {name} again to download it") from None
+    return arrays
+
+
+def _download(entry: Entry, file: File, path: Path) -> list[Array]:
+    import pooch
+
+    print(f"dpcheck: downloading {file.at}", file=sys.stderr)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # verified beside its final place, then renamed: neither an interrupt nor another process
+        # meets a partial or unverified file under the name that is trusted
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".part-") as scratch:
+            part = Path(scratch) / path.name
+            pooch.HTTPDownloader(chunk_size=1 << 16)(file.at, str(part), None)
+            arrays = _decode(entry, file, part.read_bytes())
+            part.replace(path)
+    except OSError as error:  # the errors of requests are among these
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(
+            f"{file.at} could not be downloaded into {path.parent} "
+            f"({type(error).__name__}: {reason}); without a network, set {VARIABLE} to a folder "
+            f"that holds {', '.join(stored.at for stored in entry.stored)}"
+        ) from None
+    except _DamagedError as why:
+        raise InputError(f"the download of {file.at} was damaged and not kept: {why}") from None
+    return arrays

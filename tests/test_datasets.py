@@ -1,0 +1,581 @@
+"""Data sets: what the bundled one holds, and that no file is used unless its hash agrees."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import struct
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pooch
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dpcheck import InputError, datasets
+from dpcheck.data.catalogue import ENTRIES, Entry, File
+from dpcheck.data.formats import as_float, parse_libsvm, pixels, printed, unpack
+
+FOLDER = os.environ.get("DPCHECK_DATA")
+needs_folder = pytest.mark.skipif(not FOLDER, reason="DPCHECK_DATA names no folder of data sets")
+
+TEXT = b"+1 1:0.5 3:-2e-3 \n-1 \n-1 2:1 3:0\n"
+TEXT_X = [[0.5, 0, -0.002], [0, 0, 0], [0, 1, 0]]
+TEXT_Y = [1, -1, -1]
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def value_hash(X, y) -> str:
+    return sha256(np.asarray(X, "<f8").tobytes() + np.asarray(y, "<f8").tobytes())
+
+
+def npy(array) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+# The bundled set
+
+
+@pytest.fixture(scope="module")
+def a9a():
+    return datasets.load("a9a")
+
+
+def test_a9a_holds_adult(a9a):
+    assert a9a.X.shape == (32561, 123)
+    assert a9a.X_test.shape == (16281, 123)
+    assert a9a.X.dtype == a9a.y.dtype == np.float64
+    for y, rows in ((a9a.y, 32561), (a9a.y_test, 16281)):
+        assert y.shape == (rows,)
+        assert set(np.unique(y)) == {-1.0, 1.0}
+    assert (a9a.y == 1).sum() == 7841  # 24.08 % earn more than 50,000 dollars
+    assert (a9a.y_test == 1).sum() == 3846
+    assert round(float((a9a.y == 1).mean()), 4) == 0.2408
+    assert a9a.licence == "CC BY 4.0"
+    assert a9a.source.startswith("https://")
+
+
+def test_a9a_is_one_indicator_per_attribute_scaled_by_a_constant(a9a):
+    for X in (a9a.X, a9a.X_test):
+        ones = X * np.sqrt(14)
+        binary = np.rint(ones)
+        np.testing.assert_allclose(ones, binary, atol=1e-12)
+        assert set(np.unique(binary)) == {0.0, 1.0}
+        per_row = binary.sum(axis=1)
+        assert per_row.max() == 14
+        assert per_row.min() == 11  # three attributes can be missing
+        assert np.linalg.norm(X, axis=1).max() <= 1
+
+
+def test_a9a_first_lines_are_those_of_the_libsvm_file(a9a):
+    first = [3, 11, 14, 19, 39, 42, 55, 64, 67, 73, 75, 76, 80, 83]
+    assert (np.flatnonzero(a9a.X[0]) + 1).tolist() == first
+    first = [1, 6, 17, 21, 35, 42, 54, 62, 71, 73, 74, 76, 80, 83]
+    assert (np.flatnonzero(a9a.X_test[0]) + 1).tolist() == first
+
+
+def test_arrays_are_read_only(a9a):
+    for array in (a9a.X, a9a.y, a9a.X_test, a9a.y_test, a9a.unit_ball().X, a9a.unit_ball().X_test):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_a9a_ignores_network_and_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("DPCHECK_DATA", str(tmp_path / "absent"))
+    monkeypatch.setattr(pooch, "os_cache", None)
+    assert datasets.load("a9a").name == "a9a"
+
+
+def test_import_is_light():
+    code = "import sys, dpcheck.datasets; print({'pooch', 'requests', 'scipy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_names_and_unknown_name():
+    assert datasets.names()[0] == "a9a"
+    assert set(datasets.names()) == {
+        *("a9a", "ijcnn1", "mnist", "fashion_mnist"),
+        *("diabetes", "svmguide3", "w5a", "heart_scale"),
+    }
+    for wrong in ("A9A", "", 3, ["a9a"]):
+        with pytest.raises(InputError, match="name must be one of a9a, ijcnn1, mnist,"):
+            datasets.load(wrong)
+
+
+# Rows in the unit ball
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=arrays(np.float64, (5, 7), elements=st.floats(-1e6, 1e6)),
+    radius=st.floats(1e-3, 1e3),
+    other=arrays(np.float64, 7, elements=st.floats(-1e6, 1e6)),
+)
+def test_unit_ball_bounds_rows_record_by_record(X, radius, other):
+    data = datasets.Dataset("toy", X.copy(), np.ones(5), X[:2].copy(), np.ones(2), "", "")
+    ball = data.unit_ball(radius=radius)
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    assert np.linalg.norm(ball.X, axis=1).max() <= 1
+    assert np.array_equal(ball.X_test, ball.X[:2])
+    np.testing.assert_allclose(ball.X, X / np.maximum(radius, norms), rtol=1e-11, atol=1e-300)
+    assert np.array_equal(data.X, X)
+    assert np.array_equal(ball.unit_ball().X, ball.X)  # what lies inside stays
+    X[3] = other  # replace one record: the others keep every bit
+    changed = replace(data, X=X).unit_ball(radius=radius)
+    kept = [0, 1, 2, 4]
+    assert np.array_equal(changed.X[kept], ball.X[kept])
+
+
+@pytest.mark.parametrize("radius", [0, -1, np.inf, np.nan])
+def test_unit_ball_refuses_radius(a9a, radius):
+    with pytest.raises(InputError, match="radius must be a finite number > 0"):
+        a9a.unit_ball(radius=radius)
+
+
+# LIBSVM text
+
+
+def test_libsvm_text():
+    for text in (TEXT, TEXT[:-1], TEXT.replace(b"+1 ", b"1  ")):
+        X, y = parse_libsvm(text, 3)
+        assert X.tolist() == TEXT_X
+        assert y.tolist() == TEXT_Y
+        assert X.dtype == y.dtype == np.float64
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(np.float64, (4, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
+def test_libsvm_text_keeps_every_bit(X):
+    lines = ("1 " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row)) for row in X.tolist())
+    assert parse_libsvm("\n".join(lines).encode(), 3)[0].tobytes() == X.tobytes()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("", " ", "0 1:1", "2 1:1", "+1.0 1:1", "1:1", "# comment", "1 1:1 # comment"),
+        *("1 0:1", "1 4:1", "1 -1:1", "1 2:1 2:1", "1 2:1 1:1", "1 1.0:1", "1 1", "1 1:", "1 :1"),
+        *(
+            "1 1:nan",
+            "1 1:inf",
+            "1 1:1e999",
+            "1 1:1_0",
+            "1 1:0x1",
+            "1 1:1:1",
+            "1 1: 1",
+            "1 1:1,2:1",
+        ),
+        *("1 1:1\r", "1\t1:1", "1 \u0661:1", "1 1:\u0661", "1 1:1\x00", "1 " + "9" * 5000 + ":1"),
+    ],
+)
+def test_libsvm_text_refuses_and_names_the_line(line):
+    with pytest.raises(InputError, match=r"^line 2 must hold .*got ") as caught:
+        parse_libsvm(b"1 1:1\n" + line.encode() + b"\n-1 1:1\n", 3)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [(b"", 1), (b"\n", 1), (b"\n1 1:1\n", 1), (b"1 1:1\n\n", 2)]
+)
+def test_libsvm_text_refuses_blank_lines_at_its_ends(text, line):
+    with pytest.raises(InputError, match=f"^line {line} must hold"):
+        parse_libsvm(text, 3)
+
+
+def test_printed_values_depend_on_single_precision_only():
+    decimals = np.array([[-0.0009976385, -0.0009976384]])  # one float32, two seven-digit decimals
+    once, again = printed("%.6e")(decimals)[0]
+    assert once == again
+    assert np.float32(once) == np.float32(decimals[0, 0])
+
+
+# Downloads, from a server of the test's own
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self.cut = 0  # bytes promised and not sent
+
+    def url(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.server_port}/{name}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        content = self.server.files.get(self.path[1:])
+        self.send_response(404 if content is None else 200)
+        self.send_header("Content-Length", str(len(content or b"") + self.server.cut))
+        self.end_headers()
+        self.wfile.write(content or b"")
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with Server() as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(pooch, "os_cache", lambda project: folder / project)
+    monkeypatch.delenv("DPCHECK_DATA", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return folder / "dpcheck"
+
+
+def kept(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def add(monkeypatch, name: str, public: tuple[File, ...], **fields) -> Entry:
+    stored = (File(f"{name}/x.npy.xz", "0"), File(f"{name}/y.npy.xz", "0"))
+    given = {"stored": stored, "stored_rows": as_float, "features": 3, **fields}
+    entry = Entry("https://home.example", "none", public=public, **given)
+    monkeypatch.setitem(ENTRIES, name, entry)
+    return entry
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, bytes])
+@pytest.mark.parametrize("of", ["bytes", "values"])
+def test_download_once_then_cache(monkeypatch, capsys, server, cache, pack, of):
+    server.files["toy"] = pack(TEXT)
+    expected = sha256(TEXT) if of == "bytes" else value_hash(TEXT_X, TEXT_Y)
+    add(monkeypatch, "toy", (File(server.url("toy"), expected, of),))
+    for _ in range(2):
+        data = datasets.load("toy")
+        assert data.X.tolist() == TEXT_X
+        assert data.y.tolist() == TEXT_Y
+        assert (data.X_test, data.y_test, data.unit_ball().X_test) == (None, None, None)
+        assert (data.name, data.source, data.licence) == ("toy", "https://home.example", "none")
+    assert server.asked == ["/toy"]
+    assert kept(cache) == ["toy/toy"]
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"dpcheck: downloading {server.url('toy')}\n"
+
+
+def test_download_of_idx_files(monkeypatch, server, cache):
+    rng = np.random.default_rng(0)
+    images = [rng.integers(0, 256, (n, 2, 3), dtype=np.uint8) for n in (5, 4)]
+    labels = [rng.integers(0, 10, n, dtype=np.uint8) for n in (5, 4)]
+    public = []
+    for at, array in zip("abcd", [images[0], labels[0], images[1], labels[1]], strict=True):
+        raw = struct.pack(f">4B{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
+        server.files[at] = gzip.compress(raw)
+        public.append(File(server.url(at), sha256(raw)))
+    add(monkeypatch, "toy", tuple(public), features=0, public_rows=pixels)
+    data = datasets.load("toy")
+    for X, y, image, label in zip(
+        (data.X, data.X_test), (data.y, data.y_test), images, labels, strict=True
+    ):
+        assert np.array_equal(X, image.reshape(len(image), 6) / 255)
+        assert np.array_equal(y, label)
+        assert (X.dtype, y.dtype) == (np.float64, np.int64)
+    assert server.asked == ["/a", "/b", "/c", "/d"]
+
+
+def flipped(content: bytes, bit: int) -> bytes:
+    changed = bytearray(content)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def damaged(content: bytes) -> list[bytes]:
+    ends = [b"", content[:1], content[: len(content) // 2], content[:-1]]
+    return ends + [flipped(content, bit) for bit in range(0, 8 * len(content), 53)]
+
+
+def refusal(name: str) -> str | None:
+    try:
+        datasets.load(name)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, bytes])
+def test_damaged_download_is_refused_and_not_kept(monkeypatch, server, cache, pack):
+    good = pack(TEXT)
+    add(monkeypatch, "toy", (File(server.url("toy"), sha256(TEXT)),))
+    harmless = 0
+    for bad in damaged(good):
+        server.files["toy"] = bad
+        told = refusal("toy")
+        if told is None:  # gzip's header has a date, whose bits change no content
+            harmless += 1
+            assert unpack(bad) == TEXT
+            (cache / "toy" / "toy").unlink()
+        else:
+            assert told.startswith(f"the download of {server.url('toy')} was damaged and not kept")
+            assert "\n" not in told
+        assert kept(cache) == []
+    assert harmless <= 2
+    server.files["toy"] = good
+    assert datasets.load("toy").X.tolist() == TEXT_X
+
+
+def test_damaged_values_are_refused(monkeypatch, server, cache):
+    expected = value_hash(TEXT_X, TEXT_Y)
+    add(monkeypatch, "toy", (File(server.url("toy"), expected, "values"),))
+    for bad in (
+        TEXT.replace(b"0.5", b"0.6"),
+        TEXT.replace(b"-1 \n", b"+1 \n"),
+        TEXT[:-6],
+        b"<html>",
+    ):
+        server.files["toy"] = bad
+        with pytest.raises(InputError, match="was damaged and not kept"):
+            datasets.load("toy")
+        assert kept(cache) == []
+    server.files["toy"] = TEXT.replace(b"0.5 ", b"0.50  ")  # the same values, printed otherwise
+    assert datasets.load("toy").X.tolist() == TEXT_X
+
+
+def test_damaged_cache_is_refused_removed_and_fetched_anew(monkeypatch, server, cache):
+    server.files["toy"] = good = gzip.compress(TEXT)
+    add(monkeypatch, "toy", (File(server.url("toy"), sha256(TEXT)),))
+    path = cache / "toy" / "toy"
+    for bad in (b"", good[:-3], flipped(good, 8 * 14), gzip.compress(TEXT + b"1 1:1\n")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bad)
+        with pytest.raises(
+            InputError, match=r"was damaged .* and has been removed; load toy again"
+        ):
+            datasets.load("toy")
+        assert kept(cache) == []
+        assert datasets.load("toy").X.tolist() == TEXT_X
+        assert path.read_bytes() == good
+
+
+def test_second_file_missing_fails_but_keeps_the_first(monkeypatch, server, cache):
+    server.files["toy"] = TEXT
+    files = (File(server.url("toy"), sha256(TEXT)), File(server.url("gone.bz2"), "0"))
+    add(monkeypatch, "toy", files)
+    with pytest.raises(InputError, match=r"gone\.bz2 could not be downloaded .*HTTPError: 404"):
+        datasets.load("toy")
+    assert kept(cache) == ["toy/toy"]
+
+
+def test_transfer_cut_short_is_refused(monkeypatch, server, cache):
+    server.files["toy"], server.cut = TEXT, 5
+    add(monkeypatch, "toy", (File(server.url("toy"), sha256(TEXT)),))
+    with pytest.raises(InputError, match="/toy could not be downloaded into"):
+        datasets.load("toy")
+    assert kept(cache) == []
+
+
+def test_no_network_names_url_cache_and_variable(monkeypatch, cache):
+    add(monkeypatch, "toy", (File("http://127.0.0.1:9/toy.bz2", "0"),))
+    with pytest.raises(InputError) as caught:
+        datasets.load("toy")
+    text = str(caught.value)
+    for part in ("http://127.0.0.1:9/toy.bz2", str(cache / "toy"), "DPCHECK_DATA", "toy/x.npy.xz"):
+        assert part in text
+    assert "\n" not in text
+    assert caught.value.__suppress_context__
+    assert kept(cache) == []
+
+
+def test_interrupt_leaves_nothing(monkeypatch, cache):
+    def half(self, url, output_file, pooch):
+        Path(output_file).write_bytes(TEXT[:10])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", half)
+    add(monkeypatch, "toy", (File("http://127.0.0.1:9/toy", sha256(TEXT)),))
+    with pytest.raises(KeyboardInterrupt):
+        datasets.load("toy")
+    assert list((cache / "toy").iterdir()) == []
+
+
+# The user's folder
+
+
+@pytest.fixture
+def toy_folder(monkeypatch, cache, tmp_path):
+    """A set that the folder has as float32, and whose public file cannot be reached."""
+    contents = [npy(np.array(TEXT_X, np.float32)), npy(np.array(TEXT_Y, np.int8))]
+    stored = tuple(
+        File(f"toy/{axis}.npy.xz", sha256(content))
+        for axis, content in zip("xy", contents, strict=True)
+    )
+    public = (File("http://127.0.0.1:9/toy", sha256(TEXT)),)
+    add(monkeypatch, "toy", public, stored=stored, stored_rows=printed("%.6g"))
+    folder = tmp_path / "folder"
+    (folder / "toy").mkdir(parents=True)
+    for file, content in zip(stored, contents, strict=True):
+        (folder / file.at).write_bytes(lzma.compress(content))
+    monkeypatch.setenv("DPCHECK_DATA", str(folder))
+    return folder
+
+
+def test_folder_is_used_first_and_has_the_public_bits(toy_folder):
+    data = datasets.load("toy")
+    assert data.X.tolist() == TEXT_X  # -0.002 and not the float32 nearest to it
+    assert data.y.tolist() == TEXT_Y
+
+
+@pytest.mark.parametrize("name", ["x", "y"])
+def test_damaged_file_of_the_folder_is_refused_and_left(toy_folder, name):
+    path = toy_folder / "toy" / f"{name}.npy.xz"
+    good = path.read_bytes()
+    longer = lzma.compress(lzma.decompress(good) + b"0")
+    for bad in (*damaged(good), longer, lzma.compress(b""), npy(np.zeros(3))):
+        path.write_bytes(bad)
+        with pytest.raises(InputError, match="is damaged and was not used") as caught:
+            datasets.load("toy")
+        assert str(path) in str(caught.value)
+        assert path.read_bytes() == bad
+    path.write_bytes(good)
+    assert datasets.load("toy").y.tolist() == TEXT_Y
+
+
+def test_folder_with_half_a_set_and_without_it(toy_folder, monkeypatch, tmp_path):
+    (toy_folder / "toy" / "y.npy.xz").unlink()
+    with pytest.raises(InputError, match=r"y\.npy\.xz cannot be read: No such file"):
+        datasets.load("toy")
+    (toy_folder / "toy" / "x.npy.xz").unlink()
+    with pytest.raises(InputError, match="could not be downloaded"):  # on to the next source
+        datasets.load("toy")
+    monkeypatch.setenv("DPCHECK_DATA", str(tmp_path / "absent"))
+    with pytest.raises(InputError, match="DPCHECK_DATA must name a folder, got"):
+        datasets.load("toy")
+
+
+# The catalogue
+
+
+def test_every_entry_is_complete():
+    for name, entry in ENTRIES.items():
+        assert len(entry.stored) in (2, 4)
+        assert bool(entry.public) == (name != "a9a")
+        for file in (*entry.stored, *entry.public):
+            assert len(bytes.fromhex(file.sha256)) == 32
+        assert all(file.at.startswith("https://") for file in entry.public)
+        assert all(file.of == "bytes" for file in entry.stored)
+    checked = {name: {file.of for file in entry.public} for name, entry in ENTRIES.items()}
+    by_values = {name for name, of in checked.items() if of == {"values"}}
+    assert by_values == {"diabetes", "svmguide3", "w5a", "heart_scale"}
+    by_bytes = {name for name, of in checked.items() if of == {"bytes"}}
+    assert by_bytes == {"ijcnn1", "mnist", "fashion_mnist"}
+
+
+SHAPES = {
+    "ijcnn1": ((49990, 22), (91701, 22), 4853),
+    "diabetes": ((768, 8), None, 500),
+    "svmguide3": ((1243, 22), None, 296),
+    "w5a": ((9888, 300), None, 281),
+    "heart_scale": ((270, 13), None, 120),
+}
+
+
+@needs_folder
+@pytest.mark.parametrize("name", SHAPES)
+def test_binary_set_of_the_folder(name):
+    shape, test_shape, positive = SHAPES[name]
+    data = datasets.load(name)
+    assert data.X.shape == shape
+    assert data.y.shape == shape[:1]
+    assert (data.X_test is None) == (data.y_test is None) == (test_shape is None)
+    if test_shape:
+        assert data.X_test.shape == test_shape
+        assert set(np.unique(data.y_test)) == {-1, 1}
+    assert data.X.dtype == data.y.dtype == np.float64
+    assert np.isfinite(data.X).all()
+    assert set(np.unique(data.y)) == {-1, 1}
+    assert (data.y == 1).sum() == positive
+
+
+def only(entry: Entry, split: slice) -> Entry:
+    return replace(entry, stored=entry.stored[split], public=entry.public[split])
+
+
+@needs_folder
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
+def test_images_of_the_folder(monkeypatch, name):
+    """Both splits, one after the other to save memory; the sha256 is of the published idx file."""
+    entry = ENTRIES[name]
+    for rows, split in ((10000, slice(2, 4)), (60000, slice(0, 2))):
+        monkeypatch.setitem(ENTRIES, name, only(entry, split))
+        data = datasets.load(name)
+        assert data.X.shape == (rows, 784)
+        assert (data.X.dtype, data.y.dtype) == (np.float64, np.int64)
+        assert (data.X[:100].min(), data.X[:100].max()) == (0, 1)
+        assert np.bincount(data.y).size == 10
+        images, labels = hashlib.sha256(), hashlib.sha256()
+        images.update(struct.pack(">4I", 0x803, rows, 28, 28))
+        for start in range(0, rows, 1000):
+            images.update(np.rint(data.X[start : start + 1000] * 255).astype(np.uint8).tobytes())
+        labels.update(struct.pack(">2I", 0x801, rows) + data.y.astype(np.uint8).tobytes())
+        found = [images.hexdigest(), labels.hexdigest()]
+        assert found == [file.sha256 for file in ENTRIES[name].public]
+        del data
+
+
+def libsvm_line(label: int, row: list[float]) -> str:
+    pairs = (f"{j}:{1 if v == 1 else v}" for j, v in enumerate(row, 1) if v or j > 10)
+    return f"{label} {' '.join(pairs)}\n"
+
+
+@needs_folder
+def test_ijcnn1_of_the_folder_prints_as_the_public_file():
+    data = datasets.load("ijcnn1")
+    files = ENTRIES["ijcnn1"].public
+    for X, y, file in zip((data.X, data.X_test), (data.y, data.y_test), files, strict=True):
+        text = hashlib.sha256()
+        for label, row in zip(y.astype(int).tolist(), X.tolist(), strict=True):
+            text.update(libsvm_line(label, row).encode())
+        assert text.hexdigest() == file.sha256
+
+
+@needs_folder
+@pytest.mark.parametrize("name", ["diabetes", "svmguide3", "w5a", "heart_scale"])
+def test_small_sets_have_one_value_on_both_routes(name, monkeypatch, server, cache):
+    """LIBSVM text printed from the folder's values downloads to the same bits, and is accepted."""
+    monkeypatch.setenv("DPCHECK_DATA", FOLDER)
+    data, entry = datasets.load(name), ENTRIES[name]
+    number = {"diabetes": "%.6f", "svmguide3": "%.6e"}.get(name, "%.6g")
+    lines = (
+        f"{label:+d} " + " ".join(f"{j}:{number % v}" for j, v in enumerate(row, 1) if v)
+        for label, row in zip(data.y.astype(int).tolist(), data.X.tolist(), strict=True)
+    )
+    server.files[name] = "\n".join(lines).encode()
+    (file,) = entry.public
+    monkeypatch.setitem(ENTRIES, name, replace(entry, public=(replace(file, at=server.url(name)),)))
+    monkeypatch.delenv("DPCHECK_DATA")
+    downloaded = datasets.load(name)
+    assert downloaded.X.tobytes() == data.X.tobytes()
+    assert downloaded.y.tobytes() == data.y.tobytes()
+    assert server.asked == [f"/{name}"]
