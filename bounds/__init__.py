@@ -1,0 +1,1 @@
+"""Published guarantees: what each theorem promises, and whether its derivation holds."""

@@ -1,0 +1,131 @@
+"""A statement a paper makes, and the verdict on it with the evidence.
+
+A claim sits in the file of its theorem: one entry in ``CLAIMS`` and one function that returns a
+:class:`Decision`. Verdicts are earned: :meth:`Claim.decide` recomputes all evidence, and evidence
+that does not hold leaves the claim ``unresolved``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dpcheck.bounds.evidence import Cited, Counterexample, Step
+from dpcheck.errors import require
+
+Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a verdict rests on.
+
+    ``readings`` gives a verdict for each way the statement can be read; the claim's own verdict is
+    for the statement as printed. ``condition`` is the assumption that makes a conditional claim
+    true; ``repaired`` says what holds instead of a false one, or why the result built on it stands.
+    """
+
+    steps: tuple[Step, ...]
+    readings: tuple[tuple[str, Verdict], ...] = ()
+    condition: str = ""
+    repaired: str = ""
+
+    def broken(self) -> tuple[str, ...]:
+        """Recompute every step; the words of those that do not hold."""
+        return tuple(step.says for step in self.steps if not step.holds())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain text throughout, fit for JSON."""
+        return {
+            "steps": [
+                {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula()}
+                for step in self.steps
+            ],
+            "readings": dict(self.readings),
+            "condition": self.condition,
+            "repaired": self.repaired,
+        }
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict before its evidence has been recomputed.
+
+    A refutation needs a counterexample and a word on what can be saved; a conditional verdict
+    needs its condition; a proof needs a step that is more than a citation, and a counterexample in
+    it must belong to another reading, which is then named and refuted.
+    """
+
+    verdict: Verdict
+    method: str
+    evidence: Evidence
+    note: str
+
+    def __post_init__(self) -> None:
+        """Refuse a verdict whose evidence is not of the kind it needs."""
+        steps, verdict = self.evidence.steps, self.verdict
+        broken = any(isinstance(step, Counterexample) for step in steps)
+        require(broken or verdict != "refuted", "a refutation", "hold a counterexample", "none")
+        apart = (
+            not broken or verdict != "proved" or "refuted" in dict(self.evidence.readings).values()
+        )
+        require(apart, "a counterexample in a proof", "belong to a refuted reading", "none")
+        saved = bool(self.evidence.repaired) or verdict != "refuted"
+        require(saved, "a refutation", "say what can be repaired", "nothing")
+        stated = bool(self.evidence.condition) == (verdict == "conditional")
+        require(stated, "a condition", "come with a conditional verdict", verdict)
+        shown = verdict == "unresolved" or not all(isinstance(step, Cited) for step in steps)
+        require(shown, "a verdict", "rest on a recomputed step", "citations only")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A checkable statement of a paper.
+
+    ``id`` is the catalogue's (``"Y17"``); ``statement`` is in the words of this project;
+    ``location`` says where the paper makes it.
+    """
+
+    id: str
+    paper: str
+    kind: str
+    statement: str
+    location: str
+    decision: Callable[[], Decision]
+
+    def decide(self) -> ClaimResult:
+        """Reach the verdict, recomputing all of its evidence."""
+        decision = self.decision()
+        broken = decision.evidence.broken()
+        if broken:
+            note = f"not decided, since evidence does not hold: {'; '.join(broken)}"
+            return ClaimResult(self, "unresolved", decision.method, decision.evidence, note)
+        return ClaimResult(
+            self, decision.verdict, decision.method, decision.evidence, decision.note
+        )
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with its verdict: ``proved``, ``refuted``, ``conditional`` or ``unresolved``."""
+
+    claim: Claim
+    verdict: Verdict
+    method: str
+    evidence: Evidence
+    note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain text throughout, fit for JSON."""
+        return {
+            "id": self.claim.id,
+            "paper": self.claim.paper,
+            "kind": self.claim.kind,
+            "statement": self.claim.statement,
+            "location": self.claim.location,
+            "verdict": self.verdict,
+            "method": self.method,
+            "evidence": self.evidence.to_dict(),
+            "note": self.note,
+        }

@@ -1,0 +1,224 @@
+"""A published theorem as an object: parameters, assumptions, schedule, noise, bound, rate.
+
+A :class:`Theorem` only describes: every formula is a sympy expression in the letters of
+``dpcheck.bounds.symbols``. Its methods put numbers in, and refuse numbers for which the theorem
+says nothing. Numbers are substituted exactly, as the decimals that were written (0.1 is one
+tenth), so that a minibatch ``ceil(n sqrt(epsilon/(4T)))`` is never one too large by rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
+
+Formulas = tuple[tuple[Any, Any], ...]  # (symbol, expression) in order of definition
+
+_RELATIONS = {"<=": float.__le__, "<": float.__lt__, ">=": float.__ge__, ">": float.__gt__}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A letter whose value the reader supplies.
+
+    ``symbol`` carries the domain (positive integer, or positive real; ``delta`` lies in (0, 1)).
+    ``default`` is used when no value is given.
+    """
+
+    symbol: Any
+    meaning: str
+    default: float | None = None
+
+    def exact(self, value: Any) -> Any:
+        """``value`` as an exact sympy number, or :class:`InputError` if outside the domain."""
+        name = str(self.symbol)
+        if self.symbol.is_integer:
+            require_count(value, name)
+            return sympy.Integer(int(value))
+        if name == "delta":
+            require_delta(value, zero=False)
+        else:
+            require_positive(value, name)
+        return sympy.Rational(repr(float(value)))
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One condition of a theorem.
+
+    ``name`` is the paper's label (``"A1"``) or the parameter it restricts; ``sentence`` reads
+    ``"epsilon <= 1"``; ``relation`` is the same as a sympy relation, or ``None`` for a condition
+    on the problem that numbers cannot test.
+    """
+
+    name: str
+    sentence: str
+    location: str
+    relation: Any = None
+
+    def __str__(self) -> str:
+        """The sentence with its place in the paper."""
+        return f"{self.sentence} ({self.location})"
+
+    def holds(self, values: dict[Any, Any]) -> bool:
+        """Test the relation at exact ``values``; always true without a relation.
+
+        Both sides are rounded to double precision first, so that ``delta = 1/n**2``, computed by
+        the caller in floating point, satisfies ``delta <= 1/n^2``.
+        """
+        if self.relation is None:
+            return True
+        left, right = (_number(side.xreplace(values)) for side in self.relation.args)
+        return bool(_RELATIONS[self.relation.rel_op](left, right))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theorem:
+    """What a paper promises, at any sizes within its region.
+
+    ``id`` is ``"<paper>.<name>"``; ``quantity`` names what ``bound_formula`` bounds, in words, and
+    ``quantity_latex`` in the paper's notation. ``schedule_formulas`` and ``noise_formulas`` define
+    letters in order, each from parameters and earlier ones; the bound may use all of them.
+    ``regimes`` are the named terms whose maximum is the rate.
+
+    The methods take the parameters by name. They raise :class:`~dpcheck.errors.InputError` for a
+    missing or unknown name, a value outside its domain, and a value outside the stated region.
+    """
+
+    id: str
+    title: str
+    paper: str
+    location: str
+    quantity: str
+    quantity_latex: str
+    parameters: tuple[Parameter, ...]
+    assumptions: tuple[Assumption, ...]
+    schedule_formulas: Formulas = ()
+    noise_formulas: Formulas = ()
+    bound_formula: Any = None
+    regimes: tuple[tuple[str, Any], ...] = ()
+
+    def bound(self, **values: float) -> float:
+        """The right-hand side of the guarantee, a number."""
+        if self.bound_formula is None:
+            raise InputError(f"{self.id} states no bound on a utility; it promises {self.quantity}")
+        known = self._known("bound", self.bound_formula.free_symbols, values)
+        return _number(self.bound_formula.xreplace(known))
+
+    def schedule(self, **values: float) -> dict[str, float]:
+        """The algorithm's settings by name, such as ``{"T": 10000, "m": 50, "eta": 0.001}``."""
+        return self._defined("schedule", self.schedule_formulas, values)
+
+    def noise(self, **values: float) -> dict[str, float]:
+        """The standard deviations of the noise in each coordinate, by name."""
+        return self._defined("noise", self.noise_formulas, values)
+
+    @property
+    def rate(self) -> Any:
+        """The order of the guarantee, the maximum over the regimes; ``None`` if it states none."""
+        return sympy.Max(*(term for _, term in self.regimes)) if self.regimes else None
+
+    def rate_exponents(self) -> dict[str, dict[str, float]]:
+        """For each regime, the power of each parameter in the rate.
+
+        A parameter that enters otherwise than as a power, such as delta inside a logarithm, is
+        left out.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for regime, term in self.regimes:
+            powers = {str(s): sympy.simplify(s * term.diff(s) / term) for s in term.free_symbols}
+            found[regime] = {s: float(p) for s, p in sorted(powers.items()) if p.is_number and p}
+        return found
+
+    @property
+    def region(self) -> tuple[str, ...]:
+        """The assumptions, one readable sentence each, with their place in the paper."""
+        return tuple(str(assumption) for assumption in self.assumptions)
+
+    def violated(self, **values: float) -> tuple[Assumption, ...]:
+        """The assumptions that fail at these values; empty inside the region."""
+        known = self._resolve(self._accept("violated", self._tested(), values))
+        return tuple(a for a in self.assumptions if not a.holds(known))
+
+    def to_latex(self) -> str:
+        """The guarantee as lines of LaTeX, each between dollar signs."""
+        lines = []
+        if self.bound_formula is not None:
+            lines.append(rf"{self.quantity_latex} \leq {sympy.latex(self.bound_formula)}")
+        if self.regimes:
+            lines.append(rf"{self.quantity_latex} = O\left({sympy.latex(self.rate)}\right)")
+        for symbol, formula in (*self.schedule_formulas, *self.noise_formulas):
+            lines.append(f"{sympy.latex(symbol)} = {sympy.latex(formula)}")
+        lines += [sympy.latex(a.relation) for a in self.assumptions if a.relation is not None]
+        return "\n".join(f"${line}$" for line in lines)
+
+    def _defined(self, method: str, formulas: Formulas, values: dict[str, Any]) -> dict[str, float]:
+        if not formulas:
+            raise InputError(f"{self.id} states no {method}")
+        known = self._known(method, {symbol for symbol, _ in formulas}, values)
+        return {
+            str(symbol): int(known[symbol]) if symbol.is_integer else _number(known[symbol])
+            for symbol, _ in formulas
+        }
+
+    def _known(self, method: str, wanted: Iterable[Any], values: dict[str, Any]) -> dict[Any, Any]:
+        """Exact values of every letter ``wanted`` rests on, once the region is seen to hold."""
+        known = self._resolve(self._accept(method, {*wanted, *self._tested()}, values))
+        for assumption in self.assumptions:
+            if not assumption.holds(known):
+                self._refuse(assumption, known)
+        return known
+
+    def _accept(self, method: str, wanted: Iterable[Any], values: dict[str, Any]) -> dict[Any, Any]:
+        """The given parameters as exact numbers; refuses unknown names, then missing ones."""
+        named = {str(parameter.symbol): parameter for parameter in self.parameters}
+        for name, value in values.items():
+            require(name in named, name, f"be a parameter of {self.id} ({', '.join(named)})", value)
+        complete = {k: p.default for k, p in named.items() if p.default is not None} | values
+        needed = {str(symbol) for symbol in self._closure(wanted)}
+        missing = [name for name in named if name in needed and name not in complete]
+        if missing:
+            given = ", ".join(values) or "nothing"
+            raise InputError(
+                f"{', '.join(missing)} must be given to {self.id}.{method}, got {given}"
+            )
+        return {named[k].symbol: named[k].exact(value) for k, value in complete.items()}
+
+    def _closure(self, wanted: Iterable[Any]) -> set[Any]:
+        """The parameters that the ``wanted`` letters are computed from."""
+        definitions = dict((*self.schedule_formulas, *self.noise_formulas))
+        letters: set[Any] = set()
+        for symbol in wanted:
+            formula = definitions.get(symbol)
+            letters |= {symbol} if formula is None else self._closure(formula.free_symbols)
+        return letters
+
+    def _resolve(self, known: dict[Any, Any]) -> dict[Any, Any]:
+        """Add every defined letter that the known ones determine."""
+        known = dict(known)
+        for symbol, formula in (*self.schedule_formulas, *self.noise_formulas):
+            if formula.free_symbols <= known.keys():
+                known[symbol] = formula.xreplace(known)
+        return known
+
+    def _tested(self) -> set[Any]:
+        relations = [a.relation for a in self.assumptions if a.relation is not None]
+        return set().union(*(relation.free_symbols for relation in relations))
+
+    def _refuse(self, assumption: Assumption, known: dict[Any, Any]) -> None:
+        subject, *others = sorted(
+            assumption.relation.free_symbols, key=lambda s: (str(s) != assumption.name, str(s))
+        )
+        shown = {s: str(int(known[s])) if s.is_integer else repr(_number(known[s])) for s in known}
+        at = ", ".join(f"{s} = {shown[s]}" for s in others)
+        got = f"{shown[subject]} at {at}" if at else shown[subject]
+        require(False, str(subject), f"satisfy {assumption}", got)
+
+
+def _number(expression: Any) -> float:
+    """An exact number, correctly rounded to double precision (to infinity on overflow)."""
+    return float(sympy.N(expression, 30))

@@ -1,0 +1,270 @@
+r"""Lemma 6: the generalisation error of DP-SGDA by weak stability, and the claims about its proof.
+
+Setting as in ``theorem_2a``. Run the algorithm on S and on S', which differ in the last record,
+with the same draws and the same noise. Write u = (w_t, v_t) and u' for the two iterates, Delta for
+u - u', and G^2 = G_w^2 + G_v^2. The population gap exceeds the empirical one by at most
+G_w E|w_mean - w'_mean| + G_v E|v_mean - v'_mean|, and that is at most [1, Lemma 6]
+
+    a) smooth (A1, A3):   4 sqrt(e (T + T^2/n)) (G_w + G_v)^2 eta exp(L^2 T eta^2/2) / sqrt n,
+    b) Lipschitz (A1):    4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n).
+
+The printed proof takes the last record to be absent from a minibatch with probability 1 - m/n and
+present once otherwise, neither of which holds with replacement; and it uses that each f(., .; z) is
+convex-concave, where the lemma assumes it of F_S. Its recursions hold all the same, under the
+lemma's own assumption. Let h(u) be the minibatch mean of (grad_w f, -grad_v f) on S, h' on S'. Then
+
+    E|Delta_{t+1}|^2 <= |Delta|^2 - 2 eta <Delta, E[h(u) - h'(u')]> + eta^2 E|h(u) - h'(u')|^2.
+
+Each place of the minibatch holds each record with chance 1/n, with replacement or without, and the
+mean of the records' fields is a (sub)gradient field of F_S, as it is for differentiable or
+convex-concave f. So
+
+    E[h(u) - h'(u')] = H(u) - H(u') + e/n,   H = E h the field of F_S,   |e| <= 2 G,
+    <Delta, H(u) - H(u')> >= 0   since F_S is convex-concave [1, Lemma 5],
+    E|h(u) - h'(u')|^2 <= (1 - 1/n) L^2 |Delta|^2 + 4 G^2/n   (a)   or   4 G^2   (b),
+
+and with 4 G eta |Delta| <= p |Delta|^2 + 4 G^2 eta^2/p for any p > 0 this is the printed recursion
+
+    a) E|Delta_{t+1}|^2 <= (1 + L^2 eta^2 + p/n) |Delta|^2 + 4 (1 + 1/p) G^2 eta^2/n,
+    b) E|Delta_{t+1}|^2 <= (1 + p/n) |Delta|^2 + 4 (1 + 1/(np)) G^2 eta^2.
+
+Solved at p = n/T they leave room in the constants: 2 G^2 for 4 (G_w + G_v)^2 in a, and
+2 sqrt(e - 1) G^2 for 4 sqrt 2 (G_w + G_v)^2 in b. The last two displays of the printed proof of b
+have eta^2 for eta, which is false; Lemma 6 and Theorem 2 have eta.
+
+[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix C.2.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sympy import E, Eq, Integer, Le, Rational, exp, sqrt, symbols
+
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.symbols import G_v, G_w, L, T, eta, m, n, t
+from dpcheck.bounds.yang2022.sampling import chance_absent, mean_share
+
+SMOOTH = (
+    4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
+)
+LIPSCHITZ = 4 * sqrt(2) * eta * (G_w + G_v) ** 2 * (sqrt(T) + T / n)
+
+# G is sqrt(G_w^2 + G_v^2), D is |Delta|, X and Y its two blocks; n is written 1 + k.
+G, D, X, Y, p, k = symbols("G D X Y p k", positive=True)
+INNER = D**2 + 4 * G * eta * D / n  # |Delta|^2 - 2 eta <Delta, E[h(u) - h'(u')]> is at most this
+SPLIT = D**2 * (1 + p / n) + 4 * G**2 * eta**2 / (n * p)
+RECURSION_A = (1 + L**2 * eta**2 + p / n) * D**2 + 4 * (1 + 1 / p) * G**2 * eta**2 / n
+RECURSION_B = (1 + p / n) * D**2 + 4 * (1 + 1 / (n * p)) * G**2 * eta**2
+
+FIRST_MOMENT: tuple[Step, ...] = (
+    Cited("projections bring points together; the common noise cancels", "convex analysis"),
+    *(
+        Enumerated(
+            "the record's expected share of a minibatch is 1/n",
+            mean_share,
+            sizes,
+            Fraction(1, sizes[0]),
+        )
+        for sizes in ((2, 2), (3, 2), (2, 4), (4, 3))
+    ),
+    Cited("each place of a minibatch holds each record with chance 1/n", "Algorithm 1, line 4"),
+    Cited(
+        "<Delta, H(u) - H(u')> >= 0",
+        "Lemma 5 of the paper for F_S, whose (sub)gradients are the means of the records'",
+    ),
+    Identity(
+        "Young's inequality: the difference is a square",
+        SPLIT - INNER,
+        (p * D - 2 * G * eta) ** 2 / (n * p),
+    ),
+)
+STEP_A = AtMost(
+    "one step of a is the printed recursion",
+    (SPLIT + eta**2 * ((1 - 1 / n) * L**2 * D**2 + 4 * G**2 / n)).subs(n, 1 + k),
+    RECURSION_A.subs(n, 1 + k),
+)
+STEP_B = Identity("one step of b is the printed recursion", SPLIT + 4 * G**2 * eta**2, RECURSION_B)
+TO_STABILITY: tuple[Step, ...] = (
+    Identity(
+        "G_w X + G_v Y <= G |(X, Y)|: the difference of the squares is a square",
+        (G_w**2 + G_v**2) * (X**2 + Y**2) - (G_w * X + G_v * Y) ** 2,
+        (G_w * Y - G_v * X) ** 2,
+    ),
+    Cited(
+        "E|mean of Delta_t| <= max_t sqrt(E|Delta_t|^2), and the bound increases with t",
+        "Jensen's inequality",
+    ),
+    Cited(
+        "the generalisation of the weak gap is at most the weak stability",
+        "Lemma 4 of the paper; Lei, Yang, Yang, Ying, ICML 2021",
+    ),
+)
+# f = z w over W = R, one record z = +-1 with equal chance, w_1 = 0, any noise. F = 0, so the
+# population gap is 0; the empirical gap is E[z (w_1 + w_2)/2] = -eta/2.
+ETA_SQUARED = Counterexample(
+    "the last display of the proof of Lemma 6(b): f = z w, z = +-1, n = 1, T = 2, whose "
+    "generalisation error is eta/2",
+    Le(eta / 2, 32 * (G_w + G_v) ** 2 * eta**2 * (sqrt(T) + T / n)),
+    ((G_w, 1), (G_v, 1), (n, 1), (T, 2), (eta, Rational(1, 1000))),
+)
+
+
+def _absent() -> Decision:
+    steps: tuple[Step, ...] = (
+        *(
+            Enumerated(
+                "the chance of absence with replacement",
+                chance_absent,
+                (n_, m_),
+                (1 - Fraction(1, n_)) ** m_,
+            )
+            for n_, m_ in ((2, 2), (3, 2), (4, 3), (5, 1))
+        ),
+        Enumerated(
+            "without replacement it is 1 - m/n", chance_absent, (4, 3, False), Fraction(1, 4)
+        ),
+        Counterexample(
+            "two draws from two records miss one of them with chance 1/4, not 0",
+            Eq((1 - 1 / n) ** m, 1 - m / n),
+            ((n, 2), (m, 2)),
+        ),
+        Identity(
+            "the induction step of Bernoulli's inequality (1 - 1/n)^m >= 1 - m/n",
+            (1 - m / n) * (1 - 1 / n) - (1 - (m + 1) / n),
+            m / n**2,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("with replacement, as Algorithm 1 samples, m >= 2", "refuted"),
+            ("with replacement, m = 1", "proved"),
+            ("without replacement", "proved"),
+        ),
+        repaired="(1 - 1/n)^m, which is at least 1 - m/n; Lemma 6 stands, since its recursions "
+        "need only that each place of the minibatch holds the record with chance 1/n",
+    )
+    return Decision(
+        "refuted",
+        "exact enumeration",
+        evidence,
+        "Two draws from two records miss the last with probability 1/4, not 0.",
+    )
+
+
+def _precondition() -> Decision:
+    return Decision(
+        "proved",
+        "exact algebra from cited facts",
+        Evidence((*FIRST_MOMENT, STEP_A, STEP_B, *TO_STABILITY)),
+        "The printed proof uses that each f(., .; z) is convex-concave, which the lemma does not "
+        "assume; in expectation over the minibatch F_S is enough, with the same recursions, as "
+        "long as the records' mean gradient is a (sub)gradient of F_S, which it is where f is "
+        "differentiable.",
+    )
+
+
+def _smooth() -> Decision:
+    # T terms, each at most exp(L^2 eta^2 T + p T/n) by 1 + a <= e^a; then p = n/T.
+    square = 4 * (1 + T / n) * G**2 * eta**2 / n * T * exp(L**2 * eta**2 * T) * E
+    root = 2 * eta * sqrt(E * (T + T**2 / n)) * exp(L**2 * T * eta**2 / 2) / sqrt(n)
+    steps = (
+        *FIRST_MOMENT,
+        STEP_A,
+        Cited("1 + a <= exp(a)", "convexity of the exponential"),
+        Identity("the square root of the solved recursion", (G * root) ** 2, square),
+        *TO_STABILITY,
+        AtMost("the printed constant covers G^2 times the root", (G_w**2 + G_v**2) * root, SMOOTH),
+    )
+    return Decision(
+        "proved",
+        "exact algebra from cited facts",
+        Evidence(steps, repaired="sharper: 2 (G_w^2 + G_v^2) in place of 4 (G_w + G_v)^2"),
+        "The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to "
+        "holds.",
+    )
+
+
+def _lipschitz() -> Decision:
+    added = 4 * (1 + 1 / (n * p)) * G**2 * eta**2
+    power = symbols("power", positive=True)  # (1 + p/n)^t
+    closed = added * n / p * (power - 1)
+    steps = (
+        *FIRST_MOMENT,
+        STEP_B,
+        Identity(
+            "the closed form at t + 1 follows from t; at t = 0, where power = 1, it is 0",
+            (1 + p / n) * closed + added,
+            closed.subs(power, power * (1 + p / n)),
+        ),
+        Identity(
+            "at p = n/t", closed.subs(p, n / t), 4 * G**2 * eta**2 * (t + t**2 / n**2) * (power - 1)
+        ),
+        Cited("(1 + 1/t)^t <= e", "1 + a <= exp(a)"),
+        Below("4 (e - 1) is below 16, the printed constant", 4 * (E - 1), Integer(16)),
+        AtMost(
+            "sqrt(t + t^2/n^2) <= sqrt t + t/n, squared", t + t**2 / n**2, (sqrt(t) + t / n) ** 2
+        ),
+        *TO_STABILITY,
+        AtMost(
+            "the printed constant covers sqrt(16) G^2",
+            4 * (G_w**2 + G_v**2) * eta * (sqrt(T) + T / n),
+            LIPSCHITZ,
+        ),
+        ETA_SQUARED,
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("Lemma 6(b) and Theorem 2, with eta", "proved"),
+            ("the last two displays of the proof, with eta^2", "refuted"),
+        ),
+        repaired="sharper: 2 sqrt(e - 1) (G_w^2 + G_v^2) in place of 4 sqrt 2 (G_w + G_v)^2",
+    )
+    return Decision(
+        "proved",
+        "exact algebra from cited facts",
+        evidence,
+        "The lemma as stated. The last two displays of its proof have eta^2 for eta, which fails "
+        "for small eta; nothing later uses them.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "Y17",
+        "yang2022",
+        "probability",
+        "A record is absent from a minibatch of m draws with replacement with probability 1 - m/n.",
+        "proof of Lemma 6(a), Appendix C.2",
+        _absent,
+    ),
+    Claim(
+        "Y18",
+        "yang2022",
+        "precondition",
+        "The stability recursions need only that F_S is convex-concave.",
+        "Lemma 6, Appendix C.2",
+        _precondition,
+    ),
+    Claim(
+        "Y19",
+        "yang2022",
+        "const",
+        "In the smooth case the generalisation error is at most "
+        "4 sqrt(e (T + T^2/n)) (G_w + G_v)^2 eta exp(L^2 T eta^2/2)/sqrt n.",
+        "Lemma 6(a), Appendix C.2",
+        _smooth,
+    ),
+    Claim(
+        "Y20",
+        "yang2022",
+        "const",
+        "In the Lipschitz case the generalisation error is at most "
+        "4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n).",
+        "Lemma 6(b), Appendix C.2",
+        _lipschitz,
+    ),
+)
