@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
+
+from dpcheck.errors import InputError, require
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +98,7 @@ class Report:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The same as a JSON text (infinities as strings, which JSON lacks), also written to ``path``."""
-        text = json.dumps(_finite(self.to_dict()), indent=2, allow_nan=False)
+        text = to_json_text(self.to_dict())
         if path is not None:
             from dpcheck.report.files import write_text
 
@@ -106,9 +108,28 @@ class Report:
     def to_html(self, path: str | Path) -> None:
         """A self-contained page."""
         from dpcheck.report.files import write_text
-        from dpcheck.report.html import render
+        from dpcheck.report.html import to_html
 
-        write_text(path, render(self))
+        write_text(path, to_html(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """The report that :meth:`to_json` wrote; InputError for any other text."""
+        try:
+            found = json.loads(text)
+            require(found["schema"] == SCHEMA, "schema", f"be {SCHEMA}", found["schema"])
+            names = {item.name for item in fields(Finding)}
+            findings = tuple(
+                Finding(**{k: _number(k, v) for k, v in item.items() if k in names})
+                for item in found["findings"]
+            )
+            return cls(
+                findings, tuple(found["algorithms"]), found["profile"], found["seed"], found["version"],
+                found["seconds"], found["tables"],
+            )  # fmt: skip
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            said = f"{type(error).__name__}: {error}"
+            raise InputError(f"report must be JSON written by dpcheck, got {said}") from error
 
     def to_frame(self) -> pd.DataFrame:
         """One row a finding."""
@@ -118,6 +139,15 @@ class Report:
             "id", "kind", "verdict", "expected", "ok", "audited", "certified", "claimed", "slack", "reason",
         )  # fmt: skip
         return pd.DataFrame([{c: getattr(f, c) for c in columns} for f in self.findings])
+
+
+def to_json_text(value: Any) -> str:
+    """Indented JSON; infinities and NaN, which JSON lacks, as the strings "inf", "-inf", "nan"."""
+    return json.dumps(_finite(value), indent=2, allow_nan=False)
+
+
+def _number(name: str, value: Any) -> Any:
+    return float(value) if name in ("audited", "certified", "claimed") and value is not None else value
 
 
 def _finite(value: Any) -> Any:

@@ -138,7 +138,7 @@ class DPSGDA:
                 pair = (Gaussian(multiplier * math.sqrt(2)),) * 2  # the joint multiplier, split evenly
                 return (Repeated(Sampled(pair, sampling, n, batch), steps),)
 
-            multiplier = calibrate(events, epsilon, delta) * math.sqrt(2)
+            multiplier = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
             sigma_w, sigma_v = (multiplier * 2 * G / batch for G in bounds)
         size = np.full(steps, eta)
         return cls(

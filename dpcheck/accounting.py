@@ -1,0 +1,210 @@
+"""From privacy events to a certified epsilon: an upper bound, rounded on the safe side."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from dpcheck.errors import require, require_delta, require_epsilon, require_positive
+from dpcheck.events import read_events
+from dpcheck.losses import Composition, compose
+from dpcheck.profiles import Array, Curve, Profile, gaussian_log_delta, profile_of
+from dpcheck.tally import Tally, tally
+
+_SLACK = 1e-11  # relative error allowed to the delta of a profile
+_TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The events are (``epsilon``, ``delta``)-differentially private; ``method`` says how we know.
+
+    ``epsilon`` is an upper bound (natural log; inf if nothing is guaranteed), between neighbours
+    as stated in the events.
+    """
+
+    epsilon: float
+    delta: float
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by name."""
+        return dataclasses.asdict(self)
+
+
+def certify(events: Any, delta: float) -> Certificate:
+    """Upper bound on the epsilon at which the composition of ``events`` is (epsilon, delta)-DP.
+
+    ``events``: one of ``dpcheck.events`` or a sequence of them, composed adaptively; or
+    ``dp_accounting`` events, under that library's conventions and add-or-remove-one neighbours.
+    ``delta`` in [0, 1). Raises ``InputError`` for anything else, and for neighbouring relations
+    that do not agree.
+
+    Gaussians alone are exact (Balle and Wang 2018); one sampled step or one Laplace is solved on
+    its own curve (``dpcheck.profiles``); all else is composed as privacy loss distributions
+    (``dpcheck.losses``), which adds about 0.02% to epsilon.
+    """
+    require_delta(delta)
+    return _certify(tally(read_events(events)), float(delta))
+
+
+def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float) -> float:
+    """The least noise multiplier z, to relative 1e-3, with certified epsilon at most ``epsilon``.
+
+    ``make_events(z)`` gives the events; their epsilon must not increase in z. The returned z is on
+    the safe side: ``certify(make_events(z), delta).epsilon <= epsilon``. ``epsilon`` > 0, ``delta``
+    in [0, 1). Raises ``InputError`` if no z up to 1e12 is enough.
+    """
+    require_positive(epsilon, "epsilon")
+    require_delta(delta)
+
+    def enough(multiplier: float) -> bool:
+        return certify(make_events(multiplier), delta).epsilon <= epsilon
+
+    high = 1.0
+    while not enough(high):
+        high *= 2
+        require(high < 1e12, "make_events", f"reach epsilon {epsilon} at some multiplier", high)
+    low = high / 2
+    while low > 1e-12 and enough(low):
+        low, high = low / 2, low
+    while high > low * 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def privacy_curve(events: Any) -> Callable[[ArrayLike], Array]:
+    """The whole trade-off of ``events`` (as in :func:`certify`): a function epsilon -> delta.
+
+    It takes finite epsilon >= 0 of any shape and gives an upper bound on delta of the same shape,
+    for compositions sharp down to delta about 1e-30.
+    """
+    counted = tally(read_events(events))
+
+    def curve(epsilon: ArrayLike) -> Array:
+        wanted = np.asarray(epsilon, dtype=np.float64)
+        for value in wanted.ravel():
+            require_epsilon(float(value))
+        return _delta(counted, wanted.ravel()).reshape(wanted.shape)
+
+    return curve
+
+
+@lru_cache(maxsize=512)
+def _certify(events: Tally, delta: float) -> Certificate:
+    if events.steps == 0:
+        return Certificate(0.0, delta, "nothing about the data is released")
+    if events.unprotected:
+        return Certificate(math.inf, delta, "no guarantee: a release without noise")
+    shift, pure = events.unsampled()
+    if delta == 0:
+        if shift > 0:
+            return Certificate(math.inf, delta, "no guarantee: Gaussian noise needs delta > 0")
+        return Certificate(_up(pure), delta, "exact: the Laplace mechanisms' epsilons add up")
+    if not events.others:
+        method = f"exact: analytic Gaussian, noise multiplier {1 / shift:.6g}"
+        return Certificate(_gaussian_epsilon(shift, delta), delta, method)
+    plain = _up(_gaussian_epsilon(shift, delta) + pure)
+    if events.steps == 1:
+        curves = [parts[0][0].forward for parts in _directions(events, delta)]
+        epsilon, method = max(_solve(curve, delta, plain) for curve in curves), "one step's curve"
+    elif plain > 0 and (composed := _compositions(events, delta)):
+        epsilon = max(_up(composition.epsilon(delta)) for composition in composed)
+        method = f"privacy loss distribution, grid {min(c.interval for c in composed):.2g}"
+    else:
+        epsilon, method = math.inf, ""
+    if plain <= epsilon:
+        epsilon, method = plain, "bound that ignores sampling"
+    return Certificate(epsilon, delta, f"{method}: {events}")
+
+
+def _delta(events: Tally, epsilon: Array) -> Array:
+    if events.steps == 0:
+        return np.zeros_like(epsilon)
+    if events.unprotected:
+        return np.ones_like(epsilon)
+    shift, pure = events.unsampled()
+    bound = np.ones_like(epsilon)
+    spent = epsilon >= pure
+    rest = gaussian_log_delta(epsilon[spent] - pure, shift) if shift > 0 else -math.inf
+    bound[spent] = np.minimum(np.exp(rest) * (1 + _SLACK), 1)
+    if not events.others:
+        return bound
+    if events.steps == 1:
+        curves = [parts[0][0].forward for parts in _directions(events, 1e-280)]
+        worst = np.max([np.exp(curve(epsilon)) for curve in curves], axis=0)
+        return np.asarray(np.minimum(worst * (1 + _SLACK), bound))
+    # Each composition bounds delta everywhere and is sharp near its own level of delta.
+    for level in [0.5, *(10.0**exponent for exponent in range(-4, -32, -4))]:
+        composed = _compositions(events, level)
+        if composed:
+            sharp = np.max([composition.delta(epsilon) for composition in composed], axis=0)
+            bound = np.minimum(bound, sharp)
+        if np.min(bound) > level:
+            break
+    return bound
+
+
+def _directions(events: Tally, delta: float) -> list[list[tuple[Profile, int]]]:
+    """The profiles with their counts, for each order of the two neighbours that matters."""
+    negligible = max(delta * 1e-12 / events.steps, 1e-300)
+    parts = [(profile_of(event, negligible=negligible), count) for event, count in events.parts]
+    if all(profile.symmetric for profile, _ in parts):
+        return [parts]
+    return [parts, [(profile.reversed(), count) for profile, count in parts]]
+
+
+@lru_cache(maxsize=16)
+def _compositions(events: Tally, delta: float) -> list[Composition]:
+    """One for each direction, or none if ``delta`` is beyond double precision."""
+    shift, pure = events.unsampled()
+    guess = shift * (shift / 2 + math.sqrt(-2 * math.log(delta))) + pure
+    composed: list[Composition] = []
+    for parts in _directions(events, delta):
+        # The larger epsilon counts: the other direction need be no sharper than that.
+        floor = max((done.epsilon(delta) for done in composed), default=0.0)
+        found = compose(parts, delta, guess=guess, tolerance=_TOLERANCE, floor=floor)
+        if found is None:
+            return []
+        composed.append(found)
+    return composed
+
+
+def _gaussian_epsilon(mu: float, delta: float) -> float:
+    if mu == 0:
+        return 0.0
+    most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta)))  # by its Renyi divergence
+    return _solve(lambda epsilon: gaussian_log_delta(epsilon, mu), delta, most)
+
+
+def _solve(curve: Curve, delta: float, most: float) -> float:
+    """The epsilon in [0, most] at which a decreasing ``curve`` reaches ``delta``, rounded up."""
+    if not math.isfinite(most):
+        return math.inf
+
+    def above(epsilon: float) -> float:
+        excess = float(curve(np.array([epsilon]))[0]) + _SLACK - math.log(delta)
+        return max(excess, -1e3)  # past the end of a curve its logarithm is -inf
+
+    if above(0.0) <= 0:
+        return 0.0
+    if above(most) > 0:
+        return most
+    root, step = float(brentq(above, 0.0, most, xtol=1e-300, rtol=1e-15, maxiter=1000)), 1e-15
+    while above(root) > 0:
+        root, step = root * (1 + step), 2 * step
+    return _up(root)
+
+
+def _up(epsilon: float) -> float:
+    """Past the rounding of the last few operations."""
+    return epsilon * (1 + 1e-13)

@@ -1,0 +1,140 @@
+"""The command line: what can be asked, and the exit code of the answer."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from dpcheck import __version__, commands
+from dpcheck.commands import FORMATS
+from dpcheck.errors import InputError
+
+EXIT_CODES = """\
+exit codes: 0 consistent with what is recorded, 1 a guarantee is violated (or a finding is
+inconclusive, with --fail-on inconclusive), 2 wrong usage or input, 3 internal error"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except InputError as error:
+        print(f"dpcheck: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("dpcheck: interrupted; no result was written", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output left, as `| head` does
+        sys.stderr.close()
+        return 0
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        print(f"dpcheck {__version__}: internal error, please report it", file=sys.stderr)
+        return 3
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="dpcheck",
+        description="Checks differentially private optimisation: the published guarantee, its derivation, "
+        "the algorithm, and the privacy and rate it delivers.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"dpcheck {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
+        sub = subparsers.add_parser(
+            name, help=help, description=help, epilog=EXIT_CODES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        sub.set_defaults(run=run)
+        return sub
+
+    check = command("check", commands.run_check, "check algorithms end to end, on bundled real data")
+    check.add_argument("names", nargs="*", metavar="NAME", help="algorithms (default: all; see `dpcheck list`)")
+    check.add_argument("--profile", choices=("quick", "full"), default="quick", help="a minute, or the long experiments")
+    check.add_argument("--seed", type=int, default=0, help="all randomness follows from it (default 0)")
+    check.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    _add_outputs(check)
+
+    lister = command("list", commands.run_list, "list theorems, algorithms, problems and testers")
+    _add_format(lister)
+
+    show = command("show", commands.run_show, "show a theorem: assumptions, schedule, noise, bound, rate")
+    show.add_argument("theorem", metavar="THEOREM", help="such as yang2022.theorem_2a")
+    show.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="put numbers in, such as n=10000 epsilon=1")
+    show.add_argument("--latex", action="store_true", help="the formulas as LaTeX")
+
+    prove = command("prove", commands.run_prove, "decide the papers' claims, with evidence")
+    prove.add_argument("target", nargs="?", metavar="PAPER|CLAIM", help="such as yang2022 or Y17 (default: all)")
+    prove.add_argument("--explain", action="store_true", help="show the steps of the evidence")
+    _add_format(prove)
+
+    audit = command("audit", commands.run_audit, "audit a mechanism of your own: bound its epsilon from below")
+    audit.add_argument("mechanism", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
+    audit.add_argument("--data", required=True, help="dataset: JSON, or a .npy, .csv or .json file")
+    audit.add_argument("--neighbour", required=True, help="the neighbouring dataset, likewise")
+    audit.add_argument("--epsilon", type=float, required=True, help="claimed epsilon (natural log)")
+    audit.add_argument("--delta", type=float, default=0.0, help="claimed delta (default 0)")
+    audit.add_argument("--trials", type=int, default=100_000, help="runs a dataset (default 100000)")
+    audit.add_argument("--confidence", type=float, default=0.95, help="one-sided (default 0.95)")
+    audit.add_argument("--seed", type=int, default=0)
+    audit.add_argument("--jobs", type=int, help="processes (default 1)")
+    audit.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
+    audit.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
+    _add_format(audit)
+
+    rate = command("rate", commands.run_rate, "fit a power law to measurements and judge claimed exponents")
+    rate.add_argument("file", metavar="FILE.csv")
+    rate.add_argument("--response", required=True, help="column that falls or grows")
+    rate.add_argument("--factors", required=True, help="columns it depends on, comma-separated")
+    rate.add_argument("--claimed", default="", help="exponents, such as n=-0.5,d=0.5")
+    rate.add_argument("--confidence", type=float, default=0.95)
+    rate.add_argument("--plot", metavar="FILE", help="write the log-log plot as a picture")
+    _add_format(rate)
+
+    solve = command("solve", commands.run_solve, "run an algorithm for AUC maximisation on a data set")
+    solve.add_argument("algorithm", metavar="ALGORITHM")
+    solve.add_argument("--data", default="a9a", help="data set with two classes (default a9a, bundled)")
+    solve.add_argument("--epsilon", type=float, default=1.0)
+    solve.add_argument("--delta", type=float, help="default 1/n^2")
+    solve.add_argument("--steps", type=int, default=1000)
+    solve.add_argument("--eta", type=float, default=1.0, help="step size")
+    solve.add_argument("--clip", type=float, default=1.0, help="per-record clipping norm of both gradients")
+    solve.add_argument("--radius", type=float, default=4.0, help="of the domain")
+    solve.add_argument(
+        "--positive-share", type=float, default=0.25, help="public share of positive labels (default 0.25)"
+    )
+    solve.add_argument("--seed", type=int, default=0)
+    _add_format(solve)
+
+    report = command("report", commands.run_report, "turn a JSON report into another format")
+    report.add_argument("file", metavar="REPORT.json")
+    _add_outputs(report)
+    return parser
+
+
+def _add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ("terminal", "json")) -> None:
+    parser.add_argument("--format", choices=formats, default="terminal", help="of what goes to stdout")
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
+    _add_format(parser, FORMATS)
+    parser.add_argument("--output", metavar="FILE", help="write to FILE instead of stdout")
+    for name in FORMATS[1:]:
+        parser.add_argument(f"--{name}-output", metavar="FILE", help=f"also write {name} to FILE")
+    parser.add_argument(
+        "--fail-on", choices=("violated", "inconclusive"), default="violated", help="what makes the exit code 1"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""Everything that can be asked for by name."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+_PROBLEMS = {"auc": "AUC", "bilinear": "Bilinear", "quadratic": "Quadratic"}
+_TESTERS = {
+    "audit_privacy": "dpcheck.audits.membership", "audit_sensitivity": "dpcheck.audits.sensitivity",
+    "audit_noise": "dpcheck.audits.noise", "audit_sampling": "dpcheck.audits.sampling",
+    "rejected_multiplier": "dpcheck.audits.family", "fit_rate": "dpcheck.audits.rates",
+}  # fmt: skip
+
+
+def catalogue() -> dict[str, list[dict[str, str]]]:
+    """Theorems, algorithms, problems, testers and data sets, each an id and a title."""
+    from dpcheck.bounds.registry import theorems
+    from dpcheck.datasets import names
+    from dpcheck.solvers import ALGORITHMS
+
+    return {
+        "theorems": [{"id": each.id, "title": each.title} for each in theorems()],
+        "algorithms": [
+            {"id": name, "title": _title(importlib.import_module(module))}
+            for name, (module, _) in ALGORITHMS.items()
+        ],
+        "problems": [
+            {"id": name, "title": _title(importlib.import_module(f"dpcheck.problems.{name}"))} for name in _PROBLEMS
+        ],
+        "testers": [
+            {"id": name, "title": _title(importlib.import_module(module))} for name, module in _TESTERS.items()
+        ],
+        "datasets": [{"id": name, "title": "bundled" if name == "a9a" else "downloaded on first use"} for name in names()],
+    }
+
+
+def _title(module: object) -> str:
+    return (inspect.getdoc(module) or "").split("\n", 1)[0].rstrip(".:")

@@ -1,0 +1,24 @@
+"""JUnit XML, which CI systems show as test results."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from dpcheck.findings import Report
+
+
+def to_junit(report: Report) -> str:
+    """One test case a finding; a finding that differs from the record fails."""
+    failures = sum(not finding.ok for finding in report.findings)
+    suite = ET.Element(
+        "testsuite", name="dpcheck", tests=str(len(report.findings)), failures=str(failures),
+        time=f"{report.seconds:.3f}",
+    )  # fmt: skip
+    for finding in report.findings:
+        case = ET.SubElement(suite, "testcase", classname=f"dpcheck.{finding.kind}", name=finding.id)
+        if not finding.ok:
+            message = f"{finding.verdict} (on record: {finding.expected or 'no broken guarantee'})"
+            ET.SubElement(case, "failure", message=message).text = f"{finding.subject}: {finding.reason}"
+        ET.SubElement(case, "system-out").text = f"{finding.verdict}: {finding.reason}"
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

@@ -1,0 +1,106 @@
+"""A multiset of privacy events in normal form: what a list of events amounts to."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dpcheck.errors import require
+from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled, shift_of
+
+Single: TypeAlias = Gaussian | Laplace | Sampled
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All Gaussians as one of this ``shift`` (1 / multiplier), the other events with counts > 0.
+
+    Events that release nothing are gone, and sampling that always takes the record is no sampling.
+    """
+
+    shift: float
+    others: tuple[tuple[Laplace | Sampled, int], ...]
+
+    @property
+    def parts(self) -> list[tuple[Single, int]]:
+        """Every event with its count."""
+        whole: list[tuple[Single, int]] = list(self.others)
+        return [*whole, (Gaussian(1 / self.shift), 1)] if self.shift > 0 else whole
+
+    @property
+    def steps(self) -> int:
+        """Number of events, all Gaussians counting as one."""
+        return sum(count for _, count in self.others) + (self.shift > 0)
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether something is released without noise."""
+        shifts = [shift_of(event.noise_multiplier) for event, _ in self.others]
+        return math.isinf(max([self.shift, *shifts]))
+
+    def unsampled(self) -> tuple[float, float]:
+        """Shift of a Gaussian and a pure epsilon that, composed, are at most as private.
+
+        Every batch is taken to hold the record: by joint convexity of the hockey stick, sampling
+        never increases delta. Drawn with replacement it counts as often as the batch is large.
+        """
+        shifts, pure = [self.shift], 0.0
+        for event, count in self.others:
+            shift = shift_of(event.noise_multiplier)
+            if isinstance(event, Laplace):
+                pure += count * shift
+            else:
+                copies = event.batch if event.scheme == "with_replacement" else 1
+                shifts.append(math.sqrt(count) * copies * shift)
+        return math.hypot(*shifts), pure
+
+    def __str__(self) -> str:
+        """For people: ``100 x Gaussian(4) under sampling without replacement 5 of 100, ...``."""
+        return " + ".join(f"{count} x {_name(event)}" for event, count in self.parts) or "nothing"
+
+
+def tally(events: tuple[Event, ...]) -> Tally:
+    """Count ``events``; refuses to mix neighbouring relations."""
+    counts: Counter[Single] = Counter()
+    for event, count in _flatten(events, 1):
+        if count > 0 and not _silent(event):
+            counts[_simplify(event)] += count
+    relations = {event.neighbours for event in counts if isinstance(event, Sampled)}
+    require(len(relations) <= 1, "events", "share one neighbouring relation", sorted(relations))
+    gaussians = [(event, n) for event, n in counts.items() if isinstance(event, Gaussian)]
+    others = [(event, n) for event, n in counts.items() if not isinstance(event, Gaussian)]
+    shift = math.hypot(*(math.sqrt(n) * shift_of(e.noise_multiplier) for e, n in gaussians))
+    return Tally(shift, tuple(sorted(others, key=repr)))
+
+
+def _flatten(events: tuple[Event, ...], times: int) -> Iterator[tuple[Single, int]]:
+    for event in events:
+        if isinstance(event, Repeated):
+            yield from _flatten((event.event,), times * int(event.count))
+        else:
+            yield event, times
+
+
+def _silent(event: Single) -> bool:
+    never = isinstance(event, Sampled) and event.rate == 0
+    return never or math.isinf(event.noise_multiplier)
+
+
+def _simplify(event: Single) -> Single:
+    if not isinstance(event, Sampled) or event.rate < 1:
+        return event
+    if event.scheme != "with_replacement":
+        return Gaussian(event.noise_multiplier)
+    return Gaussian(event.noise_multiplier / event.batch) if event.population == 1 else event
+
+
+def _name(event: Single) -> str:
+    if not isinstance(event, Sampled):
+        return f"{type(event).__name__}({event.noise_multiplier:.6g})"
+    scheme = "Poisson" if event.scheme == "poisson" else event.scheme.replace("_", " ")
+    size = f"{event.batch:.9g} of {event.population}"
+    relation = event.neighbours.replace("_", "-")
+    return f"Gaussian({event.noise_multiplier:.6g}) sampling {size} ({scheme}, {relation})"

@@ -1,0 +1,81 @@
+"""Assertions for other people's test suites: each fails with the witness and the counts.
+
+>>> import numpy as np
+>>> from dpcheck.testing import assert_private
+>>> def noisy_sum(data, rng):
+...     return sum(data) + rng.laplace(scale=1 / 0.5)
+>>> assert_private(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.5, trials=2000)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def assert_private(
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float, delta: float = 0.0,
+    trials: int = 100_000, confidence: float = 0.95, seed: int = 0, vectorized: bool = False,
+) -> None:  # fmt: skip
+    """Fail where :func:`dpcheck.audit_privacy` finds the claim violated, or could not have.
+
+    A correct mechanism fails with probability at most ``1 - confidence`` over the choice of seed.
+    """
+    from dpcheck.audits.membership import audit_privacy
+
+    audit = audit_privacy(
+        mechanism, data, neighbour, epsilon=epsilon, delta=delta, trials=trials, confidence=confidence,
+        seed=seed, vectorized=vectorized,
+    )  # fmt: skip
+    if audit.verdict == "violated":
+        raise AssertionError(
+            f"not ({epsilon:g}, {delta:g})-private: epsilon >= {audit.epsilon_lower:.4g} with confidence "
+            f"{confidence:g}; witness: {audit.event}"
+        )
+    if audit.verdict == "inconclusive":
+        raise AssertionError(f"{trials} trials cannot show a violation of epsilon {epsilon:g}: use more")
+
+
+def assert_sensitivity(
+    query: Callable[[Any], Any], dataset: Any, replacements: Sequence[Any], *, claimed: float,
+    norm: float = 2, seed: int = 0,
+) -> None:  # fmt: skip
+    """Fail where :func:`dpcheck.audit_sensitivity` finds neighbours farther apart than ``claimed``."""
+    from dpcheck.audits.sensitivity import audit_sensitivity
+
+    audit = audit_sensitivity(query, dataset, replacements, claimed=claimed, norm=norm, seed=seed)
+    if audit.verdict == "violated":
+        assert audit.witness is not None
+        raise AssertionError(
+            f"sensitivity {audit.sensitivity:.6g} exceeds the claimed {claimed:g} in norm {norm:g}: in "
+            f"{audit.witness.base}, record {audit.witness.index} becomes {audit.witness.replacement}"
+        )
+
+
+def assert_noise(
+    mechanism: Callable[[Any, Any], Any], data: Any, *, distribution: str = "gaussian", scale: float,
+    trials: int = 10_000, confidence: float = 0.95, seed: int = 0,
+) -> None:  # fmt: skip
+    """Fail where :func:`dpcheck.audit_noise` sees another scale, shape or dependence."""
+    from dpcheck.audits.noise import audit_noise
+
+    audit = audit_noise(
+        mechanism, data, distribution=distribution, scale=scale, trials=trials, confidence=confidence, seed=seed
+    )
+    if audit.verdict == "violated":
+        raise AssertionError(f"the noise is not {distribution} of scale {scale:g}: {audit.reason}")
+
+
+def assert_rate(
+    frame: pd.DataFrame, *, response: str, factors: Sequence[str], claimed: Mapping[str, float],
+    confidence: float = 0.95,
+) -> None:  # fmt: skip
+    """Fail unless :func:`dpcheck.fit_rate` supports every claimed exponent."""
+    from dpcheck.audits.rates import fit_rate
+
+    fit = fit_rate(frame, response=response, factors=factors, claimed=claimed, confidence=confidence)
+    if fit.verdict != "supported":
+        raise AssertionError(f"{fit.reason}; intervals {fit.interval}")

@@ -1,0 +1,42 @@
+"""The assertions pass on what is right, and say what is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcheck.testing import assert_noise, assert_private, assert_rate, assert_sensitivity
+
+
+def laplace(scale):
+    return lambda data, rng, size: sum(data) + rng.laplace(scale=scale, size=size)
+
+
+def test_private():
+    """Level 5 % with a fixed seed; the second mechanism has a quarter of the noise."""
+    pair = ([0, 1], [0, 0])
+    assert_private(laplace(2.0), *pair, epsilon=0.5, trials=5000, vectorized=True)
+    with pytest.raises(AssertionError, match=r"not \(0.5, 0\)-private: epsilon >= .* witness: output"):
+        assert_private(laplace(0.5), *pair, epsilon=0.5, trials=5000, vectorized=True)
+    with pytest.raises(AssertionError, match="100 trials cannot show a violation of epsilon 8"):
+        assert_private(laplace(0.125), *pair, epsilon=8, trials=100, vectorized=True)
+
+
+def test_sensitivity():
+    assert_sensitivity(np.mean, np.zeros(5), [1.0], claimed=0.2)
+    with pytest.raises(AssertionError, match=r"sensitivity 0.2 exceeds the claimed 0.1 in norm 2"):
+        assert_sensitivity(np.mean, np.zeros(5), [1.0], claimed=0.1)
+
+
+def test_noise():
+    assert_noise(lambda data, rng: rng.normal(0, 2), None, scale=2, trials=500)
+    with pytest.raises(AssertionError, match=r"not gaussian of scale 3: scale .* is below"):
+        assert_noise(lambda data, rng: rng.normal(0, 2), None, scale=3, trials=500)
+
+
+def test_rate():
+    frame = pd.DataFrame({"n": [10, 20, 40, 80, 160], "gap": [1.0, 0.5, 0.25, 0.125, 0.0625]})
+    assert_rate(frame, response="gap", factors=["n"], claimed={"n": -1})
+    with pytest.raises(AssertionError, match="contradicted: n"):
+        assert_rate(frame, response="gap", factors=["n"], claimed={"n": -2})
