@@ -1,1 +1,1 @@
-
+"""Empirical checks, one tester a file: each states its null hypothesis and keeps its error rate."""

@@ -60,7 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     check = command("check", commands.run_check, "check algorithms end to end, on bundled real data")
     check.add_argument("names", nargs="*", metavar="NAME", help="algorithms (default: all; see `dpcheck list`)")
-    check.add_argument("--profile", choices=("quick", "full"), default="quick", help="a minute, or the long experiments")
+    check.add_argument("--profile", choices=("quick", "full"), default="quick", help="one minute or many")
     check.add_argument("--seed", type=int, default=0, help="all randomness follows from it (default 0)")
     check.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
     _add_outputs(check)

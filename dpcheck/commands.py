@@ -170,8 +170,8 @@ def run_solve(options: Namespace) -> int:
 
 
 def _deliver(report: Report, options: Namespace) -> int:
-    from dpcheck.report.render import render
     from dpcheck.report.files import write_text
+    from dpcheck.report.render import render
 
     for name in FORMATS[1:]:
         target = getattr(options, f"{name}_output")

@@ -40,7 +40,7 @@ def map_chunks(
     results: list[Result] = []
     pool = ThreadPoolExecutor(workers)
     try:
-        for result, size in zip(pool.map(work, streams, sizes), sizes, strict=True):
+        for result in pool.map(work, streams, sizes):
             results.append(result)
             if progress is not None:
                 progress(sum(sizes[: len(results)]), trials)

@@ -8,7 +8,7 @@ import pytest
 from dpcheck import InputError
 from dpcheck.audits.sampling import audit_sampling
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.solvers.dp_sgda import SCHEMES, DPSGDA
+from dpcheck.solvers.dp_sgda import DPSGDA, SCHEMES
 
 PROBLEM = Bilinear.sample(50, 1, np.random.default_rng(0))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpcheck import InputError, audit_sensitivity
 
 UNIT = [0.0, 0.3, 1.0]
+RNG = np.random.default_rng(0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -83,7 +84,7 @@ def test_lists_of_records():
         ({"query": lambda x: np.nan}, "query must return finite numbers, got nan"),
         ({"query": lambda x: 1 / 0}, "query must return numbers, got ZeroDivisionError: division by zero"),
         (
-            {"query": lambda x, g=np.random.default_rng(0): g.random()},
+            {"query": lambda x: RNG.random()},
             "query must be deterministic, got two outputs on one dataset that differ",
         ),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -57,8 +58,7 @@ def _run(
         if watch is not None:
             watch(current, done, total)
 
-    options = {"profile": profile, "seed": seed, "progress": progress}
-    context = Context(**options) if jobs is None else Context(**options, jobs=jobs)
+    context = Context(profile, seed, jobs or os.cpu_count() or 1, progress)
     for title, stage in module.stages(context, tables):
         current = title
         progress(0, 1)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,8 +24,8 @@ class Context:
 
     profile: str = "quick"
     seed: int = 0
-    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
-    progress: Callable[[int, int], object] = _silent
+    jobs: int = 1
+    progress: Callable[[int, int], None] = _silent
 
     def __post_init__(self) -> None:
         require(self.profile in PROFILES, "profile", f"be one of {', '.join(PROFILES)}", self.profile)

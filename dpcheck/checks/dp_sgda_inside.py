@@ -16,7 +16,7 @@ from dpcheck.findings import Finding
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.dp_sgda import SCHEMES, DPSGDA
+from dpcheck.solvers.dp_sgda import DPSGDA, SCHEMES
 from dpcheck.solvers.run import History
 
 # Deterministic checks aside, a recorded run is judged at this level per finding.
@@ -110,9 +110,12 @@ def _sensitivity(game: Bilinear) -> Iterator[Finding]:
     solver = DPSGDA(np.ones(1), np.ones(1), 0.0, 0.0, n, clip_w=1.0, clip_v=1.0)
     basis = np.hstack([np.eye(d), np.eye(d)])
     for name, part in (("w", slice(0, d)), ("v", slice(d, 2 * d))):
+
+        def gradient(records: Array, part: slice = part) -> Array:
+            return np.asarray(_first_gradient(solver, replace(game, records=records)).clean[0, part])
+
         audit = audit_sensitivity(
-            lambda records, part=part: _first_gradient(solver, replace(game, records=records)).clean[0, part],
-            game.records[:n], [*(3.0 * basis), *(-3.0 * basis), 0 * basis[0]], claimed=2.0 / n,
+            gradient, game.records[:n], [*(3.0 * basis), *(-3.0 * basis), 0 * basis[0]], claimed=2.0 / n,
         )  # fmt: skip
         yield Finding(
             f"dp_sgda.sensitivity_{name}", "sensitivity",
@@ -135,9 +138,8 @@ def _class_counts(rng: np.random.Generator) -> Iterator[Finding]:
         def gradient(y: Array, share: float | None = share) -> Array:
             problem = AUC.from_data(X, y, positive_share=share)
             alone = replace(problem, records=problem.records[:1])
-            return _first_gradient(
-                DPSGDA(np.ones(1), np.ones(1), 0.0, 0.0, 1), alone
-            ).clean[0]
+            one = DPSGDA(np.ones(1), np.ones(1), 0.0, 0.0, 1)
+            return np.asarray(_first_gradient(one, alone).clean[0])
 
         # only records after the first may change, so the first one's own gradient should not
         audit = audit_sensitivity(

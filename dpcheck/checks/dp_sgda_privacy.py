@@ -17,7 +17,7 @@ from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import farthest_pair
 from dpcheck.checks.context import Context
 from dpcheck.checks.dp_sgda_utility import ADULT_POSITIVE_SHARE
-from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.findings import Finding
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
@@ -66,7 +66,7 @@ def gradients_at(problem: Problem, solver: DPSGDA, points: Array) -> Array:
     return found
 
 
-def sandwich(context: Context, variant: str, sampling: str | None) -> Iterator[Finding]:
+def sandwich(context: Context, variant: str, sampling: Scheme | None) -> Iterator[Finding]:
     """Certificate, transcript audit and final-output audit of one variant on its worst game.
 
     The repaired variant clips records three times as long as its clipping norm; the printed one has
@@ -126,9 +126,10 @@ def real_data(context: Context) -> Iterator[Finding]:
     whole = replace(solver, sigma_w=0.0, sigma_v=0.0, batch=len(rows))
     moves = [whole.run(p) for p in (ours, neighbour)]
     direction = np.concatenate([moves[0].x - moves[1].x, moves[0].y - moves[1].y])
+    direction /= np.linalg.norm(direction)
 
     def along(problem: AUC, rng: np.random.Generator, size: int) -> Array:
-        return solver.outputs(problem, rng, size) @ direction / np.linalg.norm(direction)
+        return np.asarray(solver.outputs(problem, rng, size) @ direction)
 
     audit = _audit(context, along, ours, neighbour, 200_000 if context.full else 10_000, 7)
     yield _finding(

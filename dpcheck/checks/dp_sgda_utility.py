@@ -24,6 +24,7 @@ EPSILON, STEPS, RADIUS = 1.0, 1000, 4.0
 def utility(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
     """Test AUC of each variant with its certificate, of the loop without noise, of the closed form."""
     adult = datasets.load("a9a")
+    assert adult.X_test is not None and adult.y_test is not None
     delta = len(adult.X) ** -2.0  # the largest that Remark 1 allows
     repaired = AUC.from_data(adult.X, adult.y, positive_share=ADULT_POSITIVE_SHARE, radius=RADIUS)
     printed = AUC.from_data(adult.X, adult.y, radius=RADIUS)

@@ -26,7 +26,7 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """Compile for ``signature``, without the GIL, cached on disk where any folder can be written."""
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
-        options = {"nogil": True, "error_model": "numpy", "fastmath": _FASTMATH}
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FASTMATH}
         try:
             compiled: Callable[..., Any] = njit(signature, cache=True, **options)(function)
         except RuntimeError as error:  # neither the package nor a user cache can be written

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -88,12 +88,12 @@ class AUC:
             weights = [1 - p, p, p * (1 - p)]
         return cls(np.column_stack([features, labels]), np.array(weights), radius)
 
-    gradient: Callable[..., Any] = staticmethod(gradient)
+    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
 
     @property
     def dim_w(self) -> int:
         """d + 2: theta, a, b."""
-        return self.records.shape[1] + 1
+        return int(self.records.shape[1]) + 1
 
     @property
     def dim_v(self) -> int:
@@ -137,7 +137,7 @@ class AUC:
         X, y = self.records[:, :-1], self.records[:, -1]
         positive, negative = X[y > 0], X[y < 0]
         gap = negative.mean(0) - positive.mean(0)
-        spread = sum(((g - g.mean(0)).T @ (g - g.mean(0)) / len(g) for g in (positive, negative)))
+        spread = sum((g - g.mean(0)).T @ (g - g.mean(0)) / len(g) for g in (positive, negative))
         matrix: Array = spread + np.outer(gap, gap)
         theta: Array = -np.linalg.pinv(matrix, hermitian=True) @ gap
         return theta

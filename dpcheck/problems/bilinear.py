@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class Bilinear:
         u[:, :, 0] += 1.0
         return cls(0.5 * bound * u.reshape(n, 2 * d), coupling, bound, radius)
 
-    gradient: Callable[..., Any] = staticmethod(gradient)
+    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
 
     @property
     def params(self) -> Array:
@@ -79,7 +79,7 @@ class Bilinear:
     @property
     def dim_w(self) -> int:
         """Dimension d of w, and of v."""
-        return self.records.shape[1] // 2
+        return int(self.records.shape[1]) // 2
 
     dim_v = dim_w
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,12 +57,12 @@ class Quadratic:
         object.__setattr__(self, "records", records)
 
     @classmethod
-    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: float) -> Quadratic:
+    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Quadratic:
         """``n`` records of the population of :meth:`Bilinear.sample`."""
         bound = constants.get("bound", 1.0)
         return cls(Bilinear.sample(n, d, rng, bound=bound).records, **constants)
 
-    gradient: Callable[..., Any] = staticmethod(gradient)
+    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
 
     @property
     def params(self) -> Array:
@@ -72,7 +72,7 @@ class Quadratic:
     @property
     def dim_w(self) -> int:
         """Dimension d of w, and of v."""
-        return self.records.shape[1] // 2
+        return int(self.records.shape[1]) // 2
 
     dim_v = dim_w
 

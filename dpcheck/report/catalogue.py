@@ -31,7 +31,9 @@ def catalogue() -> dict[str, list[dict[str, str]]]:
         "testers": [
             {"id": name, "title": _title(importlib.import_module(module))} for name, module in _TESTERS.items()
         ],
-        "datasets": [{"id": name, "title": "bundled" if name == "a9a" else "downloaded on first use"} for name in names()],
+        "datasets": [
+            {"id": name, "title": "bundled" if name == "a9a" else "downloaded on first use"} for name in names()
+        ],
     }
 
 

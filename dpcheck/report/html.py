@@ -11,8 +11,9 @@ from dpcheck.report.terminal import number
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c2430 }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
-table { border-collapse: collapse; width: 100% } td, th { padding: .3rem .6rem; text-align: left; vertical-align: top;
-border-bottom: 1px solid #e4e8ee } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+table { border-collapse: collapse; width: 100% }
+td, th { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e4e8ee }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 .ok { color: #11734b } .broken { color: #8a5a00 } .bad { color: #b3261e; font-weight: 600 } .other { color: #34558b }
 .verdict { padding: .8rem 1rem; border-radius: .5rem; background: #eef6f1 } .verdict.bad { background: #fdeceb }
 details { font-size: .85rem } pre { white-space: pre-wrap; background: #f6f8fa; padding: .6rem; border-radius: .4rem }

@@ -12,7 +12,8 @@ def describe(theorem: Theorem, values: dict[str, float]) -> str:
     Raises InputError for values outside its region.
     """
     lines = [f"{theorem.id}: {theorem.title}", f"  {theorem.paper}, {theorem.location}", ""]
-    lines += [f"It bounds {theorem.quantity}." if theorem.bound_formula is not None else f"It promises {theorem.quantity}."]
+    verb = "promises" if theorem.bound_formula is None else "bounds"
+    lines += [f"It {verb} {theorem.quantity}."]
     lines += ["", "Assumptions"] + [f"  {sentence}" for sentence in theorem.region]
     lines += ["", "Parameters"] + [
         f"  {parameter.symbol!s:<8} {parameter.meaning}" for parameter in theorem.parameters
@@ -34,7 +35,7 @@ def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
     """Each quantity that these values determine; the error where they determine none."""
     lines: list[str] = []
     errors: list[InputError] = []
-    for name, method in (("schedule", theorem.schedule), ("noise", theorem.noise), ("bound", theorem.bound)):
+    for method in (theorem.schedule, theorem.noise, theorem.bound):
         try:
             found = method(**values)
         except InputError as error:

@@ -26,13 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.errors import require, require_count, require_delta, require_epsilon, require_positive
-from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels import sgda as kernels
 from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.run import History, Run
 
-SCHEMES = {
+SCHEMES: dict[Scheme, int] = {
     "with_replacement": WITH_REPLACEMENT,
     "without_replacement": WITHOUT_REPLACEMENT,
     "poisson": POISSON,
@@ -65,7 +65,7 @@ class DPSGDA:
     sigma_w: float
     sigma_v: float
     batch: int
-    sampling: str = "without_replacement"
+    sampling: Scheme = "without_replacement"
     clip_w: float = math.inf
     clip_v: float = math.inf
     output: str = "average"
@@ -102,7 +102,7 @@ class DPSGDA:
     def configure(
         cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
         steps: int | None = None, batch: int | None = None, eta: float | None = None,
-        sampling: str | None = None, clip_w: float = math.inf, clip_v: float = math.inf,
+        sampling: Scheme | None = None, clip_w: float = math.inf, clip_v: float = math.inf,
         output: str = "average", private: bool = True,
     ) -> Self:  # fmt: skip
         """Parameters of Theorem 2a at (epsilon, delta), save those given.
@@ -134,9 +134,11 @@ class DPSGDA:
         else:
             from dpcheck.accounting import calibrate
 
+            scheme = sampling
+
             def events(multiplier: float) -> Sequence[Event]:
                 pair = (Gaussian(multiplier * math.sqrt(2)),) * 2  # the joint multiplier, split evenly
-                return (Repeated(Sampled(pair, sampling, n, batch), steps),)
+                return (Repeated(Sampled(pair, scheme, n, batch), steps),)
 
             multiplier = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
             sigma_w, sigma_v = (multiplier * 2 * G / batch for G in bounds)
