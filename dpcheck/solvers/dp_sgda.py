@@ -114,6 +114,8 @@ class DPSGDA:
         require_positive(epsilon, "epsilon")
         require_delta(delta, zero=False)
         require(variant in cls.variants, "variant", f"be one of {', '.join(cls.variants)}", variant)
+        for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
+            require(clip > 0, name, "be > 0", clip)
         n, d = len(problem.records), max(problem.dim_w, problem.dim_v)
         steps = n if steps is None else steps
         require_count(steps, "steps")
@@ -127,6 +129,7 @@ class DPSGDA:
         bounds = (min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))
         if sampling is None:
             sampling = "with_replacement" if variant == "as_printed" else "without_replacement"
+        require(sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", sampling)
         if not private:
             sigma_w = sigma_v = 0.0
         elif variant == "as_printed":

@@ -1,0 +1,118 @@
+"""Shared kernel parts: draws, clipping, projection, and where compiled code is kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import binom, chisquare
+
+from dpcheck.kernels import jit
+from dpcheck.kernels.parts import BALL, BOX, POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT, clip_factor, draw, project
+
+VECTORS = arrays(np.float64, 6, elements=st.floats(-1e6, 1e6))
+DOMAIN = np.array([[0.0, 3.0, BALL, 2.0], [3.0, 6.0, BOX, 0.5]])
+
+
+def draws(scheme, n, batch, times, seed=0):
+    rng, deck, out = np.random.default_rng(seed), np.arange(n), np.empty(max(n, batch), np.int64)
+    found = []
+    for _ in range(times):
+        count = draw(scheme, n, batch, deck, rng, out)
+        found.append(tuple(out[:count].tolist()))
+    return found
+
+
+@pytest.mark.parametrize("scheme", [WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON])
+def test_every_minibatch_has_its_probability(scheme):
+    """Null: the scheme's exact law over all minibatches of 4 records. Level 1e-4, fixed seed."""
+    n, batch, times = 4, 2, 40_000
+    if scheme == WITH_REPLACEMENT:
+        law = {(i, j): 1 / 16 for i in range(4) for j in range(4)}
+    elif scheme == WITHOUT_REPLACEMENT:
+        law = {(i, j): 1 / 12 for i in range(4) for j in range(4) if i != j}
+    else:
+        law = {b: 0.5**4 for size in range(5) for b in combinations(range(4), size)}
+    found = draws(scheme, n, batch, times)
+    counts = [found.count(b) for b in law]
+    assert sum(counts) == times  # nothing outside the law
+    assert chisquare(counts, [times * p for p in law.values()]).pvalue > 1e-4
+
+
+def test_rare_poisson_draws_have_binomial_sizes():
+    """Null: sizes are Binomial(1000, 0.003). Level 1e-4, fixed seed."""
+    sizes = np.array([len(b) for b in draws(POISSON, 1000, 3, 20_000)])
+    expected = binom.pmf(np.arange(9), 1000, 0.003)
+    observed = np.bincount(np.minimum(sizes, 9), minlength=10)
+    law = np.append(expected, 1 - expected.sum())
+    assert chisquare(observed, 20_000 * law).pvalue > 1e-4
+
+
+def test_the_whole_data_is_a_minibatch():
+    assert draws(POISSON, 5, 5, 1) == [(0, 1, 2, 3, 4)]
+    assert sorted(draws(WITHOUT_REPLACEMENT, 5, 5, 1)[0]) == [0, 1, 2, 3, 4]
+
+
+@settings(deadline=None)
+@given(VECTORS, VECTORS)
+def test_projection_is_feasible_idempotent_and_nonexpansive(x, y):
+    p, q = x.copy(), y.copy()
+    project(p, DOMAIN)
+    project(q, DOMAIN)
+    assert np.linalg.norm(p[:3]) <= 2.0 * (1 + 1e-12)
+    assert np.abs(p[3:]).max() <= 0.5
+    again = p.copy()
+    project(again, DOMAIN)
+    np.testing.assert_allclose(again, p, rtol=1e-14)
+    assert np.linalg.norm(p - q) <= np.linalg.norm(x - y) * (1 + 1e-9) + 1e-9
+
+
+@settings(deadline=None)
+@given(VECTORS, st.floats(1e-3, 1e3))
+def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
+    factor = clip_factor(x, bound)
+    norm = np.linalg.norm(x)
+    assert factor * norm <= bound * (1 + 1e-12)
+    assert factor == 1.0 or norm > bound * (1 - 1e-12)
+    assert clip_factor(x, np.inf) == 1.0
+
+
+PROGRAM = (
+    "from dpcheck.kernels import parts, sgda\n"
+    "kernels = [parts.draw, parts.project, sgda.sgda, sgda.sgda_outputs, sgda.transcript_llr]\n"
+    "print([sum(k.stats.cache_hits.values()) for k in kernels], [len(k.signatures) for k in kernels])\n"
+)
+
+
+def test_kernels_compile_once_and_are_kept_on_disk(tmp_path):
+    """A second process loads every kernel from the cache folder and compiles none."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    seen = [
+        subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert seen[0].startswith("[0, 0, 0, 0, 0]")
+    assert seen[1].startswith("[1, 1, 1, 1, 1] [1, 1, 1, 1, 1]")
+
+
+def test_kernels_run_where_no_folder_can_be_written(monkeypatch):
+    """Without a place for the cache the kernel compiles in memory."""
+    real, asked = jit.njit, []
+
+    def njit(signature, **options):
+        asked.append(options.get("cache", False))
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
+        return real(signature, **options)
+
+    monkeypatch.setattr(jit, "njit", njit)
+    doubled = jit.kernel("float64(float64)")(lambda x: 2 * x)
+    assert doubled(4.0) == 8.0
+    assert asked == [True, False]
