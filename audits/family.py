@@ -1,8 +1,10 @@
 """The least noise that the data reject: a bound within the claimed family of mechanisms.
 
 Labelled, because it assumes more than a bound for any mechanism: that the pair of output laws obeys
-the claimed family's privacy curve for SOME noise multiplier. The null at multiplier z is the whole
-curve, P(E) <= e^eps Q(E) + delta_z(eps) for every eps, on one event E chosen on earlier samples.
+the claimed family's privacy curve for SOME noise multiplier. The null at multiplier z is that the
+total variation of the two laws is at most the curve's value at epsilon = 0, P(E) - Q(E) <= delta_z(0).
+The event E, a score of at least 0, is fixed beforehand; for a log-likelihood ratio it is the one that
+attains the total variation. One exact joint test of the two counts decides (:mod:`.binomial`).
 """
 
 from __future__ import annotations
@@ -13,20 +15,23 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.errors import require_confidence, require_count
+from dpcheck.audits.binomial import p_value
+from dpcheck.errors import require, require_confidence, require_count, require_positive
 
 Array = NDArray[np.float64]
-Curve = Callable[[Array], Array]  # epsilons -> deltas, an upper bound
+Curve = Callable[[ArrayLike], Array]  # epsilon -> delta, an upper bound
 
 
 @dataclass(frozen=True)
 class FamilyBound:
-    """``multiplier``: it and all larger ones are rejected (inf: none is); counts on each side."""
+    """``multiplier``: it and all larger ones are rejected (inf: none is).
+
+    hits : runs with a score of at least 0, on the first data set and on the other, of ``trials`` each
+    """
 
     multiplier: float
-    threshold: float
     hits: tuple[int, int]
     trials: int
     confidence: float
@@ -37,51 +42,33 @@ class FamilyBound:
 
 
 def rejected_multiplier(
-    scores: Array, neighbour_scores: Array, curve: Callable[[float], Curve], *, guess: float,
-    confidence: float = 0.95,
-) -> FamilyBound:  # fmt: skip
+    scores: Array, neighbour_scores: Array, curve: Callable[[float], Curve], *, guess: float, confidence: float = 0.95
+) -> FamilyBound:
     """Least noise multiplier that the scores reject, to 0.5 %: the noise is smaller than that.
 
-    scores, neighbour_scores : (N,) of independent runs on either data set, large where the first is
-        likelier;  curve(z) : the family's privacy curve at multiplier z;  guess : the claimed one
-
-    A tenth of the runs picks the threshold; Clopper-Pearson limits on the others (half the level
-    each) bound P and Q. Larger multipliers give lower curves, so the rejected ones form a ray. It is
-    not followed below a sixteenth of the guess.
+    scores, neighbour_scores : (N,) log-likelihood ratios, first law over second, of independent runs
+        on either data set;  curve(z) : the family's privacy curve at multiplier z
+    guess : the claimed multiplier, where the search begins; it ends at a sixteenth of it
     """
-    from scipy.special import betaincinv
-
     require_confidence(confidence)
-    require_count(len(scores), "trials", least=100)
-    first = len(scores) // 10
-    threshold = _best_threshold(scores[:first], neighbour_scores[:first])
-    x = int((scores[first:] >= threshold).sum())
-    y = int((neighbour_scores[first:] >= threshold).sum())
-    n, alpha = len(scores) - first, 1 - confidence
-    low = float(betaincinv(x, n - x + 1, alpha / 2)) if x > 0 else 0.0
-    high = float(betaincinv(y + 1, n - y, 1 - alpha / 2)) if y < n else 1.0
-    epsilons = np.linspace(0, 10, 401)
+    require_positive(guess, "guess")
+    n = len(scores)
+    require_count(n, "trials", least=100)
+    require(len(neighbour_scores) == n, "neighbour_scores", f"have as many runs as scores, {n}", len(neighbour_scores))
+    x, y = int((np.asarray(scores) >= 0).sum()), int((np.asarray(neighbour_scores) >= 0).sum())
+    alpha = 1 - confidence
 
     def rejected(z: float) -> bool:
-        return bool(low > (np.exp(epsilons) * high + curve(z)(epsilons)).min())
+        return p_value(x, y, n, 0.0, min(float(curve(z)(0.0)), 1 - 1e-12), alpha=alpha) <= alpha
 
     multiplier = math.inf
-    if low > high:
+    if p_value(x, y, n, 0.0, 0.0, alpha=alpha) <= alpha:  # else not even equal laws are rejected
         kept, multiplier = guess / 16, guess
-        while not rejected(multiplier):
+        while not rejected(multiplier) and multiplier < 1e6 * guess:
             kept, multiplier = multiplier, 2 * multiplier
         if rejected(kept):
-            kept = multiplier = kept
-        while multiplier / kept > 1.005:
+            multiplier = kept
+        while multiplier / kept > 1.005:  # larger multipliers have lower curves: the rejected form a ray
             middle = math.sqrt(multiplier * kept)
             kept, multiplier = (kept, middle) if rejected(middle) else (middle, multiplier)
-    return FamilyBound(multiplier, threshold, (x, y), n, confidence)
-
-
-def _best_threshold(ours: Array, theirs: Array) -> float:
-    """Where the two distribution functions are farthest apart in standard errors."""
-    grid = np.quantile(np.concatenate([ours, theirs]), np.linspace(0.02, 0.98, 97))
-    p = 1 - np.searchsorted(np.sort(ours), grid) / len(ours)
-    q = 1 - np.searchsorted(np.sort(theirs), grid) / len(theirs)
-    error = np.sqrt(p * (1 - p) + q * (1 - q)) + 1e-3
-    return float(grid[np.argmax((p - q) / error)])
+    return FamilyBound(multiplier, (x, y), n, confidence)

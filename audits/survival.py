@@ -26,9 +26,7 @@ _SHIFTED, _COUNTS = 1.0, 2.0
 _TRIM = 0.2
 
 
-def estimate(
-    a: Floats, b: Floats, thresholds: Floats, *, linear: bool
-) -> tuple[Floats, Floats, Floats]:
+def estimate(a: Floats, b: Floats, thresholds: Floats, *, linear: bool) -> tuple[Floats, Floats, Floats]:
     """P(value >= threshold) on both datasets, and a margin for the log of their ratio.
 
     a, b : (n,), sorted; thresholds : (m,), increasing. Additive noise shifts only scores ``linear``

@@ -33,7 +33,7 @@ _LEARNED = 2.0
 # Puts every set without a limit behind every set with one.
 _HOPELESS = 1e6
 # Share of the level for the bold choice, and hits without which it would be a guess.
-_BOLD = 0.1
+_BOLD = 0.06
 _SEEN = 4
 
 

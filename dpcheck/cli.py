@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from dpcheck import __version__, commands
-from dpcheck.commands import FORMATS
-from dpcheck.errors import InputError
+from dpcheck import __version__
 
+FORMATS = ("terminal", "json", "junit", "sarif", "html")
 EXIT_CODES = """\
-exit codes: 0 consistent with what is recorded, 1 a guarantee is violated (or a finding is
-inconclusive, with --fail-on inconclusive), 2 wrong usage or input, 3 internal error"""
+exit codes: 0 consistent with what is recorded, 1 a guarantee is violated (or undecided, with
+--fail-on inconclusive), 2 wrong usage or input, 3 internal error, 130 interrupted"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = build_parser()
-    options = parser.parse_args(arguments)
+    options = build_parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):  # a terminal without our signs is no reason to fail
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
-        return int(options.run(options))
-    except InputError as error:
-        print(f"dpcheck: error: {error}", file=sys.stderr)
-        return 2
+        from dpcheck import commands  # here, so that --help waits for no library
+
+        return commands.run(options)
     except KeyboardInterrupt:
         print("dpcheck: interrupted; no result was written", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output left, as `| head` does
-        sys.stderr.close()
-        return 0
-    except Exception:
+    except Exception as error:
+        from dpcheck.errors import InputError
+
+        if isinstance(error, InputError):
+            print(f"dpcheck: error: {error}", file=sys.stderr)
+            return 2
         import traceback
 
         traceback.print_exc()
@@ -50,35 +52,33 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dpcheck {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
-        sub = subparsers.add_parser(
+    def command(name: str, help: str) -> argparse.ArgumentParser:
+        return subparsers.add_parser(
             name, help=help, description=help, epilog=EXIT_CODES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
-        sub.set_defaults(run=run)
-        return sub
 
-    check = command("check", commands.run_check, "check algorithms end to end, on bundled real data")
+    check = command("check", "check algorithms end to end, on bundled real data")
     check.add_argument("names", nargs="*", metavar="NAME", help="algorithms (default: all; see `dpcheck list`)")
     check.add_argument("--profile", choices=("quick", "full"), default="quick", help="one minute or many")
     check.add_argument("--seed", type=int, default=0, help="all randomness follows from it (default 0)")
     check.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
     _add_outputs(check)
 
-    lister = command("list", commands.run_list, "list theorems, algorithms, problems and testers")
+    lister = command("list", "list theorems, algorithms, problems and testers")
     _add_format(lister)
 
-    show = command("show", commands.run_show, "show a theorem: assumptions, schedule, noise, bound, rate")
+    show = command("show", "show a theorem: assumptions, schedule, noise, bound, rate")
     show.add_argument("theorem", metavar="THEOREM", help="such as yang2022.theorem_2a")
     show.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="put numbers in, such as n=10000 epsilon=1")
     show.add_argument("--latex", action="store_true", help="the formulas as LaTeX")
 
-    prove = command("prove", commands.run_prove, "decide the papers' claims, with evidence")
+    prove = command("prove", "decide the papers' claims, with evidence")
     prove.add_argument("target", nargs="?", metavar="PAPER|CLAIM", help="such as yang2022 or Y17 (default: all)")
     prove.add_argument("--explain", action="store_true", help="show the steps of the evidence")
     _add_format(prove)
 
-    audit = command("audit", commands.run_audit, "audit a mechanism of your own: bound its epsilon from below")
+    audit = command("audit", "audit a mechanism of your own: bound its epsilon from below")
     audit.add_argument("mechanism", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
     audit.add_argument("--data", required=True, help="dataset: JSON, or a .npy, .csv or .json file")
     audit.add_argument("--neighbour", required=True, help="the neighbouring dataset, likewise")
@@ -91,8 +91,9 @@ def build_parser() -> argparse.ArgumentParser:
     audit.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
     audit.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
     _add_format(audit)
+    _add_fail_on(audit)
 
-    rate = command("rate", commands.run_rate, "fit a power law to measurements and judge claimed exponents")
+    rate = command("rate", "fit a power law to measurements and judge claimed exponents")
     rate.add_argument("file", metavar="FILE.csv")
     rate.add_argument("--response", required=True, help="column that falls or grows")
     rate.add_argument("--factors", required=True, help="columns it depends on, comma-separated")
@@ -100,8 +101,9 @@ def build_parser() -> argparse.ArgumentParser:
     rate.add_argument("--confidence", type=float, default=0.95)
     rate.add_argument("--plot", metavar="FILE", help="write the log-log plot as a picture")
     _add_format(rate)
+    _add_fail_on(rate)
 
-    solve = command("solve", commands.run_solve, "run an algorithm for AUC maximisation on a data set")
+    solve = command("solve", "run an algorithm for AUC maximisation on a data set")
     solve.add_argument("algorithm", metavar="ALGORITHM")
     solve.add_argument("--data", default="a9a", help="data set with two classes (default a9a, bundled)")
     solve.add_argument("--epsilon", type=float, default=1.0)
@@ -116,7 +118,7 @@ def build_parser() -> argparse.ArgumentParser:
     solve.add_argument("--seed", type=int, default=0)
     _add_format(solve)
 
-    report = command("report", commands.run_report, "turn a JSON report into another format")
+    report = command("report", "turn a JSON report into another format")
     report.add_argument("file", metavar="REPORT.json")
     _add_outputs(report)
     return parser
@@ -131,6 +133,10 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of stdout")
     for name in FORMATS[1:]:
         parser.add_argument(f"--{name}-output", metavar="FILE", help=f"also write {name} to FILE")
+    _add_fail_on(parser)
+
+
+def _add_fail_on(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on", choices=("violated", "inconclusive"), default="violated", help="what makes the exit code 1"
     )

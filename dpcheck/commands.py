@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, require, require_count
 
 if TYPE_CHECKING:
     from dpcheck.findings import Report
 
-FORMATS = ("terminal", "json", "junit", "sarif", "html")
 
+def run(options: Namespace) -> int:
+    """Carry out the command that was parsed; returns the exit code."""
+    command: Callable[[Namespace], int] = globals()[f"run_{options.command}"]
+    return command(options)
 
 
 def run_check(options: Namespace) -> int:
     """``dpcheck check``."""
     from dpcheck.checks import check
 
-    _require_folders(options)
+    _require_writable(options)
     with _progress() as watch:
-        found = check(
-            options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch
-        )
+        found = check(options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch)
     return _deliver(found, options)
 
 
@@ -35,6 +37,7 @@ def run_report(options: Namespace) -> int:
     """``dpcheck report``."""
     from dpcheck.findings import Report
 
+    _require_writable(options)
     return _deliver(Report.from_json(_read(options.file)), options)
 
 
@@ -44,13 +47,11 @@ def run_list(options: Namespace) -> int:
 
     found = catalogue()
     if options.format == "json":
-        _print_json({"schema": "dpcheck.list/1", **found})
-        return 0
+        return _say_json({"schema": "dpcheck.list/1", **found})
+    lines = []
     for kind, entries in found.items():
-        print(f"{kind}:")
-        for entry in entries:
-            print(f"  {entry['id']:<34} {entry['title']}")
-    return 0
+        lines += [f"{kind}:", *(f"  {entry['id']:<34} {entry['title']}" for entry in entries)]
+    return _say("\n".join(lines))
 
 
 def run_show(options: Namespace) -> int:
@@ -60,10 +61,8 @@ def run_show(options: Namespace) -> int:
 
     statement = theorem(options.theorem)
     if options.latex:
-        print(statement.to_latex())
-        return 0
-    print(describe(statement, _numbers(options.values, "values")))
-    return 0
+        return _say(statement.to_latex())
+    return _say(describe(statement, _numbers(options.values, "values")))
 
 
 def run_prove(options: Namespace) -> int:
@@ -72,24 +71,29 @@ def run_prove(options: Namespace) -> int:
 
     results = prove(options.target)
     if options.format == "json":
-        _print_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
-        return 0
+        return _say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
+    lines, indent = [], " " * 17
     for result in results:
         claim = result.claim
-        print(f"{claim.id:<5} {result.verdict:<11} {result.method:<28} {claim.location}: {claim.statement}")
-        print(f"{'':<17} {result.note}")
+        lines += [
+            f"{claim.id:<5} {result.verdict:<11} {result.method}",
+            f"{indent} {claim.location}: {claim.statement}",
+            f"{indent} {result.note}",
+        ]
         if options.explain:
-            for step in result.evidence.to_dict()["steps"]:
-                print(f"{'':<17} [{step['kind']}] {step['says']}: {step['formula']}")
-    return 0
+            steps = result.evidence.to_dict()["steps"]
+            lines += [f"{indent} [{step['kind']}] {step['says']}: {step['formula']}" for step in steps]
+    return _say("\n".join(lines))
 
 
 def run_audit(options: Namespace) -> int:
     """``dpcheck audit``."""
     from dpcheck.audits.membership import audit_privacy
 
-    mechanism = _load_function(options.mechanism)
-    with _progress() as watch:
+    _require_picture(options.plot)
+    # stdout is for the result: what the mechanism prints goes to stderr
+    with redirect_stdout(sys.stderr), _progress() as watch:
+        mechanism = _load_function(options.mechanism)
         found = audit_privacy(
             mechanism, _load_dataset(options.data, "data"), _load_dataset(options.neighbour, "neighbour"),
             epsilon=options.epsilon, delta=options.delta, trials=options.trials, confidence=options.confidence,
@@ -99,14 +103,15 @@ def run_audit(options: Namespace) -> int:
     if options.plot:
         _save(found.plot(), options.plot)
     if options.format == "json":
-        _print_json({"schema": "dpcheck.audit/1", **found.to_dict()})
+        _say_json({"schema": "dpcheck.audit/1", **found.to_dict()})
     else:
-        print(
+        _say(
             f"{found.verdict}: epsilon >= {found.epsilon_lower:.4f} at delta {found.delta:g} with confidence "
-            f"{found.confidence:g}, claimed {found.epsilon:g}; {found.trials} runs a dataset"
+            f"{found.confidence:g}, claimed {found.epsilon:g}; {found.trials} runs a dataset\n"
+            f"witness: {found.event}"
         )
-        print(f"witness: {found.event}")
-    return int(found.verdict == "violated")
+    undecided = found.verdict == "inconclusive"
+    return _code(options, broken=found.verdict == "violated", undecided=undecided)
 
 
 def run_rate(options: Namespace) -> int:
@@ -115,10 +120,11 @@ def run_rate(options: Namespace) -> int:
 
     from dpcheck.audits.rates import fit_rate
 
+    _require_picture(options.plot)
     try:
         frame = pd.read_csv(options.file)
     except (OSError, ValueError) as error:
-        raise InputError(f"FILE.csv must be a readable table, got {options.file}: {error}") from error
+        raise InputError(f"FILE.csv must be a readable table, got {options.file}: {_line(error)}") from error
     claimed = _numbers([part for part in options.claimed.split(",") if part], "claimed")
     fit = fit_rate(
         frame, response=options.response, factors=options.factors.split(","), claimed=claimed,
@@ -127,13 +133,15 @@ def run_rate(options: Namespace) -> int:
     if options.plot:
         _save(fit.plot(), options.plot)
     if options.format == "json":
-        _print_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
+        _say_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
     else:
-        print(fit.reason)
+        lines = [fit.reason]
         for name, (low, high) in fit.interval.items():
             claim = f"   claimed {claimed[name]:g}" if name in claimed else ""
-            print(f"  {name:<10} {fit.exponents[name]:8.3f}   [{low:.3f}, {high:.3f}]{claim}")
-    return int(fit.verdict == "contradicted")
+            lines.append(f"  {name:<10} {fit.exponents[name]:8.3f}   [{low:.3f}, {high:.3f}]{claim}")
+        _say("\n".join(lines))
+    broken = "contradicted" in (fit.verdict, *fit.by_factor.values())
+    return _code(options, broken=broken, undecided=fit.verdict != "supported")
 
 
 def run_solve(options: Namespace) -> int:
@@ -143,6 +151,7 @@ def run_solve(options: Namespace) -> int:
     from dpcheck.problems.auc import AUC, auc_score
     from dpcheck.solvers import solve
 
+    require_count(options.seed, "seed", least=0)
     data = datasets.load(options.data).unit_ball()
     problem = AUC.from_data(data.X, data.y, positive_share=options.positive_share, radius=options.radius)
     delta = len(data.X) ** -2.0 if options.delta is None else options.delta
@@ -159,11 +168,9 @@ def run_solve(options: Namespace) -> int:
     if data.X_test is not None and data.y_test is not None:
         found["test AUC"] = auc_score(data.X_test @ run.x[:-2], data.y_test)
     if options.format == "json":
-        _print_json({"schema": "dpcheck.solve/1", **found, "model": run.x.tolist()})
-    else:
-        for name, value in found.items():
-            print(f"{name:>13}  {value:.6g}" if isinstance(value, float) else f"{name:>13}  {value}")
-    return 0
+        return _say_json({"schema": "dpcheck.solve/1", **found, "model": run.x.tolist()})
+    shown = {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in found.items()}
+    return _say("\n".join(f"{name:>13}  {value}" for name, value in shown.items()))
 
 
 # Reading and writing
@@ -173,28 +180,48 @@ def _deliver(report: Report, options: Namespace) -> int:
     from dpcheck.report.files import write_text
     from dpcheck.report.render import render
 
-    for name in FORMATS[1:]:
-        target = getattr(options, f"{name}_output")
-        if target:
-            write_text(target, render(report, name))
+    for name, target in _targets(options).items():
+        if name != "output":
+            write_text(target, render(report, name.removesuffix("_output")))
     text = render(report, options.format, color=options.output is None and sys.stdout.isatty())
     if options.output:
         write_text(options.output, text)
     else:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    if not report.ok:
-        return 1
-    return int(options.fail_on == "inconclusive" and report.inconclusive)
+        _say(text.removesuffix("\n"))
+    return _code(options, broken=not report.ok, undecided=report.inconclusive)
 
 
-def _require_folders(options: Namespace) -> None:
+def _code(options: Namespace, *, broken: bool, undecided: bool) -> int:
+    return int(broken or (undecided and options.fail_on == "inconclusive"))
+
+
+def _targets(options: Namespace) -> dict[str, str]:
+    """The files asked for, by option: "output", "json_output", ..."""
+    return {name: value for name, value in vars(options).items() if name.endswith("output") and value}
+
+
+def _require_writable(options: Namespace) -> None:
     """Find out before the work, not after it, that a result cannot be written."""
-    for name in ("output", *(f"{name}_output" for name in FORMATS[1:])):
-        target = getattr(options, name)
-        if target:
-            folder = Path(target).resolve().parent
-            require(folder.is_dir(), f"--{name.replace('_', '-')}", "lie in an existing folder", target)
+    for name, target in _targets(options).items():
+        _require_place(target, f"--{name.replace('_', '-')}")
+
+
+def _require_place(target: str, option: str) -> None:
+    path = Path(target).resolve()
+    require(path.parent.is_dir(), option, "lie in an existing folder", target)
+    good = os.access(path.parent, os.W_OK) and not path.is_dir()
+    require(good, option, "be a file that can be written", target)
+
+
+def _require_picture(target: str | None) -> None:
+    if not target:
+        return
+    from matplotlib.figure import Figure
+
+    _require_place(target, "--plot")
+    known = Figure().canvas.get_supported_filetypes()
+    ending = Path(target).suffix.removeprefix(".")
+    require(ending.lower() in known, "--plot", f"end in one of .{', .'.join(known)}", target)
 
 
 @contextmanager
@@ -224,10 +251,27 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
         yield update
 
 
-def _print_json(value: Any) -> None:
+def _say(text: str) -> int:
+    """Print a result; 0, the exit code where nothing is judged.
+
+    Where nobody reads on (as in ``| head``) the rest is dropped: the exit code is still the verdict's.
+    """
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # what is still buffered would fail again when the interpreter ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _say_json(value: Any) -> int:
     from dpcheck.findings import to_json_text
 
-    print(to_json_text(value))
+    return _say(to_json_text(value))
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())
 
 
 def _numbers(parts: Sequence[str], name: str) -> dict[str, float]:
@@ -239,7 +283,7 @@ def _numbers(parts: Sequence[str], name: str) -> dict[str, float]:
         except ValueError:
             value, equals = 0.0, ""
         require(bool(equals) and bool(key), name, "be NAME=NUMBER", part)
-        found[key] = int(value) if text.lstrip("+-").isdigit() else value
+        found[key] = int(text) if text.lstrip("+-").isdecimal() else value
     return found
 
 
@@ -252,8 +296,9 @@ def _load_function(path: str) -> Callable[..., Any]:
     sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise InputError(f"mechanism must name an importable module, got {module_name}: {error}") from error
+    except (Exception, SystemExit) as error:
+        said = f"{module_name}: {type(error).__name__}: {_line(error)}"
+        raise InputError(f"mechanism must name an importable module, got {said}") from error
     require(hasattr(module, attribute), "mechanism", f"name a function of {module_name}", attribute)
     function: Callable[..., Any] = getattr(module, attribute)
     return function
@@ -271,20 +316,23 @@ def _load_dataset(text: str, name: str) -> Any:
             return np.loadtxt(path, delimiter=",", ndmin=2)
         value = json.loads(path.read_text("utf-8") if path.suffix == ".json" else text)
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{name} must be JSON or a .npy, .csv or .json file, got {text[:80]}: {reason}") from error
-    return np.asarray(value) if isinstance(value, list) else value
+        what = f"{name} must be JSON or a .npy, .csv or .json file"
+        raise InputError(f"{what}, got {text[:80]}: {_line(error)}") from error
+    try:
+        return np.asarray(value) if isinstance(value, list) else value
+    except ValueError:  # rows of different lengths: a list is a dataset too
+        return value
 
 
 def _read(path: str) -> str:
     try:
         return Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"REPORT.json must be a readable file, got {path}: {error}") from error
+        raise InputError(f"REPORT.json must be a readable file, got {path}: {_line(error)}") from error
 
 
 def _save(figure: Any, path: str) -> None:
     try:
         figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:
-        raise InputError(f"--plot must be a writable picture file, got {path}: {error}") from error
+        raise InputError(f"--plot must be a writable picture file, got {path}: {_line(error)}") from error

@@ -23,7 +23,6 @@ from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.problem import Array, Problem, with_record
 from dpcheck.solvers.dp_sgda import DPSGDA
-from dpcheck.streams import map_chunks
 
 EPSILON, DELTA = 1.0, 1e-5
 RECORDS, STEPS = 40, 100  # Remark 1's minibatch is then 2 records
@@ -85,11 +84,15 @@ def sandwich(context: Context, variant: str, sampling: Scheme | None) -> Iterato
     words = f"{variant.replace('_', ' ')}, {solver.sampling.replace('_', ' ')}"
     trials = 1_000_000 if context.full else 100_000
 
+    tape: dict[tuple[int, ...], Array] = {}
+
     def transcript(problem: Bilinear, rng: np.random.Generator, size: int) -> Array:
-        return solver.transcript_scores(problem, roles, rng, size)
+        scores = solver.transcript_scores(problem, roles, rng, size)
+        tape[stream_key(rng)] = scores
+        return scores
 
     audit = _audit(context, transcript, ours, neighbour, trials, 1)
-    family = _family(context, transcript, ours, neighbour, events)
+    family = _family(tape, events)
     yield _finding(
         f"{label}.transcript", f"{words}: whole noisy transcript", audit, certificate.epsilon,
         {"certificate": certificate.to_dict(), "within the claimed family": family,
@@ -153,10 +156,13 @@ def _audit(
     )  # fmt: skip
 
 
-def _family(
-    context: Context, transcript: Mechanism, ours: Problem, neighbour: Problem, events: tuple[Event, ...]
-) -> dict[str, Any]:
-    """Epsilon of the least joint noise multiplier that the transcripts reject (family assumed).
+def stream_key(rng: np.random.Generator) -> tuple[int, ...]:
+    """Which of an audit's streams this is: (dataset, chunk); empty for any other."""
+    return tuple(rng.bit_generator.seed_seq.spawn_key)  # type: ignore[attr-defined]
+
+
+def _family(tape: dict[tuple[int, ...], Array], events: tuple[Event, ...]) -> dict[str, Any]:
+    """Epsilon of the least joint noise multiplier that the audit's own runs reject (family assumed).
 
     On this pair a minibatch without replacement shifts the mean by one sensitivity with probability
     m/n and not at all otherwise: the law of Poisson sampling when the canary is added or removed.
@@ -172,15 +178,11 @@ def _family(
     def family(multiplier: float, law: Sampled = step) -> Repeated:
         return Repeated(replace(law, mechanisms=(Gaussian(multiplier),)), whole.count)
 
-    scores = []
-    for side, problem in enumerate((ours, neighbour)):
-        chunks = map_chunks(
-            partial(transcript, problem), 100_000, seed=context.stream(3, side), jobs=context.jobs,
-            progress=context.progress,
-        )  # fmt: skip
-        scores.append(np.concatenate(chunks))
+    ours, theirs = (
+        np.concatenate([tape[key] for key in sorted(tape) if key[:1] == (side,)]) for side in (0, 1)
+    )
     bound = rejected_multiplier(
-        scores[0], scores[1], lambda z: privacy_curve(family(z, law)), guess=step.noise_multiplier
+        ours, theirs, lambda z: privacy_curve(family(z, law)), guess=step.noise_multiplier
     )
     epsilon = certify(family(bound.multiplier), delta=DELTA).epsilon
     assumption = "the outputs follow the claimed mechanism's law at some noise multiplier"

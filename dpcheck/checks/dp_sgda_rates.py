@@ -38,7 +38,7 @@ def measure(
 ) -> list[dict[str, Any]]:
     """The gap at each (n, d, epsilon), each run on a fresh sample, with its resampling error."""
     sizes = (2000, 4000, 8000, 16_000, 32_000) if context.full else (1000, 2000, 4000, 8000)
-    runs = 100 if context.full else 40
+    runs = 100 if context.full else 25
     grid = list(itertools.product(sizes, (1, 4, 16) if context.full else (1, 4), (0.5, 1.0)))
     delta = max(sizes) ** -2.0
     rows = []

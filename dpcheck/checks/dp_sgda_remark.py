@@ -24,10 +24,10 @@ def remark_1(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Itera
     """The slack of Remark 1 on a grid, and the minibatches for which its noise is too little."""
     statement = theorem("yang2022.theorem_1")
     rows: list[dict[str, Any]] = []
-    sizes = (1000, 10_000, 100_000) if context.full else (1000, 10_000)
-    grid = [
-        (n, T, epsilon) for n in sizes for T in sorted({10, 100, 1000, n}) for epsilon in (0.1, 0.5, 1.0)
-    ]
+    sizes, steps, epsilons = (1000, 10_000), (10, 100), (0.1, 1.0)
+    if context.full:
+        sizes, steps, epsilons = (*sizes, 100_000), (*steps, 1000), (0.1, 0.5, 1.0)
+    grid = [(n, T, epsilon) for n in sizes for T in sorted({*steps, n}) for epsilon in epsilons]
     for done, (n, T, epsilon) in enumerate(grid):
         context.progress(done, len(grid))
         values = {"n": n, "T": T, "epsilon": epsilon, "delta": n**-2.0}
@@ -65,12 +65,15 @@ def _edges(n: int, T: int, m: int, sigma: float, epsilon: float) -> tuple[int, i
     def enough(batch: int) -> bool:
         return step_epsilon(n, T, batch, sigma, "without_replacement") <= epsilon
 
-    return _first(lambda batch: not broken(batch), m) - 1, _first(enough, m)
+    least = _first(enough, 0, m)
+    below, step = least - 1, 1  # the two edges are close: go down from one to the other
+    while below > 0 and not broken(below):
+        below, step = max(below - step, 0), 2 * step
+    return _first(lambda batch: not broken(batch), below, least) - 1, least
 
 
-def _first(holds: Callable[[int], bool], last: int) -> int:
-    """Smallest number in 1..last at which ``holds`` begins, given that it holds at ``last``."""
-    low, high = 0, last
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Smallest number above ``low`` at which ``holds`` begins, given that it holds at ``high``."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
