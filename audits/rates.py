@@ -90,6 +90,10 @@ class RateFit:
                 slope = self.claimed[name]
                 axis.loglog(ends, level * (ends / centre) ** slope, "--", label=f"claimed {slope:g}")
             axis.set(xlabel=name, title=f"[{low:.2f}, {high:.2f}]")
+            levels = np.unique(x)
+            if levels.size <= 8:
+                axis.set_xticks(levels, [f"{level:g}" for level in levels])
+                axis.minorticks_off()
             axis.legend()
         axes[0].set_ylabel(self.response)
         return figure
