@@ -1,0 +1,218 @@
+"""Lower confidence limits on epsilon from two counts: exact coverage, sums, comparisons."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpcheck.audits import binomial
+from dpcheck.audits import binomial_kernels as kernels
+from dpcheck.errors import InputError
+
+_PROBABILITY = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(1e-9, 1 - 1e-9))
+EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0, 3.0)
+
+
+def _edge_of_claim(epsilon: float, delta: float) -> list[tuple[float, float]]:
+    """Pairs (P, Q) with P = min(1, e^epsilon Q + delta), the null's least favourable ones."""
+    qs = np.concatenate([np.linspace(0, 1, 101), np.geomspace(1e-5, 0.3, 60)])
+    return [(min(1.0, math.exp(epsilon) * q + delta), q) for q in qs]
+
+
+@pytest.mark.parametrize("trials", [8, 30])
+@pytest.mark.parametrize("delta", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("alpha", [0.05, 0.004])
+def test_misses_at_most_alpha(trials: int, delta: float, alpha: float) -> None:
+    """Every outcome enumerated: under the null the limit exceeds epsilon with probability <= alpha.
+
+    Null hypothesis: P <= e^epsilon Q + delta. No sampling, so no error rate of the test itself.
+    """
+    counts = np.arange(trials + 1)
+    limits = np.array(
+        [
+            [
+                binomial.epsilon_lower(x, y, trials, delta=delta, alpha=alpha)
+                for y in counts.tolist()
+            ]
+            for x in counts.tolist()
+        ]
+    )
+    assert limits.max() > 0  # the bound could have failed
+    worst = 0.0
+    for epsilon in EPSILONS:
+        for p, q in _edge_of_claim(epsilon, delta):
+            miss = stats.binom.pmf(counts, trials, p) @ (limits > epsilon)
+            worst = max(worst, miss @ stats.binom.pmf(counts, trials, q))
+    assert worst <= alpha
+    # Not so conservative as to be useless: an exact test of two counts comes this close.
+    assert trials < 30 or worst >= 0.8 * alpha
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (0.7, 0.0), (0.7, 0.05)])
+def test_p_value_is_valid(epsilon: float, delta: float) -> None:
+    """Every outcome enumerated: under the null P(p-value <= t) <= t at all t. No error rate."""
+    trials = 25
+    counts = np.arange(trials + 1)
+    p_values = np.array(
+        [
+            [binomial.p_value(x, y, trials, epsilon, delta) for y in counts.tolist()]
+            for x in counts.tolist()
+        ]
+    )
+    for p, q in _edge_of_claim(epsilon, delta):
+        joint = np.outer(stats.binom.pmf(counts, trials, p), stats.binom.pmf(counts, trials, q))
+        for t in (0.001, 0.01, 0.05, 0.2, 0.5):
+            assert joint[p_values <= t].sum() <= t
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    trials=st.integers(10, 100_000),
+    q=st.floats(1e-5, 1.0),
+    ratio=st.floats(1.0, 50.0),
+    delta=st.sampled_from([0.0, 1e-5, 1e-3]),
+    alpha=st.sampled_from([0.05, 0.01, 0.002]),
+)
+def test_never_below_separate_limits(
+    trials: int, q: float, ratio: float, delta: float, alpha: float
+) -> None:
+    """At least log((CP_low(x, alpha/2) - delta) / CP_up(y, alpha/2)), each limit missing half."""
+    x, y = round(trials * min(1.0, ratio * q)), round(trials * q)
+    low = binomial.clopper_pearson_lower(x, trials, alpha / 2) - delta
+    up = binomial.clopper_pearson_upper(y, trials, alpha / 2)
+    separate = max(0.0, math.log(low / up)) if low > 0 else 0.0
+    assert binomial.epsilon_lower(x, y, trials, delta=delta, alpha=alpha) >= separate
+
+
+def test_never_below_separate_limits_on_a_whole_grid() -> None:
+    trials, alpha = 40, 0.05
+    for x in range(trials + 1):
+        for y in range(trials + 1):
+            low = binomial.clopper_pearson_lower(x, trials, alpha / 2)
+            up = binomial.clopper_pearson_upper(y, trials, alpha / 2)
+            assert binomial.epsilon_lower(x, y, trials) >= (math.log(low / up) if low > up else 0)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "trials", "delta"),
+    [(5_000, 1_839, 10_000, 0.0), (50_000, 18_394, 100_000, 0.0), (271, 116, 86_000, 1e-5)],
+)
+def test_close_to_the_normal_limit(x: int, y: int, trials: int, delta: float) -> None:
+    """For large counts: log ratio less z_alpha standard errors of it (delta method)."""
+    p, q = x / trials, y / trials
+    error = math.sqrt((1 - p) * p / (trials * (p - delta) ** 2) + (1 - q) / (trials * q))
+    expected = math.log((p - delta) / q) - stats.norm.isf(0.05) * error
+    assert binomial.epsilon_lower(x, y, trials, delta=delta) == pytest.approx(
+        expected, abs=0.1 * error
+    )
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    trials=st.integers(1, 60),
+    p=_PROBABILITY,
+    q=_PROBABILITY,
+    steps=st.lists(st.integers(0, 3), min_size=61, max_size=61),
+)
+def test_sum_against_enumeration(trials: int, p: float, q: float, steps: list[int]) -> None:
+    """P(X >= front(Y)), for any rising front, from scipy's probabilities."""
+    fronts = np.minimum(np.cumsum(steps)[: trials + 1], trials + 1)
+    room = kernels.room(trials), kernels.room(trials)
+    found = kernels.exceedance(trials, p, q, fronts, 0, *room)
+    exact = stats.binom.pmf(np.arange(trials + 1), trials, q) @ stats.binom.sf(
+        fronts - 1, trials, p
+    )
+    assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-8) + 1e-11
+
+
+def test_long_sum_against_enumeration() -> None:
+    trials, p, q, first = 100_000, 0.0031, 0.0013, 40
+    fronts = np.arange(first, 260) * 2 + 30
+    room = kernels.room(trials), kernels.room(trials)
+    found = kernels.exceedance(trials, p, q, fronts, first, *room)
+    ys = np.arange(first, 260)
+    exact = stats.binom.pmf(ys, trials, q) @ stats.binom.sf(fronts - 1, trials, p)
+    assert found == pytest.approx(exact, rel=1e-7)
+    # A y beyond the fronts given counts as a hit: an upper bound, never less.
+    cut = kernels.exceedance(trials, p, q, fronts[:100], first, *room)
+    assert cut == pytest.approx(
+        stats.binom.pmf(ys[:100], trials, q) @ stats.binom.sf(fronts[:100] - 1, trials, p)
+        + stats.binom.sf(first + 99, trials, q),
+        rel=1e-7,
+    )
+
+
+@pytest.mark.parametrize("box", [(0.0, 1.0, 0.0, 1.0), (0.1, 0.6, 0.05, 0.4)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.8])
+def test_worst_case_bounds_a_dense_grid(
+    box: tuple[float, float, float, float], epsilon: float
+) -> None:
+    """At least the largest probability on 20,000 points of the null, and within 2% of it."""
+    trials, delta = 50, 0.01
+    fronts = np.minimum(np.arange(trials + 1) * 2 + 7, trials + 1)
+    p1, p2, q1, q2 = box
+    qs = np.linspace(q1, q2, 20_000)
+    ps = np.minimum(p2, np.exp(epsilon) * qs + delta)
+    qs, ps = qs[ps >= p1], ps[ps >= p1]
+    y = np.arange(trials + 1)[:, None]
+    values = (stats.binom.pmf(y, trials, qs) * stats.binom.sf(fronts[:, None] - 1, trials, ps)).sum(
+        0
+    )
+    found = kernels.worst_case(trials, epsilon, delta, fronts, 0, *box, 0.0)
+    assert values.max() <= found <= 1.02 * values.max()
+
+
+@pytest.mark.parametrize("z", [0.9, 1.2, 2.2])
+def test_front_is_where_the_score_reaches(z: float) -> None:
+    """The set {X >= front(Y)} is exactly the outcomes with at least the observed score."""
+    trials, delta = 40, 0.01
+    counts = np.arange(trials + 1, dtype=float)
+    scores = np.array([kernels.scores(counts, np.full(41, y), trials, z, delta) for y in counts])
+    for x, y in ((20, 5), (40, 0), (33, 30)):
+        front = kernels.front(trials, z, scores[y, x] - 1e-9, delta, 0, trials)
+        assert ((counts >= front[:, None]) == (scores >= scores[y, x] - 1e-9)).all()
+
+
+def test_the_limit_is_where_the_p_value_crosses_alpha() -> None:
+    for x, y, trials, delta in ((60, 12, 1_000, 1e-3), (4_000, 1_700, 9_000, 0.0)):
+        limit = binomial.epsilon_lower(x, y, trials, delta=delta)
+        error = math.sqrt(1 / x + 1 / y)
+        assert binomial.p_value(x, y, trials, limit, delta) < 0.05
+        assert binomial.p_value(x, y, trials, limit + 0.1 * error, delta) > 0.05
+
+
+def test_nothing_to_see_gives_zero() -> None:
+    for x, y in ((0, 0), (0, 100), (50, 50), (100, 100), (10, 30)):
+        assert binomial.epsilon_lower(x, y, 100) == 0.0
+    assert binomial.epsilon_lower(100, 0, 100, delta=0.99) == 0.0
+    assert binomial.p_value(0, 50, 100, 1.0) == 1.0
+    assert binomial.p_value(100, 0, 100, 1e6) > 0.5
+
+
+def test_clopper_pearson_closed_forms() -> None:
+    """No hits, all hits: the limits solve (1 - p)^n = alpha and p^n = alpha."""
+    assert binomial.clopper_pearson_lower(0, 50, 0.05) == 0.0
+    assert binomial.clopper_pearson_upper(50, 50, 0.05) == 1.0
+    assert binomial.clopper_pearson_upper(0, 50, 0.05) == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert binomial.clopper_pearson_lower(50, 50, 0.05) == pytest.approx(0.05 ** (1 / 50))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"x": 11}, "x must be at most trials = 10, got 11"),
+        ({"y": -1}, "y must be a whole number >= 0, got -1"),
+        ({"trials": 0}, "trials must be a whole number >= 1, got 0"),
+        ({"delta": 1.0}, "delta must lie in [0, 1), got 1.0"),
+        ({"alpha": 0.6}, "alpha must lie in (0, 0.5), got 0.6"),
+    ],
+)
+def test_bad_input(arguments: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        binomial.epsilon_lower(**{"x": 5, "y": 1, "trials": 10, **arguments})  # type: ignore[arg-type]
+    assert str(raised.value) == message

@@ -1,0 +1,143 @@
+"""Events: what they accept, what they refuse in one line, and how dp_accounting's are read."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import dp_accounting
+import numpy as np
+import pytest
+
+from dpcheck import InputError
+from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled, read_events
+from dpcheck.tally import tally
+
+ONE = (Gaussian(1.0),)
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Laplace])
+@pytest.mark.parametrize("value", [-1.0, math.nan, "1", None, True, np.ones(2)])
+def test_multipliers_are_nonnegative_numbers(kind: type, value: object) -> None:
+    with pytest.raises(InputError, match=r"^noise_multiplier must be a number >= 0"):
+        kind(value)
+
+
+def test_limiting_multipliers_are_accepted() -> None:
+    assert Gaussian(0).noise_multiplier == 0
+    assert Laplace(math.inf).noise_multiplier == math.inf
+    assert Gaussian(np.float64(2)) == Gaussian(2.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (((), "poisson", 10, 1), "mechanisms must be a nonempty tuple of Gaussian, got ()"),
+        (([Gaussian(1.0)], "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
+        (((Laplace(1.0),), "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
+        ((ONE, "shuffled", 10, 1), "scheme must be one of poisson, without_replacement"),
+        ((ONE, "poisson", 0, 0), "population must be a whole number >= 1, got 0"),
+        ((ONE, "poisson", 10, 10.5), r"batch must lie in [0, population = 10], got 10.5"),
+        ((ONE, "poisson", 10, -0.5), r"batch must lie in [0, population = 10], got -0.5"),
+        ((ONE, "without_replacement", 10, 2.5), "batch must be a whole number >= 0, got 2.5"),
+        ((ONE, "without_replacement", 10, 11), "batch must be at most population = 10"),
+        ((ONE, "poisson", 10, 1, "remove_two"), "neighbours must be one of replace_one"),
+        (
+            (ONE, "without_replacement", 10, 1, "add_or_remove_one"),
+            "neighbours must be replace_one when scheme is without_replacement",
+        ),
+        (
+            (ONE, "with_replacement", 10, 1, "add_or_remove_one"),
+            "neighbours must be replace_one when scheme is with_replacement",
+        ),
+    ],
+)
+def test_sampling_refuses_what_it_cannot_mean(fields: tuple[object, ...], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Sampled(*fields)  # type: ignore[arg-type]
+    assert str(caught.value).startswith(words)
+    assert "\n" not in str(caught.value)
+
+
+def test_rate_is_the_chance_of_being_in_the_batch() -> None:
+    assert Sampled(ONE, "poisson", 10, 2.5).rate == 0.25
+    assert Sampled(ONE, "without_replacement", 10, 4).rate == 0.4
+    assert Sampled(ONE, "with_replacement", 10, 4).rate == pytest.approx(1 - 0.9**4, rel=1e-14)
+    assert Sampled(ONE, "with_replacement", 1, 3).rate == 1
+    assert Sampled(ONE, "with_replacement", 10, 0).rate == 0
+
+
+def test_mechanisms_on_one_batch_are_one_gaussian() -> None:
+    both = Sampled((Gaussian(3.0), Gaussian(4.0)), "poisson", 10, 1)
+    assert both.noise_multiplier == pytest.approx(1 / math.sqrt(1 / 9 + 1 / 16), rel=1e-14)
+    assert Sampled((Gaussian(3.0), Gaussian(0.0)), "poisson", 10, 1).noise_multiplier == 0
+    silent = Sampled((Gaussian(math.inf), Gaussian(math.inf)), "poisson", 10, 1)
+    assert silent.noise_multiplier == math.inf
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True])
+def test_repetitions_are_counted_in_whole_numbers(count: object) -> None:
+    with pytest.raises(InputError, match=r"^count must be a whole number >= 0"):
+        Repeated(Gaussian(1.0), count)  # type: ignore[arg-type]
+
+
+def test_only_events_are_repeated() -> None:
+    with pytest.raises(InputError, match=r"^event must be a dpcheck event"):
+        Repeated("gaussian", 3)  # type: ignore[arg-type]
+
+
+def test_tally_reduces_to_normal_form() -> None:
+    whole = Sampled((Gaussian(2.0),), "without_replacement", 10, 10)
+    group = Sampled((Gaussian(6.0),), "with_replacement", 1, 3)
+    never = Sampled((Gaussian(0.0),), "poisson", 10, 0)
+    nested = Repeated(Repeated(Gaussian(2.0), 1), 2)
+    counted = tally((whole, group, never, nested, Laplace(math.inf), Repeated(Laplace(1.0), 0)))
+    assert counted.others == ()
+    assert counted.shift == pytest.approx(1.0, rel=1e-14)  # four Gaussians of multiplier 2
+
+
+def test_tally_refuses_two_kinds_of_neighbours() -> None:
+    here = Sampled(ONE, "poisson", 10, 1)
+    there = Sampled(ONE, "poisson", 10, 1, "add_or_remove_one")
+    with pytest.raises(InputError, match="events must share one neighbouring relation"):
+        tally((here, there))
+
+
+def test_dp_accounting_events_are_read_under_its_conventions() -> None:
+    dp = dp_accounting
+    poisson = dp.PoissonSampledDpEvent(0.25, dp.GaussianDpEvent(2.0))
+    event = dp.ComposedDpEvent([dp.SelfComposedDpEvent(poisson, 3), dp.LaplaceDpEvent(5.0), dp.NoOpDpEvent()])
+    expected: tuple[Event, ...] = (
+        Repeated(Sampled((Gaussian(2.0),), "poisson", 1, 0.25, "add_or_remove_one"), 3),
+        Laplace(5.0),
+    )
+    assert read_events(event) == expected
+    assert read_events([event, dp.GaussianDpEvent(1.0)]) == (*expected, Gaussian(1.0))
+    assert read_events(dp.NonPrivateDpEvent()) == (Gaussian(0.0),)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp_accounting.UnsupportedDpEvent(),
+        dp_accounting.SampledWithoutReplacementDpEvent(10, 1, dp_accounting.GaussianDpEvent(1.0)),
+        dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.LaplaceDpEvent(1.0)),
+        dp_accounting.ZCDpEvent(1.0),
+    ],
+)
+def test_other_dp_accounting_events_are_refused(event: object) -> None:
+    with pytest.raises(InputError, match=r"^events must be supported dp_accounting events, got"):
+        read_events(event)
+
+
+@pytest.mark.parametrize("events", [3, "gaussian", [Gaussian(1.0), dp_accounting.GaussianDpEvent(1.0)], [None]])
+def test_nothing_else_is_an_event(events: object) -> None:
+    with pytest.raises(InputError, match=r"^events must be dpcheck events, or dp_accounting"):
+        read_events(events)
+
+
+def test_describing_events_needs_no_heavy_import() -> None:
+    code = "import sys, dpcheck.events; print(sorted({'scipy', 'dp_accounting', 'pandas', 'numba'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
