@@ -28,6 +28,8 @@ def run_check(options: Namespace) -> int:
     from dpcheck.checks import check
 
     _require_writable(options)
+    if options.jobs is not None:
+        require_count(options.jobs, "jobs")
     with _progress() as watch:
         found = check(options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch)
     return _deliver(found, options)

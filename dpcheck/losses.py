@@ -114,8 +114,7 @@ def compose(
         return None
     negligible = delta * _NEGLIGIBLE / steps
     reach = [
-        (_reach(profile.forward, negligible), _reach(profile.backward, max(negligible, 1e-15)))
-        for profile, _ in parts
+        (_reach(profile.forward, negligible), _reach(profile.backward, max(negligible, 1e-15))) for profile, _ in parts
     ]
     finest = max(up + down for up, down in reach) / _MOST_POINTS
     if finest > _WIDEST:
@@ -130,8 +129,7 @@ def compose(
         # Early passes may misjudge the tilt by far: approach the wanted grid in bounded steps.
         interval = min(max(wanted, interval / 16), interval) if best else wanted
         grids = [
-            (_discretise(profile, interval, *ends), count)
-            for (profile, count), ends in zip(parts, reach, strict=True)
+            (_discretise(profile, interval, *ends), count) for (profile, count), ends in zip(parts, reach, strict=True)
         ]
         result = _convolve(grids, interval, delta, epsilon, scale)
         if best is None or result.epsilon(delta) <= best.epsilon(delta):
@@ -148,9 +146,9 @@ def compose(
 
 
 def _reach(curve: Curve, negligible: float) -> float:
-    """An epsilon, at most 2% too large, from which on delta <= ``negligible``."""
-    points = np.geomspace(1e-15, 1e15, 121)
-    for _ in range(2):
+    """An epsilon, at most 1% too large, from which on delta <= ``negligible``."""
+    points = np.geomspace(1e-150, 1e15, 121)
+    for _ in range(3):
         enough = np.append(curve(points[:-1]) <= math.log(negligible), True)
         index = max(1, int(np.argmax(enough)))
         points = np.geomspace(points[index - 1], points[index], 41)
@@ -184,9 +182,7 @@ def _discretise(profile: Profile, interval: float, up: float, down: float) -> Gr
     return Grid(first, losses, log_mass, float(excess[-1]))
 
 
-def _convolve(
-    grids: list[tuple[Grid, int]], interval: float, delta: float, guess: float, scale: float
-) -> Composition:
+def _convolve(grids: list[tuple[Grid, int]], interval: float, delta: float, guess: float, scale: float) -> Composition:
     tilt, bottom, top = _window(grids, delta, guess, scale)
     least = sum(count * grid.lowest for grid, count in grids)
     most = least + sum(count * (grid.losses.size - 1) for grid, count in grids)
@@ -223,9 +219,7 @@ def _convolve(
     return Composition(interval, first, np.maximum.accumulate(log_delta[::-1])[::-1], tilt)
 
 
-def _window(
-    grids: list[tuple[Grid, int]], delta: float, guess: float, scale: float
-) -> tuple[float, float, float]:
+def _window(grids: list[tuple[Grid, int]], delta: float, guess: float, scale: float) -> tuple[float, float, float]:
     """The tilt that suits ``delta``, and the losses between which the sum has to be known.
 
     ``guess``: at least epsilon; ``scale`` > 0: its size, or that of the loss.

@@ -148,9 +148,7 @@ def _amplified_back(epsilon: Array, rate: float, shift: float) -> Array:
         inner = -np.log1p(np.maximum(np.expm1(-epsilon) / rate, -1))
     result = np.full(epsilon.shape, -math.inf)
     some = (kept > 0) & np.isfinite(inner)
-    result[some] = (
-        epsilon[some] + math.log(rate) - inner[some] + gaussian_log_delta(inner[some], shift)
-    )
+    result[some] = epsilon[some] + math.log(rate) - inner[some] + gaussian_log_delta(inner[some], shift)
     return result
 
 
@@ -204,10 +202,7 @@ def _grouped(epsilon: Array, rate: float, shifts: Array, chances: Array, rest: f
     completed curve is convex as in sampling without replacement.
     """
     inner = _unamplified(epsilon, rate)
-    terms = [
-        chance + gaussian_log_delta(inner, shift)
-        for chance, shift in zip(chances, shifts, strict=True)
-    ]
+    terms = [chance + gaussian_log_delta(inner, shift) for chance, shift in zip(chances, shifts, strict=True)]
     with np.errstate(divide="ignore"):
         return np.asarray(np.logaddexp(logsumexp(terms, axis=0), np.log(rest)))
 

@@ -113,10 +113,10 @@ def real_data(context: Context) -> Iterator[Finding]:
     """
     adult = datasets.load("a9a")
     rng = np.random.default_rng(context.stream(6))
-    rows = rng.choice(len(adult.X), 400, replace=False)
+    rows = rng.choice(len(adult.X), 200, replace=False)
     problem = AUC.from_data(adult.X[rows], adult.y[rows], positive_share=ADULT_POSITIVE_SHARE)
     solver = DPSGDA.configure(
-        problem, epsilon=EPSILON, delta=DELTA, steps=STEPS, eta=0.5, clip_w=1.0, clip_v=1.0
+        problem, epsilon=EPSILON, delta=DELTA, steps=STEPS, eta=0.05, clip_w=1.0, clip_v=1.0
     )
     quiet = replace(solver, sigma_w=0.0, sigma_v=0.0).run(problem, record=True).history
     assert quiet is not None
@@ -136,7 +136,7 @@ def real_data(context: Context) -> Iterator[Finding]:
 
     audit = _audit(context, along, ours, neighbour, 200_000 if context.full else 10_000, 7)
     yield _finding(
-        "dp_sgda.repaired.adult.output", "repaired, AUC on 400 records of Adult: final output only", audit,
+        "dp_sgda.repaired.adult.output", "repaired, AUC on 200 records of Adult: final output only", audit,
         certify(solver.events(ours), delta=DELTA).epsilon,
         {"canary": candidates[canary].tolist(), "replaced by": candidates[other].tolist(),
          "distance in noise units": distance / solver.batch},

@@ -12,21 +12,38 @@ WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = 0, 1, 2
 BALL, BOX = 0, 1
 
 
+_BITS = 2**53  # what one ``rng.random()`` holds
+
+
+@kernel(types.int64(types.int64, STREAM))
+def below(n, rng):  # type: ignore[no-untyped-def]
+    """Uniform on 0, ..., n - 1, exactly; several times faster than a compiled ``rng.integers``.
+
+    The 53 bits of a draw, modulo n; those beyond the last whole multiple of n are drawn again.
+    """
+    while True:
+        bits = np.int64(rng.random() * _BITS)
+        rest = bits % n
+        if bits - rest <= _BITS - n:
+            return rest
+
+
 @kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES))
 def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-def]
     """Draw a minibatch of record numbers into ``out``; return how many.
 
     ``deck`` holds a permutation of the records; a partial Fisher-Yates shuffle of any permutation
     draws uniformly without replacement, so it is kept from step to step. Poisson sampling at rate
-    batch/population jumps from one included record to the next by geometric gaps.
+    batch/population jumps from one included record to the next by geometric gaps, each the floor of
+    an exponential variable.
     """
     if scheme == WITH_REPLACEMENT:
         for j in range(batch):
-            out[j] = rng.integers(0, population)
+            out[j] = below(population, rng)
         return batch
     if scheme == WITHOUT_REPLACEMENT:
         for j in range(batch):
-            k = rng.integers(j, population)
+            k = j + below(population - j, rng)
             deck[j], deck[k] = deck[k], deck[j]
             out[j] = deck[j]
         return batch
@@ -34,13 +51,13 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
         for j in range(population):
             out[j] = j
         return population
-    log_miss = np.log1p(-batch / population)
+    rate = -np.log1p(-batch / population)
     count = 0
-    position = np.floor(np.log1p(-rng.random()) / log_miss)
+    position = np.floor(rng.standard_exponential() / rate)
     while position < population:
         out[count] = np.int64(position)
         count += 1
-        position += 1.0 + np.floor(np.log1p(-rng.random()) / log_miss)
+        position += 1.0 + np.floor(rng.standard_exponential() / rate)
     return count
 
 

@@ -28,10 +28,9 @@ def sgda(  # type: ignore[no-untyped-def]
 
     ``out`` receives (w, v): the average of iterates 1..T, or the T-th, as printed. The last four
     arrays have T rows to be filled with the records drawn (-1 pads), the minibatch gradients before
-    and after noise, and the iterates; with no rows they stay empty and cost nothing.
+    and after noise, and the iterates; one with no rows stays empty and costs nothing.
     """
     n, steps, size = records.shape[0], eta.shape[1], start.size
-    recording = path.shape[0] > 0
     x, g, one = start.copy(), np.empty(size), np.empty(size)
     w, v, g_w, g_v, one_w, one_v = x[:dim_w], x[dim_w:], g[:dim_w], g[dim_w:], one[:dim_w], one[dim_w:]
     deck = np.arange(n)
@@ -51,13 +50,16 @@ def sgda(  # type: ignore[no-untyped-def]
             scale = clip_factor(one_v, clip[1]) / batch
             for i in range(size - dim_w):
                 g_v[i] += scale * one_v[i]
-        if recording:
+        if drawn.shape[0] > 0:
             drawn[t, :] = -1
             drawn[t, :count] = index[:count]
-            clean[t], path[t] = g, x
+        if path.shape[0] > 0:
+            path[t] = x
+        if clean.shape[0] > 0:
+            clean[t] = g
         add_noise(g_w, sigma[0], rng)  # line 5
         add_noise(g_v, sigma[1], rng)
-        if recording:
+        if released.shape[0] > 0:
             released[t] = g
         if t == steps - 1 and not average:
             out[:] = x
@@ -106,29 +108,30 @@ def transcript_llr(  # type: ignore[no-untyped-def]
     of background records random: there the background's gradient must be zero).
     """
     size = start.size
-    x, grads, shift = start.copy(), np.zeros((3, size)), np.zeros((2, size))
-    w, v = x[:dim_w], x[dim_w:]
+    x, one, grads = start.copy(), np.empty(size), np.zeros((3, size))
+    w, v, one_w, one_v = x[:dim_w], x[dim_w:], one[:dim_w], one[dim_w:]
     log_copies = np.log(copies)
-    log_ratio = np.empty(2)
+    sides = 1 if np.array_equal(roles[1], roles[2]) else 2  # the background tells nothing
     total = 0.0
     for t in range(released.shape[0]):
-        log_ratio[:] = 0.0
         for role in range(3):
-            gradient(params, roles[role], w, v, grads[role, :dim_w], grads[role, dim_w:])
-            scale_w = clip_factor(grads[role, :dim_w], clip[0])
-            scale_v = clip_factor(grads[role, dim_w:], clip[1])
-            for i in range(size):
-                grads[role, i] *= scale_w if i < dim_w else scale_v
-        for side in range(2):
+            if (role == 1 and sides == 1) or (role == 2 and scheme == POISSON):
+                continue
+            gradient(params, roles[role], w, v, one_w, one_v)
+            scale = clip_factor(one_w, clip[0])
+            for i in range(dim_w):
+                grads[role, i] = scale * one[i]
+            scale = clip_factor(one_v, clip[1])
+            for i in range(dim_w, size):
+                grads[role, i] = scale * one[i]
+        for side in range(sides):
             along, square = 0.0, 0.0
             for i in range(size):
                 noise = sigma[0] if i < dim_w else sigma[1]
-                step = grads[side, i] if scheme == POISSON else grads[side, i] - grads[2, i]
-                shift[side, i] = step / (batch * noise)
-                rest = 0.0 if scheme == POISSON else grads[2, i]
-                along += shift[side, i] * (released[t, i] - rest) / noise
-                square += shift[side, i] * shift[side, i]
-            if square == 0.0:  # this record looks like the background: nothing to tell
+                shift = (grads[side, i] - grads[2, i]) / (batch * noise)
+                along += shift * (released[t, i] - grads[2, i]) / noise
+                square += shift * shift
+            if square == 0.0:  # this record looks like the background
                 continue
             largest = -np.inf
             for k in range(copies.size):
@@ -136,10 +139,10 @@ def transcript_llr(  # type: ignore[no-untyped-def]
             mixture = 0.0
             for k in range(copies.size):
                 mixture += np.exp(log_copies[k] + k * along - 0.5 * k * k * square - largest)
-            log_ratio[side] = largest + np.log(mixture)
-        total += log_ratio[0] - log_ratio[1]
+            log_ratio = largest + np.log(mixture)
+            total += log_ratio if side == 0 else -log_ratio
         for i in range(dim_w):
-            w[i] -= eta[0, t] * released[t, i]
+            x[i] -= eta[0, t] * released[t, i]
         for i in range(dim_w, size):
             x[i] += eta[1, t] * released[t, i]
         project(w, domain_w)
@@ -156,15 +159,13 @@ def sgda_transcripts(  # type: ignore[no-untyped-def]
     rng, roles, copies, claimed_sigma, scores,
 ):  # fmt: skip
     """Run, then score the transcript under the claimed noise; one run an entry of ``scores``."""
-    steps, size, n = eta.shape[1], start.size, records.shape[0]
-    drawn = np.empty((steps, n if scheme == POISSON else batch), np.int64)
-    clean, released, path = np.empty((steps, size)), np.empty((steps, size)), np.empty((steps, size))
-    out = np.empty(size)
+    drawn, empty = np.empty((0, 0), np.int64), np.empty((0, 0))
+    out, released = np.empty(start.size), np.empty((eta.shape[1], start.size))
     for trial in range(scores.size):
         sgda(
             gradient, params, records, dim_w,
             start, eta, sigma, clip, scheme, batch, domain_w, domain_v,
-            False, rng, out, drawn, clean, released, path,
+            False, rng, out, drawn, empty, released, empty,
         )  # fmt: skip
         scores[trial] = transcript_llr(
             gradient, params, dim_w,

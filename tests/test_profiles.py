@@ -1,0 +1,170 @@
+"""One step's curves against the definitions: integrals, listed data sets, many digits."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+
+from dpcheck import certify
+from dpcheck.accounting import privacy_curve
+from dpcheck.events import Gaussian, Sampled
+from dpcheck.profiles import Array, gaussian_log_delta
+
+Density = Callable[[Array], Array]
+SCHEMES = ("poisson", "without_replacement", "with_replacement")
+
+
+def step(z: float, batch: float, population: int, scheme: str, relation: str = "replace_one") -> Sampled:
+    return Sampled((Gaussian(z),), scheme, population, batch, relation)  # type: ignore[arg-type]
+
+
+def hockey_stick(p: Density, q: Density, epsilon: float, low: float, high: float) -> float:
+    """Integral of (p - e^epsilon q)^+ by the midpoint rule."""
+    edges = np.linspace(low, high, 40_001)
+    middle = (edges[1:] + edges[:-1]) / 2
+    excess = np.maximum(p(middle) - math.exp(epsilon) * q(middle), 0)
+    return float(np.sum(excess) * (edges[1] - edges[0]))
+
+
+def mixture(weights: ArrayLike, centres: ArrayLike, scale: float = 1.0) -> Density:
+    parts = list(zip(np.ravel(weights), np.ravel(centres), strict=True))
+    peak = scale * math.sqrt(2 * math.pi)
+    return lambda x: sum(w / peak * np.exp(-(((x - c) / scale) ** 2) / 2) for w, c in parts)
+
+
+def precise_log_delta(epsilon: float, mu: float) -> mpmath.mpf:
+    """Balle and Wang's formula as it stands, in 400 digits."""
+    with mpmath.workdps(400):
+        e, m = mpmath.mpf(epsilon), mpmath.mpf(mu)
+
+        def phi(x: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+        return mpmath.log(phi(m / 2 - e / m) - mpmath.exp(e) * phi(-m / 2 - e / m))
+
+
+@given(mu=st.floats(-9, 2), x=st.floats(-6, 37))
+@settings(deadline=None, max_examples=60)
+def test_gaussian_profile_has_full_relative_precision(mu: float, x: float) -> None:
+    shift = 10**mu
+    epsilon = max(0.0, shift * (x + shift / 2))
+    if epsilon / shift - shift / 2 > 37:
+        return
+    value = float(gaussian_log_delta(np.array([epsilon]), shift)[0])
+    assert abs(value - precise_log_delta(epsilon, shift)) < 1e-11
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3, 0.9])
+@pytest.mark.parametrize("z", [0.4, 1.0, 5.0])
+@pytest.mark.parametrize("scheme", ["without_replacement", "poisson"])
+def test_one_step_is_the_worse_direction_of_the_mixture(scheme: str, rate: float, z: float) -> None:
+    relation = "add_or_remove_one" if scheme == "poisson" else "replace_one"
+    event = step(z, round(100 * rate), 100, scheme, relation)
+    plain, mixed = mixture([1], [0.0]), mixture([1 - rate, rate], [0.0, 1 / z])
+    low, high = -12.0, 12 + 1 / z
+    curve = privacy_curve(event)
+    for epsilon in (0.0, 0.01, 0.1, 0.5, 2.0):
+        ways = [hockey_stick(p, q, epsilon, low, high) for p, q in ((mixed, plain), (plain, mixed))]
+        assert float(curve(epsilon)) == pytest.approx(max(ways), rel=1e-5, abs=1e-12)
+        if max(ways) > 1e-9:
+            assert certify(event, max(ways)).epsilon == pytest.approx(epsilon, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3, 0.9])
+@pytest.mark.parametrize("z", [0.2, 1.0, 5.0])
+def test_one_poisson_step_between_replaced_records_is_the_mirrored_pair(rate: float, z: float) -> None:
+    p, q = (mixture([1 - rate, rate], [0.0, side / z / 2]) for side in (1, -1))
+    curve = privacy_curve(step(z, 100 * rate, 100, "poisson"))
+    for epsilon in (0.0, 0.01, 0.1, 0.5, 2.0):
+        exact = hockey_stick(p, q, epsilon, -12 - 1 / z, 12 + 1 / z)
+        assert float(curve(epsilon)) == pytest.approx(exact, rel=1e-5, abs=1e-12)
+
+
+@given(
+    v=st.floats(-1, 1),
+    w=st.floats(-1, 1),
+    rate=st.floats(0.01, 0.99),
+    scale=st.floats(0.1, 4),
+    epsilon=st.floats(0, 2),
+)
+@settings(deadline=None, max_examples=60)
+def test_no_replacement_beats_the_mirrored_pair(v: float, w: float, rate: float, scale: float, epsilon: float) -> None:
+    """Records contributing v and w with |v|, |w| <= 1, noise ``scale``: sensitivity 2."""
+    curve = privacy_curve(step(scale / 2, rate, 1, "poisson"))
+    p, q = (mixture([1 - rate, rate], [0.0, part / scale]) for part in (v, w))
+    bound = float(curve(epsilon))
+    assert hockey_stick(p, q, epsilon, -25, 25) <= bound + 1e-7
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("population", "batch"), [(3, 1), (3, 2), (4, 3), (5, 2)])
+def test_every_small_data_set_stays_below_the_curve(scheme: str, population: int, batch: int) -> None:
+    """The mean of a batch of numbers in [-1, 1] plus noise, all batches and all data sets listed.
+
+    Under Poisson sampling the sum is divided by the expected size. Some pair attains the curve
+    (with replacement: comes within 2%).
+    """
+    scale = 1.0
+    event = step(scale * batch / 2, batch, population, scheme)
+    chance = batch / population
+
+    def law(data: tuple[int, ...]) -> Density:
+        if scheme == "poisson":
+            batches = itertools.product((0, 1), repeat=population)
+            terms = [
+                (
+                    math.prod(chance if bit else 1 - chance for bit in bits),
+                    np.dot(bits, data) / batch,
+                )
+                for bits in batches
+            ]
+        elif scheme == "without_replacement":
+            picks = list(itertools.combinations(data, batch))
+            terms = [(1 / len(picks), sum(pick) / batch) for pick in picks]
+        else:
+            picks = list(itertools.product(data, repeat=batch))
+            terms = [(1 / len(picks), sum(pick) / batch) for pick in picks]
+        totals: dict[float, float] = {}
+        for weight, centre in terms:
+            totals[float(centre)] = totals.get(float(centre), 0.0) + weight
+        return mixture(np.array(list(totals.values())), np.array(list(totals)), scale)
+
+    epsilons = np.array([0.0, 0.1, 0.5])
+    worst = np.zeros(3)
+    for rest in itertools.combinations_with_replacement((-1, 0, 1), population - 1):
+        p, q = law((1, *rest)), law((-1, *rest))
+        for pair in ((p, q), (q, p)):
+            found = [hockey_stick(*pair, e, -10, 10) for e in epsilons]
+            worst = np.maximum(worst, found)
+    curve = privacy_curve(event)(epsilons)
+    assert np.all(worst <= curve * (1 + 1e-6))
+    assert np.all(worst >= (0.98 if scheme == "with_replacement" else 1 - 1e-6) * curve)
+
+
+@pytest.mark.parametrize(("population", "batch", "z"), [(20, 5, 1.0), (10, 10, 2.0), (5, 30, 9.0)])
+def test_one_step_with_replacement_covers_the_mixture_of_multiplicities(population: int, batch: int, z: float) -> None:
+    """The group bound, computed here in full, and above the mixture of shifts k / z."""
+    copies = np.arange(batch + 1)
+    chances = binom.pmf(copies, batch, 1 / population)
+    rate = 1 - chances[0]
+    plain, mixed = mixture([1], [0.0]), mixture(chances, copies / z)
+    curve = privacy_curve(step(z, batch, population, "with_replacement"))
+    for epsilon in (0.0, 0.05, 0.5, 2.0):
+        bound = float(curve(epsilon))
+        for p, q in ((mixed, plain), (plain, mixed)):
+            assert hockey_stick(p, q, epsilon, -12, 12 + batch / z) <= bound + 1e-8
+        inner = np.array([math.log1p(math.expm1(epsilon) / rate)])
+        groups = [
+            chance * math.exp(gaussian_log_delta(inner, k / z)[0])
+            for k, chance in zip(copies[1:], chances[1:], strict=True)
+        ]
+        assert bound == pytest.approx(sum(groups), rel=1e-9)
