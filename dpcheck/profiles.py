@@ -64,7 +64,7 @@ def profile_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Pro
                 lambda epsilon: _amplified_back(epsilon, event.rate, shift),
             )
         case Sampled(scheme="without_replacement"):
-            # Balle, Barthe and Gaboardi (2018), Theorem 9. Pair each batch that holds the record
+            # Balle, Barthe and Gaboardi (2018). Pair each batch that holds the record
             # with the batches in which it is exchanged for another; advanced joint convexity
             # gives this curve for epsilon >= 0 in both directions. Completed by duality for
             # epsilon < 0 it is convex with a kink at 0, hence the curve of some pair, and that
@@ -75,7 +75,7 @@ def profile_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Pro
 
 
 def gaussian_log_delta(epsilon: Array, mu: float) -> Array:
-    """log delta of N(mu, 1) against N(0, 1): Balle and Wang (2018), Theorem 8.
+    """log delta of N(mu, 1) against N(0, 1): Balle and Wang (2018).
 
     delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), without its cancellation:
     relative error of delta below 1e-11 for 1e-12 <= mu <= 1e3, above that of epsilon below 1e-14;
@@ -198,7 +198,7 @@ def _multiplicities(event: Sampled, negligible: float) -> tuple[Array, Array, fl
 def _grouped(epsilon: Array, rate: float, shifts: Array, chances: Array, rest: float) -> Array:
     """sum_k chance_k delta(inner; k shift) + rest, inner as in :func:`_amplified`.
 
-    Balle, Barthe and Gaboardi (2018), Theorem 10: a record drawn k times is a group of k. The
+    Balle, Barthe and Gaboardi (2018): a record drawn k times is a group of k. The
     completed curve is convex as in sampling without replacement.
     """
     inner = _unamplified(epsilon, rate)

@@ -14,7 +14,7 @@ from dpcheck.audits.membership import audit_privacy
 
 
 def _delta_of(sigma: float) -> float:
-    """The Gaussian mechanism's delta at epsilon 1, sensitivity 1 (Balle and Wang 2018, Thm 5)."""
+    """The Gaussian mechanism's delta at epsilon 1, sensitivity 1 (Balle and Wang 2018)."""
     half = 1 / (2 * sigma)
     return float(stats.norm.cdf(half - sigma) - math.e * stats.norm.cdf(-half - sigma))
 
