@@ -31,9 +31,7 @@ def inside(context: Context) -> Iterator[Finding]:
     rng = np.random.default_rng(context.stream(4))
     game = Bilinear.sample(100, 2, rng, bound=3.0, radius=0.2)
     for sampling in SCHEMES:
-        solver = DPSGDA(
-            np.full(400, 0.2), np.full(400, 0.2), 2.0, 3.0, 10, sampling, clip_w=1.0, clip_v=1.0
-        )
+        solver = DPSGDA(np.full(400, 0.2), np.full(400, 0.2), 2.0, 3.0, 10, sampling, clip_w=1.0, clip_v=1.0)
         histories = [_recorded(solver, game, context.stream(5, k)) for k in (0, 1)]
         label, words = f"dp_sgda.{sampling}", sampling.replace("_", " ")
         yield from _noise(context, solver, game, histories, label, words)
@@ -63,13 +61,13 @@ def _noise(
     d, scales = game.dim_w, (solver.sigma_w, solver.sigma_v)
     units = np.repeat(scales, (d, game.dim_v))
     for name, columns, unit, scale in (
-        ("w", slice(0, d), np.ones(d), scales[0]),
-        ("v", slice(d, None), np.ones(game.dim_v), scales[1]),
-        ("w and v together", slice(None), units, 1.0),
+        ("w", slice(0, d), 1.0, scales[0]),
+        ("v", slice(d, None), 1.0, scales[1]),
+        ("both", slice(None), units, 1.0),
     ):
 
         def judge(
-            history: History, run: int, columns: slice = columns, unit: Array = unit, scale: float = scale
+            history: History, run: int, columns: slice = columns, unit: Array | float = unit, scale: float = scale
         ) -> NoiseAudit:
             noise = (history.released - history.clean)[:, columns] / unit
             seed = context.stream(8, run)
@@ -77,8 +75,8 @@ def _noise(
 
         audit = _confirmed(judge, histories)
         yield Finding(
-            f"{label}.noise_{name.replace(' ', '_')}", "noise", f"{words}: noise on the gradient in {name}",
-            audit.verdict, audit.reason, evidence=audit.to_dict(),
+            f"{label}.noise_{name}", "noise", f"{words}: noise on the gradient in {name}", audit.verdict,
+            audit.reason, evidence=audit.to_dict(),
         )  # fmt: skip
 
 
@@ -98,9 +96,7 @@ def _sampling(
     )  # fmt: skip
 
 
-def _steps(
-    solver: DPSGDA, game: Problem, history: History, label: str, words: str
-) -> Iterator[Finding]:
+def _steps(solver: DPSGDA, game: Problem, history: History, label: str, words: str) -> Iterator[Finding]:
     """The run once more in plain NumPy, from its minibatches and released gradients."""
     d, T = game.dim_w, solver.steps
     clean, path = np.zeros_like(history.clean), np.zeros_like(history.path)
@@ -116,7 +112,7 @@ def _steps(
             v = x[d:] + solver.eta_v[t] * history.released[t, d:]
             path[t + 1] = np.concatenate([_projected(w, game.domain_w), _projected(v, game.domain_v)])
     for name, kind, subject, error in (
-        ("gradient", "sensitivity", "minibatch gradients from clipped ones of the records drawn", history.clean - clean),
+        ("gradient", "sensitivity", "minibatch gradients from the records drawn", history.clean - clean),
         ("update", "feasibility", "iterates from released gradients alone", history.path - path),
     ):
         largest = float(np.abs(error).max())
