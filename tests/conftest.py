@@ -1,0 +1,95 @@
+"""What the tests share: the installed command, and one run of the main check for all of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import dpcheck
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTPUTS = {"json": "report.json", "junit": "report.xml", "sarif": "report.sarif", "html": "report.html"}
+
+# In force in every Python process that has its folder on PYTHONPATH: connections fail and are noted.
+_NO_NETWORK = """\
+import socket
+
+def refuse(*arguments, **options):
+    with open({log!r}, "a") as log:
+        log.write(repr(arguments) + "\\n")
+    raise OSError("no network in this test")
+
+socket.getaddrinfo = refuse
+socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refuse
+"""
+
+
+def pytest_report_header() -> list[str]:
+    folder = os.environ.get("DPCHECK_DATA", "not set, so that tests on larger data sets are skipped")
+    return [f"dpcheck: {dpcheck.__version__} of {Path(dpcheck.__file__).parent}", f"DPCHECK_DATA: {folder}"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """The ``dpcheck`` command of the Python that runs the tests, without a network."""
+
+    path: Path
+    environment: dict[str, str]
+    attempts: Path
+
+    def start(self, *arguments: str, folder: Path, **options) -> subprocess.Popen:
+        return subprocess.Popen(
+            [self.path, *arguments], cwd=folder, env=self.environment, text=True, stdin=subprocess.DEVNULL, **options
+        )
+
+    def __call__(self, *arguments: str, folder: Path, **options) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr."""
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+        with self.start(*arguments, folder=folder, **pipes) as process:
+            out, err = process.communicate()
+        return process.returncode, out, err
+
+
+@pytest.fixture(scope="session")
+def command(tmp_path_factory) -> Command:
+    found = Path(sysconfig.get_path("scripts")) / ("dpcheck.exe" if os.name == "nt" else "dpcheck")
+    assert found.is_file(), "the tests need dpcheck installed in the Python that runs them"
+    site = tmp_path_factory.mktemp("site")
+    attempts = site / "attempts.log"
+    (site / "sitecustomize.py").write_text(_NO_NETWORK.format(log=str(attempts)))
+    kept = {key: value for key, value in os.environ.items() if key not in ("DPCHECK_DATA", "PYTHONWARNINGS")}
+    return Command(found, kept | {"PYTHONPATH": str(site), "PYTHONUTF8": "1", "COLUMNS": "100"}, attempts)
+
+
+def user_folder(folder: Path, names: Sequence[str] = ("bounds", "audits")) -> Path:
+    """A folder with modules of the user's own that must not be taken for dpcheck's."""
+    for name in names:
+        (folder / f"{name}.py").write_text(f"raise ImportError('dpcheck imported the {name}.py of its user')\n")
+    return folder
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What one ``dpcheck check dp_sgda`` left behind, with every output asked for."""
+
+    code: int
+    out: str
+    err: str
+    folder: Path
+
+    def read(self, format: str) -> str:
+        return (self.folder / OUTPUTS[format]).read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def checked(command, tmp_path_factory) -> Checked:
+    """One run a session, about a minute and a half, from a folder of a user, without a network."""
+    folder = user_folder(tmp_path_factory.mktemp("user"))
+    outputs = [part for name, file in OUTPUTS.items() for part in (f"--{name}-output", file)]
+    return Checked(*command("check", "dp_sgda", *outputs, folder=folder), folder)

@@ -1,0 +1,724 @@
+"""The command: what it prints, where, and the exit code it ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import dpcheck
+from dpcheck import commands
+from dpcheck.bounds import registry
+from dpcheck.checks import BINDINGS
+from dpcheck.cli import main
+from dpcheck.findings import SCHEMA, Finding, Report
+from dpcheck.solvers import ALGORITHMS
+
+OPTIONS = {
+    "check": {"--profile", "--seed", "--jobs", "--format", "--output", "--json-output", "--junit-output",
+              "--sarif-output", "--html-output", "--fail-on"},
+    "list": {"--format"},
+    "show": {"--latex"},
+    "prove": {"--explain", "--format"},
+    "audit": {"--data", "--neighbour", "--epsilon", "--delta", "--trials", "--confidence", "--seed", "--jobs",
+              "--vectorized", "--plot", "--format", "--fail-on"},
+    "rate": {"--response", "--factors", "--claimed", "--confidence", "--plot", "--format", "--fail-on"},
+    "solve": {"--data", "--epsilon", "--delta", "--steps", "--eta", "--clip", "--radius", "--positive-share", "--seed",
+              "--format"},
+    "report": {"--format", "--output", "--json-output", "--junit-output", "--sarif-output", "--html-output",
+               "--fail-on"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    """Run the command in this process, from an empty folder: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code = main(arguments)
+        except SystemExit as stop:  # how argparse ends
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def parse(text: str):
+    """JSON as the standard has it, without NaN and Infinity."""
+
+    def refuse(name: str):
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def assert_refused(found: tuple[int, str, str], *words: str) -> None:
+    """Exit code 2, nothing on stdout, one line on stderr that says what was wrong."""
+    code, out, err = found
+    assert (code, out) == (2, ""), found
+    assert re.fullmatch(r"dpcheck: error: [^\n]+ must [^\n]+\n", err), err
+    for word in words:
+        assert word in err, err
+
+
+# Help and usage
+
+
+def test_help_lists_every_command(call):
+    code, out, err = call("--help")
+    assert (code, err) == (0, "")
+    assert re.findall(r"^    (\w+) {2,}\w", out, re.M) == list(OPTIONS)
+    assert "exit codes: 0 consistent with what is recorded, 1 a guarantee is violated" in out
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_help_of_each_command(call, name):
+    code, out, err = call(name, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"usage: dpcheck {name} ")
+    assert set(re.findall(r"--[a-z][a-z-]*", out.split("exit codes")[0])) - {"--help"} == OPTIONS[name]
+    assert "130 interrupted" in out
+
+
+def test_version(call):
+    assert call("--version") == (0, f"dpcheck {dpcheck.__version__}\n", "")
+
+
+def test_module_and_script_are_one_command(command, tmp_path):
+    module = [sys.executable, "-m", "dpcheck", "list"]
+    done = subprocess.run(module, cwd=tmp_path, capture_output=True, text=True, check=True, env=command.environment)
+    assert command("list", folder=tmp_path) == (0, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["", "nosuch", "check --format yaml", "audit mechanism:f", "check --seed one", "rate", "show"],
+)
+def test_wrong_usage(call, arguments):
+    code, out, err = call(*arguments.split())
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: dpcheck")
+    assert "error: " in err.splitlines()[-1]
+
+
+def test_internal_error(call, monkeypatch):
+    def fail(options):
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(commands, "run_list", fail)
+    code, out, err = call("list")
+    assert (code, out) == (3, "")
+    assert "RuntimeError: planted" in err
+    assert err.endswith("internal error, please report it\n")
+
+
+# list, show, prove
+
+
+def test_list(call):
+    code, out, err = call("list", "--format", "json")
+    found = parse(out)
+    assert (code, err, found.pop("schema")) == (0, "", "dpcheck.list/1")
+    ids = {kind: [entry["id"] for entry in entries] for kind, entries in found.items()}
+    assert ids["theorems"] == [each.id for each in registry.theorems()]
+    assert ids["algorithms"] == list(ALGORITHMS)
+    assert ids["problems"] == ["auc", "bilinear", "quadratic"]
+    assert {name for name in ids["testers"] if name.startswith("audit_")} >= {"audit_privacy", "audit_noise"}
+    assert ids["datasets"] == list(dpcheck.datasets.names())
+    assert all(entry["title"] for entries in found.values() for entry in entries)
+    text = call("list")[1]
+    assert re.findall(r"^  (\S+) +\S", text, re.M) == [id for names in ids.values() for id in names]
+
+
+def test_every_algorithm_is_checked():
+    assert set(BINDINGS) == set(ALGORITHMS)
+
+
+def test_prove(call):
+    code, out, err = call("prove", "--format", "json")
+    found = parse(out)
+    assert (code, err, found["schema"]) == (0, "", "dpcheck.prove/1")
+    claims = found["claims"]
+    assert [claim["id"] for claim in claims] == [claim.id for claim in registry.claims()]
+    for claim in claims:
+        assert re.fullmatch(r"[A-Z]+\d+[a-z]?", claim["id"])
+        assert claim["paper"] in registry.PAPERS
+        assert claim["verdict"] in ("proved", "refuted", "conditional", "unresolved")
+        assert claim["kind"]
+        assert claim["method"]
+        assert claim["evidence"]["steps"]
+    text = call("prove")[1]
+    assert re.findall(r"^(\S+) +(\w+) ", text, re.M) == [(claim["id"], claim["verdict"]) for claim in claims]
+
+
+def test_prove_one_claim(call):
+    code, out, _ = call("prove", "Y17", "--explain")
+    assert code == 0
+    assert re.findall(r"^Y\d+", out, re.M) == ["Y17"]
+    assert re.findall(r"^ +\[(\w+)\] ", out, re.M)
+    assert_refused(call("prove", "nosuch"), "paper or claim", "nosuch")
+
+
+AT = ("n=10000", "epsilon=0.5", "delta=1e-8", "T=100", "G_w=1", "G_v=2")
+
+
+def test_show_numbers(call):
+    code, out, err = call("show", "yang2022.theorem_1", *AT)
+    assert (code, err) == (0, "")
+    noise = registry.theorem("yang2022.theorem_1").noise(n=10_000, epsilon=0.5, delta=1e-8, T=100, G_w=1, G_v=2)
+    for name, value in noise.items():
+        assert f"  {name} = {value:g}\n" in out + "\n"
+    for heading in ("Assumptions", "Parameters", "Schedule", "Noise"):
+        assert f"\n{heading}\n" in out
+
+
+def test_show_latex(call):
+    code, out, _ = call("show", "yang2022.theorem_2a", "--latex")
+    assert code == 0
+    assert all(re.fullmatch(r"\$.+\$", line) for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("yang2022.theorem_1", *AT, "epsilon=3"), ("epsilon <= 1 (Remark 1)", "got 3")),
+        (("yang2022.theorem_1", *AT, "delta=1"), ("delta must lie in (0, 1)", "got 1")),
+        (("yang2022.theorem_1", *AT, "n=-1"), ("n must be a whole number >= 1", "got -1")),
+        (("yang2022.theorem_1", *AT, "k=1"), ("k must be a parameter",)),
+        (("yang2022.theorem_1", "n=10"), ("epsilon, delta, T must be given",)),
+        (("yang2022.theorem_1", "n"), ("values must be NAME=NUMBER, got n",)),
+        (("yang2022.theorem_1", "n=ten"), ("values must be NAME=NUMBER, got n=ten",)),
+        (("yang2022.theorem2a",), ("theorem must be a known one", "yang2022.theorem_2a")),
+    ],
+)
+def test_show_refuses(call, arguments, words):
+    assert_refused(call("show", *arguments), *words)
+
+
+# audit
+
+MECHANISMS = """
+import sys
+import numpy as np
+
+assert "bounds" not in sys.modules
+
+def noisy_sum(data, rng):
+    return np.sum(data) + rng.laplace(scale=2.0)  # epsilon = 1/2 for records in [0, 1]
+
+def noisy_sums(data, rng, size):
+    return np.sum(data) + rng.laplace(scale=2.0, size=size)
+
+def talkative(data, rng):
+    print("a word on stdout")
+    return noisy_sum(data, rng)
+
+def of_a_list(data, rng):
+    return len(data[-1]) + rng.laplace(scale=2.0)
+
+def raises(data, rng):
+    raise ValueError("first line\\nsecond line")
+
+def nan(data, rng):
+    return float("nan")
+
+def text(data, rng):
+    return "seven"
+
+def grows(data, rng):
+    return rng.normal(size=int(rng.integers(1, 3)))
+
+def own_randomness(data, rng):
+    return np.random.default_rng().normal()
+
+constant = 7
+"""
+PAIR = ("--data", "[0, 1, 1]", "--neighbour", "[0, 1, 0]")
+
+
+@pytest.fixture
+def audit(call, tmp_path):
+    """Audit a function of a module of the user's, who has a bounds.py and an audits.py as well."""
+    (tmp_path / "users_mechanisms.py").write_text(MECHANISMS)
+    for name in ("bounds", "audits"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError\n")
+
+    def run(function: str, *arguments: str) -> tuple[int, str, str]:
+        return call("audit", f"users_mechanisms:{function}", *(PAIR + arguments))
+
+    return run
+
+
+def test_audit_consistent(audit):
+    code, out, err = audit("noisy_sum", "--epsilon", "0.5", "--trials", "5000", "--format", "json")
+    found = parse(out)
+    assert (code, found["schema"], found["verdict"]) == (0, "dpcheck.audit/1", "consistent")
+    assert 0 < found["epsilon_lower"] <= found["epsilon"] == 0.5
+    assert (found["trials"], found["delta"], found["confidence"]) == (5000, 0, 0.95)
+    assert err == "dpcheck: audit ...\n"
+
+
+def test_audit_violated(audit):
+    code, out, _ = audit("noisy_sum", "--epsilon", "0.2", "--trials", "20000")
+    assert code == 1
+    first, second = out.splitlines()
+    assert re.fullmatch(r"violated: epsilon >= 0\.\d+ at delta 0 .*, claimed 0\.2; \d+ runs a dataset", first)
+    assert re.fullmatch(r"witness: output (>=|<=) .* of \d+ runs on .*", second)
+
+
+def test_audit_inconclusive(audit):
+    """100 runs cannot show epsilon 10, whatever the mechanism."""
+    arguments = ("noisy_sum", "--epsilon", "10", "--trials", "100")
+    assert audit(*arguments)[:2] == (0, audit(*arguments)[1])
+    assert audit(*arguments)[1].startswith("inconclusive: ")
+    assert audit(*arguments, "--fail-on", "inconclusive")[0] == 1
+
+
+def test_audit_does_not_depend_on_workers(audit):
+    arguments = ("--epsilon", "0.5", "--trials", "3000", "--format", "json")
+    alone = audit("noisy_sum", *arguments)
+    assert audit("noisy_sum", *arguments, "--jobs", "2") == alone
+    assert audit("noisy_sum", *arguments, "--seed", "1") != alone
+    vectorized = audit("noisy_sums", *arguments, "--vectorized")
+    assert audit("noisy_sums", *arguments, "--vectorized", "--jobs", "2") == vectorized
+    assert vectorized[0] == 0
+
+
+def test_audit_keeps_stdout_for_its_result(audit):
+    arguments = ("--epsilon", "0.5", "--trials", "1000", "--format", "json")
+    _, out, err = audit("talkative", *arguments)
+    assert out == audit("noisy_sum", *arguments)[1]
+    assert "a word on stdout" in err
+
+
+@pytest.mark.parametrize("ending", ["npy", "csv", "json"])
+def test_audit_reads_files(audit, tmp_path, ending):
+    arguments = ("noisy_sum", "--epsilon", "0.5", "--trials", "1000")
+    expected = audit(*arguments)
+    for name, data in (("a", [0, 1, 1]), ("b", [0, 1, 0])):
+        path = tmp_path / f"{name}.{ending}"
+        if ending == "npy":
+            np.save(path, np.array(data))
+        else:
+            path.write_text(str(data) if ending == "json" else "\n".join(map(str, data)))
+    assert audit(*arguments, "--data", f"a.{ending}", "--neighbour", f"b.{ending}") == expected
+
+
+def test_audit_takes_rows_of_different_lengths(audit):
+    code, out, _ = audit(
+        "of_a_list", "--data", "[[1], [1, 2]]", "--neighbour", "[[1], []]", "--epsilon", "0.2", "--trials", "5000"
+    )
+    assert code == 1, out
+
+
+def test_audit_draws(audit, tmp_path):
+    assert audit("noisy_sum", "--epsilon", "0.5", "--trials", "500", "--plot", "scores.png")[0] == 0
+    assert (tmp_path / "scores.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("raises", "ValueError: first line second line"),
+        ("nan", "return numbers, got nan"),
+        ("text", "return a number or an array of numbers"),
+        ("grows", "return outputs of one shape"),
+        ("own_randomness", "draw all its randomness from rng"),
+        ("constant", "be callable"),
+        ("nosuch", "name a function of users_mechanisms, got nosuch"),
+    ],
+)
+def test_audit_refuses_what_is_no_mechanism(audit, function, words):
+    assert_refused(audit(function, "--epsilon", "1", "--trials", "1000"), "mechanism", words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--epsilon -1", "epsilon must be a finite number >= 0, got -1"),
+        ("--epsilon nan", "epsilon must be"),
+        ("--epsilon 1 --delta 1", "delta must lie in [0, 1), got 1"),
+        ("--epsilon 1 --trials 0", "trials must be"),
+        ("--epsilon 1 --confidence 1.5", "confidence must lie in (0.5, 1), got 1.5"),
+        ("--epsilon 1 --seed -1", "seed must be"),
+        ("--epsilon 1 --jobs 0", "jobs must be"),
+        ("--epsilon 1 --data [1,", "data must be JSON or a .npy, .csv or .json file, got [1,"),
+        ("--epsilon 1 --neighbour nosuch.npy", "neighbour must be"),
+        ("--epsilon 1 --neighbour users_mechanisms.csv", "neighbour must be"),
+        ("--epsilon 1 --plot nosuch/scores.png", "--plot must lie in an existing folder"),
+        ("--epsilon 1 --plot scores.doc", "--plot must end in one of"),
+    ],
+)
+def test_audit_refuses(audit, tmp_path, arguments, words):
+    (tmp_path / "users_mechanisms.csv").write_text("a,b\n1,2\n")
+    assert_refused(audit("noisy_sum", *arguments.split()), words)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("def f(:", "SyntaxError: "),
+        ("import nosuchmodule", "No module named 'nosuchmodule'"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+    ],
+)
+def test_audit_refuses_a_module_that_does_not_load(call, tmp_path, content, words):
+    (tmp_path / "users_broken.py").write_text(content)
+    assert_refused(call("audit", "users_broken:f", *PAIR, "--epsilon", "1"), "importable", words)
+
+
+@pytest.mark.parametrize("path", ["users_mechanisms", "users_mechanisms:", ":noisy_sum", "nosuchmodule:f"])
+def test_audit_refuses_a_wrong_name(audit, call, path):
+    assert_refused(call("audit", path, *PAIR, "--epsilon", "1"), "mechanism")
+
+
+# rate
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    n = np.repeat([100, 400, 1600, 6400], 5)
+    gap = 3 * n**-0.5 * np.exp(0.05 * rng.standard_normal(len(n)))
+    rows = [f"{a},{b}" for a, b in zip(n, gap, strict=True)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["n,gap", *rows]))
+
+
+@pytest.mark.usefixtures("table")
+def test_rate(call):
+    fit = ("rate", "gaps.csv", "--response", "gap", "--factors", "n")
+    code, out, err = call(*fit, "--claimed", "n=-0.5", "--format", "json")
+    found = parse(out)
+    assert (code, err, found["schema"], found["verdict"]) == (0, "", "dpcheck.rate/1", "supported")
+    (factor,) = found["factors"]
+    assert factor["low"] < -0.5 < factor["high"]
+    code, out, _ = call(*fit, "--claimed", "n=-1")
+    assert code == 1
+    assert re.match(r"contradicted: n: -0\.\d+ \(claimed -1\)\n  n +-0\.\d+ +\[-0\.\d+, -0\.\d+\] +claimed -1\n", out)
+
+
+@pytest.mark.usefixtures("table")
+def test_rate_without_a_claim(call, tmp_path):
+    fit = ("rate", "gaps.csv", "--response", "gap", "--factors", "n")
+    code, out, _ = call(*fit, "--plot", "slopes.svg")
+    assert code == 0
+    assert out.startswith("no exponent was claimed\n")
+    assert "<svg" in (tmp_path / "slopes.svg").read_text()
+    assert call(*fit, "--fail-on", "inconclusive")[0] == 1
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("gaps.csv --response gap --factors m", "have a column 'm'"),
+        ("gaps.csv --response gap --factors n,n", "factors must be distinct"),
+        ("gaps.csv --response gap --factors n --claimed d=1", "claimed must name factors"),
+        ("gaps.csv --response gap --factors n --claimed n", "claimed must be NAME=NUMBER, got n"),
+        ("gaps.csv --response gap --factors n --confidence 0", "confidence must lie in"),
+        ("gaps.csv --response gap --factors n --plot nosuch/a.png", "--plot must lie in an existing folder"),
+        ("nosuch.csv --response gap --factors n", "FILE.csv must be a readable table, got nosuch.csv"),
+        ("empty.csv --response gap --factors n", "FILE.csv must be a readable table, got empty.csv"),
+        ("words.csv --response gap --factors n", "gap must be numeric"),
+    ],
+)
+def test_rate_refuses(call, tmp_path, arguments, words):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "words.csv").write_text("n,gap\n" + "1,small\n2,smaller\n" * 5)
+    assert_refused(call("rate", *arguments.split()), words)
+
+
+# solve
+
+
+def test_solve(call):
+    code, out, err = call("solve", "dp_sgda", "--steps", "50", "--format", "json")
+    found = parse(out)
+    assert (code, err, found["schema"]) == (0, "", "dpcheck.solve/1")
+    assert 0 < found["certified"] <= found["claimed"] == 1
+    assert (found["data"], found["n"], len(found["model"])) == ("a9a", 32561, 125)
+    assert found["delta"] == pytest.approx(32561**-2)
+    assert 0.5 < found["test AUC"] <= 1
+    text = call("solve", "dp_sgda", "--steps", "50")[1]
+    assert re.search(r"^ +test AUC +0\.\d+$", text, re.M)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("nosuch", "algorithm must be one of dp_sgda, got nosuch"),
+        ("dp_sgda --data nosuch", "name must be one of a9a"),
+        ("dp_sgda --epsilon -1", "epsilon must be a finite number >= 0, got -1"),
+        ("dp_sgda --epsilon 0", "epsilon must be a finite number > 0, got 0"),
+        ("dp_sgda --delta 1", "delta must lie in (0, 1), got 1"),
+        ("dp_sgda --delta 0", "delta must lie in (0, 1), got 0"),
+        ("dp_sgda --steps 0", "steps must be"),
+        ("dp_sgda --eta 0", "eta must be"),
+        ("dp_sgda --clip 0", "clip_w must be"),
+        ("dp_sgda --radius -1", "radius must be"),
+        ("dp_sgda --positive-share 2", "positive_share must lie in (0, 1), got 2"),
+        ("dp_sgda --seed -1", "seed must be a whole number >= 0, got -1"),
+    ],
+)
+def test_solve_refuses(call, arguments, words):
+    assert_refused(call("solve", *arguments.split()), words)
+
+
+# Reports
+
+REPORT = Report(
+    (
+        Finding("t.privacy", "privacy", "what <was> & \"is\" released", "consistent", "a ≤ b", audited=0.25,
+                certified=0.5, claimed=1.0, evidence={"trials": 10, "infinite": float("inf")}),
+        Finding("t.open", "privacy", "a release without noise", "violated", "no noise", expected="violated",
+                audited=2.0, certified=float("inf"), claimed=1.0),
+        Finding("t.claim", "claim", "a claim", "refuted", "by example", expected="refuted"),
+    ),
+    ("dp_sgda",), "quick", 0, dpcheck.__version__, 1.5, {"A table": [{"n": 10, "gap": 0.5, "word": "<b>"}]},
+)  # fmt: skip
+
+
+@pytest.fixture
+def report(call, tmp_path):
+    """Give a report to ``dpcheck report``."""
+
+    def run(found: Report, *arguments: str) -> tuple[int, str, str]:
+        found.to_json(tmp_path / "in.json")
+        return call("report", "in.json", *arguments)
+
+    return run
+
+
+class Page(HTMLParser):
+    """The text of a page, the tags left open, and what it would load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "br", "rect", "line"):
+            self.open.append(tag)
+        self.loads += [value for name, value in attrs if name in ("src", "href", "data")] + [tag] * (tag == "script")
+
+    def handle_startendtag(self, tag, attrs):
+        self.loads += [value for name, value in attrs if name in ("src", "href", "data")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def assert_documents(found: Report, documents: dict[str, str]) -> None:
+    """Each format parses and tells of every finding."""
+    assert documents["json"] == found.to_json() + "\n"
+    assert Report.from_json(documents["json"]).to_json() == found.to_json()
+    assert parse(documents["json"])["schema"] == "dpcheck.report/1"
+
+    suite = ET.fromstring(documents["junit"])
+    cases = suite.findall("testcase")
+    assert [case.get("name") for case in cases] == [finding.id for finding in found.findings]
+    failed = [finding.id for finding in found.findings if not finding.ok]
+    assert [case.get("name") for case in cases if case.find("failure") is not None] == failed
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(cases)), str(len(failed)))
+
+    sarif = parse(documents["sarif"])
+    assert sarif["version"] == "2.1.0"
+    (run,) = sarif["runs"]
+    places = [result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for result in run["results"]]
+    assert places == [finding.id for finding in found.findings]
+    assert [place for place, result in zip(places, run["results"], strict=True) if result["level"] == "error"] == failed
+    assert {result["ruleId"] for result in run["results"]} == {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+
+    page = Page(documents["html"])
+    assert (page.open, page.loads) == ([], [])
+    for finding in found.findings:
+        assert finding.subject in page.text
+        assert finding.verdict in page.text
+
+
+def test_report_in_every_format_in_one_run(report, tmp_path):
+    names = ("json", "junit", "sarif", "html")
+    outputs = [part for name in names for part in (f"--{name}-output", f"out.{name}")]
+    code, out, err = report(REPORT, *outputs)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"dpcheck {dpcheck.__version__}  dp_sgda  profile quick, seed 0")
+    assert "\x1b" not in out
+    documents = {name: (tmp_path / f"out.{name}").read_text("utf-8") for name in names}
+    assert_documents(REPORT, documents)
+    for name, document in documents.items():
+        assert report(REPORT, "--format", name) == (0, document, "")
+        assert report(REPORT, "--format", name, "--output", "alone") == (0, "", "")
+        assert (tmp_path / "alone").read_text("utf-8") == document
+    assert "what &lt;was&gt; &amp; " in documents["html"]
+    assert "&lt;b&gt;" in documents["html"]
+
+
+def test_report_of_a_violation(report, tmp_path):
+    new = Finding("t.new", "privacy", "s", "violated", "r", audited=2.0, certified=3.0, claimed=1.0)
+    found = replace(REPORT, findings=(*REPORT.findings, new))
+    code, out, _ = report(found)
+    assert code == 1
+    assert "1 finding(s) differ from the record" in out
+    assert [report(found, "--format", name)[0] for name in ("json", "junit", "sarif", "html")] == [1] * 4
+    assert_documents(found, {name: report(found, "--format", name)[1] for name in ("json", "junit", "sarif", "html")})
+
+
+def test_a_verdict_that_changes_for_the_better_is_reported_too(report):
+    better = replace(REPORT.findings[1], verdict="consistent")
+    assert report(replace(REPORT, findings=(better,)))[0] == 1
+
+
+def test_fail_on_inconclusive(report):
+    undecided = Finding("t.open", "privacy", "s", "inconclusive", "r")
+    recorded = replace(undecided, expected="inconclusive")
+    for finding, option, code in (
+        (undecided, "violated", 0), (undecided, "inconclusive", 1), (recorded, "inconclusive", 0),
+    ):  # fmt: skip
+        assert report(replace(REPORT, findings=(finding,)), "--fail-on", option)[0] == code
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"schema": "dpcheck.report/0"}', '{"schema": "dpcheck.report/1"}']
+)
+def test_report_refuses_other_files(call, tmp_path, content):
+    (tmp_path / "in.json").write_text(content)
+    assert_refused(call("report", "in.json"))
+
+
+def test_report_refuses_what_cannot_be_read(call):
+    assert_refused(call("report", "nosuch.json"), "REPORT.json", "nosuch.json")
+
+
+# check
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("nosuch", "algorithm must be one of dp_sgda, got nosuch"),
+        ("dp_sgda --seed -1", "seed must be"),
+        ("dp_sgda --jobs 0", "jobs must be"),
+        ("dp_sgda --output nosuch/report.txt", "--output must lie in an existing folder, got nosuch/report.txt"),
+        ("dp_sgda --json-output nosuch/report.json", "--json-output must lie in an existing folder"),
+        ("dp_sgda --html-output .", "--html-output must be a file that can be written"),
+    ],
+)
+def test_check_refuses_before_it_works(call, tmp_path, arguments, words):
+    assert_refused(call("check", *arguments.split()), words)  # one line: no stage was begun
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_check_ends_with_what_is_recorded(checked):
+    assert checked.code == 0, checked.out + checked.err
+    assert "Verdict: every finding is the one on record." in checked.out
+    assert re.match(rf"dpcheck {re.escape(dpcheck.__version__)}  dp_sgda  profile quick, seed 0, \d+ s\n", checked.out)
+
+
+def test_check_reports_progress_on_stderr_alone(checked):
+    lines = checked.err.splitlines()
+    assert len(lines) >= 5
+    assert all(re.fullmatch(r"dpcheck: .+ \.\.\.", line) for line in lines)
+    assert not any(line in checked.out for line in lines)
+
+
+def test_check_needs_no_network(checked, command, tmp_path):
+    code = "import socket; socket.create_connection(('127.0.0.1', 9))"
+    tried = subprocess.run([sys.executable, "-c", code], env=command.environment, capture_output=True, check=False)
+    assert b"no network in this test" in tried.stderr
+    log = command.attempts.read_text().splitlines()
+    assert len(log) == 1, log  # the attempt above
+
+
+def test_check_leaves_only_what_it_was_asked_for(checked):
+    left = {path.name for path in checked.folder.iterdir() if path.name != "__pycache__"}
+    assert left == {"bounds.py", "audits.py", "report.json", "report.xml", "report.sarif", "report.html"}
+
+
+def test_check_documents(checked):
+    names = ("json", "junit", "sarif", "html")
+    found = Report.from_json(checked.read("json"))
+    assert_documents(found, {name: checked.read(name) for name in names})
+
+
+def test_check_finds_what_the_library_states(checked):
+    found = parse(checked.read("json"))
+    assert found["ok"] is True
+    for finding in found["findings"]:
+        assert {"id", "kind", "verdict", "claimed", "certified", "audited", "expected", "ok"} <= set(finding)
+        assert finding["ok"] is True, finding["id"]
+        assert finding["expected"] in (None, finding["verdict"]), finding["id"]
+    ids = [finding["id"] for finding in found["findings"]]
+    assert len(set(ids)) == len(ids)
+    claims = [finding for finding in found["findings"] if finding["kind"] == "claim"]
+    assert {f"yang2022.{claim.id}" for claim in registry.claims("yang2022")} <= {claim["id"] for claim in claims}
+
+
+def test_check_prints_the_sandwich(checked):
+    privacy = [finding for finding in parse(checked.read("json"))["findings"] if finding["kind"] == "privacy"]
+    assert len(privacy) >= 5
+    for finding in privacy:
+        if finding["verdict"] == "consistent":
+            audited = 0.0 if finding["audited"] is None else finding["audited"]
+            assert 0 <= audited <= finding["certified"] <= finding["claimed"], finding["id"]
+    assert any(finding["audited"] and finding["audited"] > finding["claimed"] / 2 for finding in privacy)
+    assert re.search(r"audited lower bound +<= +certified epsilon +<= +claimed epsilon", checked.out)
+
+
+# Streams and signals
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT between processes")
+def test_interrupt(command, tmp_path):
+    outputs = ("--json-output", "report.json", "--output", "report.txt")
+    process = command.start(
+        "check", "dp_sgda", *outputs, folder=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with process:
+        first = process.stderr.readline()
+        assert first.startswith("dpcheck: "), first
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "dpcheck: interrupted; no result was written"
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_a_reader_that_leaves_does_not_change_the_verdict(command, tmp_path):
+    replace(REPORT, findings=(replace(REPORT.findings[0], verdict="violated"),)).to_json(tmp_path / "in.json")
+    for arguments, code in ((("list",), 0), (("report", "in.json"), 1), (("report", "in.json", "--format", "html"), 1)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            assert command(*arguments, folder=tmp_path, stdout=writer) == (code, None, "")
+        finally:
+            os.close(writer)
+
+
+def test_a_terminal_without_our_signs(command, tmp_path):
+    REPORT.to_json(tmp_path / "in.json")
+    environment = command.environment | {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    code, out, err = replace(command, environment=environment)("report", "in.json", folder=tmp_path)
+    assert (code, err) == (0, "")
+    assert "? consistent" in out
