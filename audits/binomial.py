@@ -65,9 +65,7 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
     return float(kernels.invert(trials, delta, *problem, level, score, spread, step))
 
 
-def p_value(
-    x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, alpha: float = 0.05
-) -> float:
+def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, alpha: float = 0.05) -> float:
     """P-value of the claim ``P <= e^epsilon Q + delta``: small when the counts contradict it.
 
     Valid for every P and Q, and never below ``0.002 alpha``. ``alpha``, the level the order of

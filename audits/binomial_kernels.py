@@ -18,6 +18,8 @@ Whole = NDArray[np.int64]
 _NEGLIGIBLE = 1e-14
 # Enlargement of every sum: far more than double precision loses in these recurrences.
 _ROUNDING = 1e-9
+# Above this exp overflows; no count of trials supports such an epsilon.
+_LARGEST = 700.0
 # Cells looked at before a bound is accepted as it stands.
 _CELLS = 4000
 
@@ -111,9 +113,7 @@ def _terms(trials: int, p: float, weight: Floats) -> tuple[int, int, int, float,
     cache=True,
     nogil=True,
 )
-def exceedance(
-    trials: int, p: float, q: float, fronts: Whole, first: int, ys: Floats, xs: Floats
-) -> float:
+def exceedance(trials: int, p: float, q: float, fronts: Whole, first: int, ys: Floats, xs: Floats) -> float:
     """Upper bound, tight to rounding, of P(X >= front(Y)) for X ~ Bin(p), Y ~ Bin(q).
 
     ``fronts`` starts at y = ``first`` and does not fall; a y outside it counts as a hit. ``ys`` and
@@ -146,8 +146,7 @@ def room(trials: int) -> Floats:
 
 
 @njit(
-    "float64(int64, float64, float64, int64[:], int64,"
-    " float64, float64, float64, float64, float64)",
+    "float64(int64, float64, float64, int64[:], int64, float64, float64, float64, float64, float64)",
     cache=True,
     nogil=True,
 )
@@ -239,8 +238,7 @@ def rough_case(
 
 
 @njit(
-    "float64(int64, float64, int64[:], int64, float64, float64, float64, float64,"
-    " float64, float64, float64, float64)",
+    "float64(int64, float64, int64[:], int64, float64, float64, float64, float64, float64, float64, float64, float64)",
     cache=True,
     nogil=True,
 )
@@ -264,7 +262,7 @@ def invert(
     """
     low, high = 0.0, -1.0
     at, stride = max(guess, spread / 8), spread / 4
-    while high < 0 or high - low > step * spread / 2:
+    while at < _LARGEST and (high < 0 or high - low > step * spread / 2):
         if rough_case(trials, at, delta, fronts, first, p1, p2, q1, q2) < level:
             low = at
         else:

@@ -65,13 +65,9 @@ def audit_noise(
         try:
             rows.append(np.asarray(mechanism(data, rng), dtype=float).ravel())
         except Exception as error:
-            raise InputError(
-                f"mechanism must return numbers, got {type(error).__name__}: {error}"
-            ) from error
+            raise InputError(f"mechanism must return numbers, got {type(error).__name__}: {error}") from error
         require(rows[-1].shape == rows[0].shape, "mechanism", "keep its output's shape", rows[-1].shape)
-    return audit_noise_sample(
-        np.array(rows), distribution=distribution, scale=scale, confidence=confidence, seed=seed
-    )
+    return audit_noise_sample(np.array(rows), distribution=distribution, scale=scale, confidence=confidence, seed=seed)
 
 
 def audit_noise_sample(
@@ -141,9 +137,7 @@ def _p_value(name: str, observed: float, null: list[float]) -> float:
     return min(1.0, 2 * min(above, below))
 
 
-def _reasons(
-    p_values: dict[str, float], level: float, measured: float, scale: float, repeated: int
-) -> list[str]:
+def _reasons(p_values: dict[str, float], level: float, measured: float, scale: float, repeated: int) -> list[str]:
     words = {
         "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
         "shape": "the distribution's shape is another",

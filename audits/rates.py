@@ -83,9 +83,7 @@ class RateFit:
             ends = np.array([x.min(), x.max()])
             centre, level = np.exp(np.log(x).mean()), np.exp(np.log(y).mean())
             low, high = self.interval[name]
-            axis.loglog(
-                ends, level * (ends / centre) ** exponent, "-", label=f"measured {exponent:.2f}"
-            )
+            axis.loglog(ends, level * (ends / centre) ** exponent, "-", label=f"measured {exponent:.2f}")
             if name in self.claimed:
                 slope = self.claimed[name]
                 axis.loglog(ends, level * (ends / centre) ** slope, "--", label=f"claimed {slope:g}")
@@ -140,8 +138,7 @@ def fit_rate(
     spread = stats.t.ppf(1 - (1 - confidence) / (2 * k), freedom) * np.sqrt(np.diag(covariance))
     exponents = {name: float(beta[1 + i]) for i, name in enumerate(factors)}
     interval = {
-        name: (float(beta[1 + i] - spread[1 + i]), float(beta[1 + i] + spread[1 + i]))
-        for i, name in enumerate(factors)
+        name: (float(beta[1 + i] - spread[1 + i]), float(beta[1 + i] + spread[1 + i])) for i, name in enumerate(factors)
     }
     bent = _bends(X, y, list(factors), confidence, margin)
     by_factor = {
@@ -208,9 +205,7 @@ def _judge(name: str, interval: tuple[float, float], claim: float, margin: float
     return "supported" if high <= claim + margin else "inconclusive"
 
 
-def _overall(
-    by_factor: dict[str, str], exponents: dict[str, float], claimed: dict[str, float]
-) -> tuple[str, str]:
+def _overall(by_factor: dict[str, str], exponents: dict[str, float], claimed: dict[str, float]) -> tuple[str, str]:
     if not by_factor:
         return "inconclusive", "no exponent was claimed"
     for verdict in ("not asymptotic", "contradicted", "inconclusive", "supported"):

@@ -145,9 +145,7 @@ class Pool:
                 chunk, future = waiting.popleft()
                 yield chunk, future.result()
         except BrokenProcessPool as error:
-            raise InputError(
-                "mechanism must survive in a worker process, got one that died; try jobs=1"
-            ) from error
+            raise InputError("mechanism must survive in a worker process, got one that died; try jobs=1") from error
 
     def _submit(self, chunk: Chunk) -> Future[Floats]:
         if self._threads is not None:
@@ -164,9 +162,7 @@ def _numbers(result: Any) -> Floats:
     try:
         array = np.asarray(result)
     except (ValueError, TypeError) as error:
-        raise InputError(
-            f"mechanism must return a number or an array, got {type(result).__name__}"
-        ) from error
+        raise InputError(f"mechanism must return a number or an array, got {type(result).__name__}") from error
     numeric = array.dtype.kind in "biuf" and array.size > 0
     shown = f"{type(result).__name__} of {array.dtype}" if array.size else "an empty array"
     require(numeric, "mechanism", "return a number or an array of numbers", shown)
@@ -184,9 +180,7 @@ def _require_picklable(runner: Runner, jobs: int) -> None:
         pickle.dumps(runner)
     except Exception as error:
         said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(
-            f"mechanism and datasets must be picklable where jobs = {jobs}, got {said}"
-        ) from error
+        raise InputError(f"mechanism and datasets must be picklable where jobs = {jobs}, got {said}") from error
 
 
 _worker_runner: Runner | None = None

@@ -61,10 +61,7 @@ def audit_sampling(
     if scheme != "with_replacement" and observed["distinct"] < steps:
         impossible.append("a minibatch holds a record twice")
     rng = np.random.default_rng(seed)
-    null = [
-        _statistics(_simulate(rng, scheme, population, batch, steps), population)
-        for _ in range(_SIMULATIONS)
-    ]
+    null = [_statistics(_simulate(rng, scheme, population, batch, steps), population) for _ in range(_SIMULATIONS)]
     p_values = {name: _two_sided(observed[name], [s[name] for s in null]) for name in observed}
     level = (1 - confidence) / len(p_values)
     words = {

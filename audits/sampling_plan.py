@@ -32,9 +32,7 @@ class Chunk:
 
     def stream(self, seed: int) -> np.random.Generator:
         """The stream a :class:`numpy.random.SeedSequence` spawns for this side and number."""
-        return np.random.default_rng(
-            np.random.SeedSequence(seed, spawn_key=(self.side, self.number))
-        )
+        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(self.side, self.number)))
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,7 @@ class Plan:
         """Divide ``trials`` runs a dataset."""
         shares, levels = next((b, a) for least, b, a in _PLANS if trials >= least)
         early = [round(trials * share) for share in shares[:-1]]
-        return cls(
-            (*early, trials - sum(early)), tuple((1 - confidence) * a for a in levels), chunk
-        )
+        return cls((*early, trials - sum(early)), tuple((1 - confidence) * a for a in levels), chunk)
 
     def chunks(self, block: int) -> Iterator[Chunk]:
         """The chunks of one block, both datasets in turn; a block ends with a shorter one."""

@@ -151,11 +151,7 @@ def _plain(value: Any) -> Any:
         return value
     if value.size > _SHOWN:
         return f"array of shape {value.shape}"
-    return (
-        [v if np.isfinite(v) else str(v) for v in value.tolist()]
-        if value.ndim == 1
-        else value.tolist()
-    )
+    return [v if np.isfinite(v) else str(v) for v in value.tolist()] if value.ndim == 1 else value.tolist()
 
 
 def _finite(score: Score) -> bool:
@@ -174,10 +170,7 @@ def _likelihood_ratio(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     bins = min(_BINS, rest.size // 40)
     inner = (np.arange(1, bins) * rest.size // bins) if bins > 1 else np.zeros(0, int)
     edges = np.unique(np.concatenate([atoms, np.nextafter(atoms, np.inf), np.sort(rest)[inner]]))
-    hits = [
-        np.bincount(np.searchsorted(edges, v, side="right"), minlength=edges.size + 1) + 1.0
-        for v in (a, b)
-    ]
+    hits = [np.bincount(np.searchsorted(edges, v, side="right"), minlength=edges.size + 1) + 1.0 for v in (a, b)]
     return edges, np.log(hits[0] / hits[1])
 
 

@@ -97,9 +97,7 @@ class Event:
         }
 
 
-def choose(
-    a: Floats, b: Floats, trials: int, *, delta: float, alpha: float
-) -> list[tuple[Event, float]]:
+def choose(a: Floats, b: Floats, trials: int, *, delta: float, alpha: float) -> list[tuple[Event, float]]:
     """Sets to test on ``trials`` fresh runs a dataset; their levels add up to ``alpha``.
 
     ``a`` and ``b`` : (n, k), earlier outputs on data and neighbour. The steady choice is the set
@@ -125,9 +123,7 @@ def choose(
                 side, place = np.unravel_index(int(np.argmax(promises)), promises.shape)
                 if promises[side, place] > best[kind]:
                     best[kind] = float(promises[side, place])
-                    chosen[kind] = Event(
-                        score, direction, sign * float(thresholds[place]), SIDES[side]
-                    )
+                    chosen[kind] = Event(score, direction, sign * float(thresholds[place]), SIDES[side])
     if isinstance(chosen[0].score, Projection):
         # Its unit is the noise's spread, so the threshold also fits a better direction.
         better = [s for s in learned(a, b) if isinstance(s, Projection)]
@@ -141,9 +137,7 @@ def choose(
 def _thresholds(values: Floats) -> Floats:
     """Values of both datasets together, sorted: dense in the upper tail, then even."""
     n = values.size
-    ranks = np.concatenate(
-        [np.geomspace(1, n, _THRESHOLDS // 2), np.linspace(1, n, _THRESHOLDS // 2)]
-    )
+    ranks = np.concatenate([np.geomspace(1, n, _THRESHOLDS // 2), np.linspace(1, n, _THRESHOLDS // 2)])
     return np.unique(values[n - np.unique(ranks.astype(int))])
 
 
@@ -166,9 +160,7 @@ def _cautious(
     return promises
 
 
-def _counted(
-    values: list[Floats], thresholds: Floats, trials: int, delta: float, alpha: float
-) -> Floats:
+def _counted(values: list[Floats], thresholds: Floats, trials: int, delta: float, alpha: float) -> Floats:
     """Predicted limit (2, m) if the earlier counts are typical; -inf for sets hardly ever hit."""
     counts = [v.size - np.searchsorted(v, thresholds, side="left") for v in values]
     promises = np.empty((2, thresholds.size))

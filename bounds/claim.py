@@ -67,9 +67,7 @@ class Decision:
         steps, verdict = self.evidence.steps, self.verdict
         broken = any(isinstance(step, Counterexample) for step in steps)
         require(broken or verdict != "refuted", "a refutation", "hold a counterexample", "none")
-        apart = (
-            not broken or verdict != "proved" or "refuted" in dict(self.evidence.readings).values()
-        )
+        apart = not broken or verdict != "proved" or "refuted" in dict(self.evidence.readings).values()
         require(apart, "a counterexample in a proof", "belong to a refuted reading", "none")
         saved = bool(self.evidence.repaired) or verdict != "refuted"
         require(saved, "a refutation", "say what can be repaired", "nothing")
@@ -101,9 +99,7 @@ class Claim:
         if broken:
             note = f"not decided, since evidence does not hold: {'; '.join(broken)}"
             return ClaimResult(self, "unresolved", decision.method, decision.evidence, note)
-        return ClaimResult(
-            self, decision.verdict, decision.method, decision.evidence, decision.note
-        )
+        return ClaimResult(self, decision.verdict, decision.method, decision.evidence, decision.note)
 
 
 @dataclass(frozen=True)

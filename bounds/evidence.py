@@ -147,10 +147,7 @@ def _nonnegative(expression: Any) -> bool:
     for term in sympy.Add.make_args(sympy.expand(expression)):
         coefficient, powers = term.as_independent(*expression.free_symbols, as_Add=False)
         sums[powers] = sums.get(powers, 0) + coefficient
-    return all(
-        value == 0 or (powers.is_positive and value.is_nonnegative)
-        for powers, value in sums.items()
-    )
+    return all(value == 0 or (powers.is_positive and value.is_nonnegative) for powers, value in sums.items())
 
 
 def _relation(claimed: Any) -> str:

@@ -161,8 +161,7 @@ class Theorem:
             raise InputError(f"{self.id} states no {method}")
         known = self._known(method, {symbol for symbol, _ in formulas}, values)
         return {
-            str(symbol): int(known[symbol]) if symbol.is_integer else _number(known[symbol])
-            for symbol, _ in formulas
+            str(symbol): int(known[symbol]) if symbol.is_integer else _number(known[symbol]) for symbol, _ in formulas
         }
 
     def _known(self, method: str, wanted: Iterable[Any], values: dict[str, Any]) -> dict[Any, Any]:
@@ -183,9 +182,7 @@ class Theorem:
         missing = [name for name in named if name in needed and name not in complete]
         if missing:
             given = ", ".join(values) or "nothing"
-            raise InputError(
-                f"{', '.join(missing)} must be given to {self.id}.{method}, got {given}"
-            )
+            raise InputError(f"{', '.join(missing)} must be given to {self.id}.{method}, got {given}")
         return {named[k].symbol: named[k].exact(value) for k, value in complete.items()}
 
     def _closure(self, wanted: Iterable[Any]) -> set[Any]:
@@ -210,9 +207,7 @@ class Theorem:
         return set().union(*(relation.free_symbols for relation in relations))
 
     def _refuse(self, assumption: Assumption, known: dict[Any, Any]) -> None:
-        subject, *others = sorted(
-            assumption.relation.free_symbols, key=lambda s: (str(s) != assumption.name, str(s))
-        )
+        subject, *others = sorted(assumption.relation.free_symbols, key=lambda s: (str(s) != assumption.name, str(s)))
         shown = {s: str(int(known[s])) if s.is_integer else repr(_number(known[s])) for s in known}
         at = ", ".join(f"{s} = {shown[s]}" for s in others)
         got = f"{shown[subject]} at {at}" if at else shown[subject]

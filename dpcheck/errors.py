@@ -36,9 +36,7 @@ def require_delta(delta: float, *, zero: bool = True) -> None:
 
 def require_confidence(confidence: float) -> None:
     """A confidence level lies strictly between 1/2 and 1."""
-    require(
-        _is_number(confidence) and 0.5 < confidence < 1, "confidence", "lie in (0.5, 1)", confidence
-    )
+    require(_is_number(confidence) and 0.5 < confidence < 1, "confidence", "lie in (0.5, 1)", confidence)
 
 
 def require_positive(value: float, name: str) -> None:

@@ -90,9 +90,7 @@ class Report:
             "seed": self.seed,
             "version": self.version,
             "seconds": round(self.seconds, 3),
-            "findings": [
-                asdict(f) | {"ok": f.ok, "slack": f.slack} for f in self.findings
-            ],
+            "findings": [asdict(f) | {"ok": f.ok, "slack": f.slack} for f in self.findings],
             "tables": self.tables,
         }
 
@@ -120,8 +118,7 @@ class Report:
             require(found["schema"] == SCHEMA, "schema", f"be {SCHEMA}", found["schema"])
             names = {item.name for item in fields(Finding)}
             findings = tuple(
-                Finding(**{k: _number(k, v) for k, v in item.items() if k in names})
-                for item in found["findings"]
+                Finding(**{k: _number(k, v) for k, v in item.items() if k in names}) for item in found["findings"]
             )
             return cls(
                 findings, tuple(found["algorithms"]), found["profile"], found["seed"], found["version"],

@@ -35,10 +35,7 @@ def test_misses_at_most_alpha(trials: int, delta: float, alpha: float) -> None:
     counts = np.arange(trials + 1)
     limits = np.array(
         [
-            [
-                binomial.epsilon_lower(x, y, trials, delta=delta, alpha=alpha)
-                for y in counts.tolist()
-            ]
+            [binomial.epsilon_lower(x, y, trials, delta=delta, alpha=alpha) for y in counts.tolist()]
             for x in counts.tolist()
         ]
     )
@@ -59,10 +56,7 @@ def test_p_value_is_valid(epsilon: float, delta: float) -> None:
     trials = 25
     counts = np.arange(trials + 1)
     p_values = np.array(
-        [
-            [binomial.p_value(x, y, trials, epsilon, delta) for y in counts.tolist()]
-            for x in counts.tolist()
-        ]
+        [[binomial.p_value(x, y, trials, epsilon, delta) for y in counts.tolist()] for x in counts.tolist()]
     )
     for p, q in _edge_of_claim(epsilon, delta):
         joint = np.outer(stats.binom.pmf(counts, trials, p), stats.binom.pmf(counts, trials, q))
@@ -78,9 +72,7 @@ def test_p_value_is_valid(epsilon: float, delta: float) -> None:
     delta=st.sampled_from([0.0, 1e-5, 1e-3]),
     alpha=st.sampled_from([0.05, 0.01, 0.002]),
 )
-def test_never_below_separate_limits(
-    trials: int, q: float, ratio: float, delta: float, alpha: float
-) -> None:
+def test_never_below_separate_limits(trials: int, q: float, ratio: float, delta: float, alpha: float) -> None:
     """At least log((CP_low(x, alpha/2) - delta) / CP_up(y, alpha/2)), each limit missing half."""
     x, y = round(trials * min(1.0, ratio * q)), round(trials * q)
     low = binomial.clopper_pearson_lower(x, trials, alpha / 2) - delta
@@ -107,9 +99,7 @@ def test_close_to_the_normal_limit(x: int, y: int, trials: int, delta: float) ->
     p, q = x / trials, y / trials
     error = math.sqrt((1 - p) * p / (trials * (p - delta) ** 2) + (1 - q) / (trials * q))
     expected = math.log((p - delta) / q) - stats.norm.isf(0.05) * error
-    assert binomial.epsilon_lower(x, y, trials, delta=delta) == pytest.approx(
-        expected, abs=0.1 * error
-    )
+    assert binomial.epsilon_lower(x, y, trials, delta=delta) == pytest.approx(expected, abs=0.1 * error)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -124,9 +114,7 @@ def test_sum_against_enumeration(trials: int, p: float, q: float, steps: list[in
     fronts = np.minimum(np.cumsum(steps)[: trials + 1], trials + 1)
     room = kernels.room(trials), kernels.room(trials)
     found = kernels.exceedance(trials, p, q, fronts, 0, *room)
-    exact = stats.binom.pmf(np.arange(trials + 1), trials, q) @ stats.binom.sf(
-        fronts - 1, trials, p
-    )
+    exact = stats.binom.pmf(np.arange(trials + 1), trials, q) @ stats.binom.sf(fronts - 1, trials, p)
     assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-8) + 1e-11
 
 
@@ -149,9 +137,7 @@ def test_long_sum_against_enumeration() -> None:
 
 @pytest.mark.parametrize("box", [(0.0, 1.0, 0.0, 1.0), (0.1, 0.6, 0.05, 0.4)])
 @pytest.mark.parametrize("epsilon", [0.0, 0.8])
-def test_worst_case_bounds_a_dense_grid(
-    box: tuple[float, float, float, float], epsilon: float
-) -> None:
+def test_worst_case_bounds_a_dense_grid(box: tuple[float, float, float, float], epsilon: float) -> None:
     """At least the largest probability on 20,000 points of the null, and within 2% of it."""
     trials, delta = 50, 0.01
     fronts = np.minimum(np.arange(trials + 1) * 2 + 7, trials + 1)
@@ -160,9 +146,7 @@ def test_worst_case_bounds_a_dense_grid(
     ps = np.minimum(p2, np.exp(epsilon) * qs + delta)
     qs, ps = qs[ps >= p1], ps[ps >= p1]
     y = np.arange(trials + 1)[:, None]
-    values = (stats.binom.pmf(y, trials, qs) * stats.binom.sf(fronts[:, None] - 1, trials, ps)).sum(
-        0
-    )
+    values = (stats.binom.pmf(y, trials, qs) * stats.binom.sf(fronts[:, None] - 1, trials, ps)).sum(0)
     found = kernels.worst_case(trials, epsilon, delta, fronts, 0, *box, 0.0)
     assert values.max() <= found <= 1.02 * values.max()
 
@@ -192,6 +176,12 @@ def test_nothing_to_see_gives_zero() -> None:
     assert binomial.epsilon_lower(100, 0, 100, delta=0.99) == 0.0
     assert binomial.p_value(0, 50, 100, 1.0) == 1.0
     assert binomial.p_value(100, 0, 100, 1e6) > 0.5
+
+
+def test_p_value_includes_the_error_of_the_intervals() -> None:
+    """However extreme the counts: P and Q lie outside their intervals with probability 0.002 alpha."""
+    assert binomial.p_value(100, 0, 100, 0.0) == pytest.approx(1e-4, rel=1e-6)
+    assert binomial.p_value(100, 0, 100, 0.0, alpha=0.01) == pytest.approx(2e-5, rel=1e-6)
 
 
 def test_clopper_pearson_closed_forms() -> None:

@@ -275,9 +275,7 @@ def _stability(field: Any, data: Any, other: Any, m_: int, T_: int, step: Fracti
     sequences = list(itertools.product(batches, repeat=T_ - 1))
     gaps = Fraction(0)
     for draws in sequences:
-        gaps += sum(
-            abs(a - b) for a, b in zip(means(data, draws), means(other, draws), strict=True)
-        )
+        gaps += sum(abs(a - b) for a, b in zip(means(data, draws), means(other, draws), strict=True))
     return float(gaps / len(sequences))
 
 
@@ -314,9 +312,7 @@ def test_y18_nonconvex_records_with_a_convex_mean() -> None:
 @pytest.mark.parametrize("n_", [2, 10, 101, 4096, 10**6])
 @pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0])
 def test_y23_counts_gradients_of_the_schedule(n_: int, epsilon: float) -> None:
-    at = registry.theorem("yang2022.theorem_2a").schedule(
-        n=n_, d=3, epsilon=epsilon, delta=1e-15, L=1.0
-    )
+    at = registry.theorem("yang2022.theorem_2a").schedule(n=n_, d=3, epsilon=epsilon, delta=1e-15, L=1.0)
     assert at["T"] * at["m"] <= 1.5 * n_**1.5
     assert at["T"] * at["m"] >= 0.5 * math.sqrt(epsilon) * n_**1.5
 

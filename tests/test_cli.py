@@ -20,7 +20,7 @@ from dpcheck import commands
 from dpcheck.bounds import registry
 from dpcheck.checks import BINDINGS
 from dpcheck.cli import main
-from dpcheck.findings import SCHEMA, Finding, Report
+from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS
 
 OPTIONS = {

@@ -192,9 +192,7 @@ def test_libsvm_text_refuses_and_names_the_line(line):
     assert len(str(caught.value)) < 250
 
 
-@pytest.mark.parametrize(
-    ("text", "line"), [(b"", 1), (b"\n", 1), (b"\n1 1:1\n", 1), (b"1 1:1\n\n", 2)]
-)
+@pytest.mark.parametrize(("text", "line"), [(b"", 1), (b"\n", 1), (b"\n1 1:1\n", 1), (b"1 1:1\n\n", 2)])
 def test_libsvm_text_refuses_blank_lines_at_its_ends(text, line):
     with pytest.raises(InputError, match=f"^line {line} must hold"):
         parse_libsvm(text, 3)
@@ -297,9 +295,7 @@ def test_download_of_idx_files(monkeypatch, server, cache):
         public.append(File(server.url(at), sha256(raw)))
     add(monkeypatch, "toy", tuple(public), features=0, public_rows=pixels)
     data = datasets.load("toy")
-    for X, y, image, label in zip(
-        (data.X, data.X_test), (data.y, data.y_test), images, labels, strict=True
-    ):
+    for X, y, image, label in zip((data.X, data.X_test), (data.y, data.y_test), images, labels, strict=True):
         assert np.array_equal(X, image.reshape(len(image), 6) / 255)
         assert np.array_equal(y, label)
         assert (X.dtype, y.dtype) == (np.float64, np.int64)
@@ -370,9 +366,7 @@ def test_damaged_cache_is_refused_removed_and_fetched_anew(monkeypatch, server, 
     for bad in (b"", good[:-3], flipped(good, 8 * 14), gzip.compress(TEXT + b"1 1:1\n")):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bad)
-        with pytest.raises(
-            InputError, match=r"was damaged .* and has been removed; load toy again"
-        ):
+        with pytest.raises(InputError, match=r"was damaged .* and has been removed; load toy again"):
             datasets.load("toy")
         assert kept(cache) == []
         assert datasets.load("toy").X.tolist() == TEXT_X
@@ -427,10 +421,7 @@ def test_interrupt_leaves_nothing(monkeypatch, cache):
 def toy_folder(monkeypatch, cache, tmp_path):
     """A set that the folder has as float32, and whose public file cannot be reached."""
     contents = [npy(np.array(TEXT_X, np.float32)), npy(np.array(TEXT_Y, np.int8))]
-    stored = tuple(
-        File(f"toy/{axis}.npy.xz", sha256(content))
-        for axis, content in zip("xy", contents, strict=True)
-    )
+    stored = tuple(File(f"toy/{axis}.npy.xz", sha256(content)) for axis, content in zip("xy", contents, strict=True))
     public = (File("http://127.0.0.1:9/toy", sha256(TEXT)),)
     add(monkeypatch, "toy", public, stored=stored, stored_rows=printed("%.6g"))
     folder = tmp_path / "folder"

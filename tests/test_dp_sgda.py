@@ -60,9 +60,7 @@ def test_equals_plain_numpy(name, sampling, sigma, output):
     noise = run.history.released - run.history.clean
     if sigma == 0:
         assert not noise.any()
-    path, out = reference_run(
-        solver, problem, run.history.drawn, noise[:, : problem.dim_w], noise[:, problem.dim_w :]
-    )
+    path, out = reference_run(solver, problem, run.history.drawn, noise[:, : problem.dim_w], noise[:, problem.dim_w :])
     np.testing.assert_allclose(run.history.path, path, rtol=0, atol=1e-10)
     np.testing.assert_allclose(np.concatenate([run.x, run.y]), out, rtol=0, atol=1e-10)
 
@@ -82,9 +80,7 @@ def test_same_bits_for_any_number_of_workers():
     def work(rng, size):
         return solver.outputs(problem, rng, size)
 
-    one, four = (
-        np.concatenate(map_chunks(work, 1050, seed=9, chunk=100, jobs=jobs)) for jobs in (1, 4)
-    )
+    one, four = (np.concatenate(map_chunks(work, 1050, seed=9, chunk=100, jobs=jobs)) for jobs in (1, 4))
     np.testing.assert_array_equal(one, four)
     assert len(np.unique(one[:, 0])) == 1050
 
@@ -142,9 +138,7 @@ def test_gradients_respect_the_proved_constants(name, data):
             x = np.empty(size)
             for start, stop, kind, radius in domain:
                 u = rng.normal(size=int(stop - start))
-                x[int(start) : int(stop)] = (
-                    radius * u / np.linalg.norm(u) if kind == 0 else radius * np.sign(u)
-                )
+                x[int(start) : int(stop)] = radius * u / np.linalg.norm(u) if kind == 0 else radius * np.sign(u)
             parts.append(x * rng.choice([1.0, rng.random()]))
         return parts
 
@@ -242,9 +236,7 @@ def test_transcript_score_is_the_exact_log_likelihood_ratio(sampling):
 
     run = solver.run(problem, seed=11, record=True)
     neighbour = np.vstack([records[:-1], replaced])
-    expected = sum(
-        math.log(density(records, r) / density(neighbour, r)) for r in run.history.released
-    )
+    expected = sum(math.log(density(records, r) / density(neighbour, r)) for r in run.history.released)
     roles = np.vstack([canary, replaced, background])
     score = solver.transcript_scores(problem, roles, np.random.default_rng(11), 1)
     assert score[0] == pytest.approx(expected, rel=1e-9)
@@ -284,9 +276,7 @@ def test_leaving_remark_1_is_reported():
 @pytest.mark.parametrize("sampling", ["without_replacement", "with_replacement", "poisson"])
 def test_repaired_noise_is_what_the_accountant_asks_for(sampling):
     problem = PROBLEMS["auc"]
-    run = solve(
-        "dp_sgda", problem, epsilon=1.0, delta=1e-5, steps=20, batch=4, sampling=sampling
-    )
+    run = solve("dp_sgda", problem, epsilon=1.0, delta=1e-5, steps=20, batch=4, sampling=sampling)
     certified = certify(run.events, delta=1e-5).epsilon
     assert 0.97 < certified <= 1.0
 
@@ -298,9 +288,7 @@ BAD = {
     "delta must lie in (0, 1), got 0": {"delta": 0},
     "batch must be at most the number of records, 40, got 41": {"batch": 41},
     "steps must be a whole number >= 1, got 2.5": {"steps": 2.5},
-    "sampling must be one of with_replacement, without_replacement, poisson, got once": {
-        "sampling": "once"
-    },
+    "sampling must be one of with_replacement, without_replacement, poisson, got once": {"sampling": "once"},
     "output must be one of average, last, got best": {"output": "best"},
     "variant must be one of as_printed, repaired, got mended": {"variant": "mended"},
     "clip_w must be > 0, got -1": {"clip_w": -1, "variant": "as_printed", "clip_v": 1.0},

@@ -95,7 +95,9 @@ def test_kernels_compile_once_and_are_kept_on_disk(tmp_path):
     """A second process loads every kernel from the cache folder and compiles none."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     seen = [
-        subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+        ).stdout
         for _ in range(2)
     ]
     assert seen[0].startswith("[0, 0, 0, 0, 0]")

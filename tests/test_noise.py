@@ -51,14 +51,10 @@ def test_faults_are_caught_by_the_right_test(fault, centred):
 
 def test_a_mechanism_through_the_public_door():
     data = np.array([0.2, 0.9, 0.4])
-    found = audit_noise(
-        lambda x, rng: x.mean() + 1.3 * rng.standard_normal(), data, scale=1.3, trials=800, seed=0
-    )
+    found = audit_noise(lambda x, rng: x.mean() + 1.3 * rng.standard_normal(), data, scale=1.3, trials=800, seed=0)
     assert (found.verdict, found.trials) == ("consistent", 800)
     assert found.scale == pytest.approx(1.3, rel=0.1)
-    weak = audit_noise(
-        lambda x, rng: x.mean() + 1.0 * rng.standard_normal(), data, scale=1.3, trials=800, seed=0
-    )
+    weak = audit_noise(lambda x, rng: x.mean() + 1.0 * rng.standard_normal(), data, scale=1.3, trials=800, seed=0)
     assert weak.verdict == "violated"
     assert "below the claimed 1.3" in weak.reason
 

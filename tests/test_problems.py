@@ -79,11 +79,14 @@ def test_auc_minimax_value_is_the_pair_loss():
     h = X @ theta
     a, b = h[y > 0].mean(), h[y < 0].mean()
     v = b - a
-    f = np.where(
-        y > 0,
-        (1 - p) * (h - a) ** 2 - 2 * (1 + v) * (1 - p) * h,
-        p * (h - b) ** 2 + 2 * (1 + v) * p * h,
-    ) - p * (1 - p) * v**2
+    f = (
+        np.where(
+            y > 0,
+            (1 - p) * (h - a) ** 2 - 2 * (1 + v) * (1 - p) * h,
+            p * (h - b) ** 2 + 2 * (1 + v) * p * h,
+        )
+        - p * (1 - p) * v**2
+    )
     pairs = (1 - h[y > 0][:, None] + h[y < 0][None]) ** 2
     assert f.mean() == pytest.approx(p * (1 - p) * (pairs.mean() - 1))
 

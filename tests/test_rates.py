@@ -28,9 +28,7 @@ CLAIM = {"n": -1.0, "d": 0.5, "epsilon": -1.0}
 
 
 @settings(max_examples=30, deadline=None)
-@given(
-    st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 3), st.floats(1e-6, 1e6), st.floats(0.01, 100)
-)
+@given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 3), st.floats(1e-6, 1e6), st.floats(0.01, 100))
 def test_recovers_an_exact_power_law_in_any_units(a, b, c, scale, unit):
     frame = table(lambda n, d, e: scale * n**a * d**b * e**c)
     frame["n"] = frame["n"] * unit
@@ -98,9 +96,7 @@ GOOD = table(lambda n, d, e: 1 / n)
 BAD = {
     "frame must have a column 'risk', got ['n', 'd', 'epsilon', 'gap']": {"response": "risk"},
     "claimed must name factors among ['n'], got d": {"factors": ["n"], "claimed": {"d": 1}},
-    "gap must be positive and finite, got -1.0 at row 2": {
-        "frame": GOOD.assign(gap=[1.0, 1.0, -1.0, *[1.0] * 33])
-    },
+    "gap must be positive and finite, got -1.0 at row 2": {"frame": GOOD.assign(gap=[1.0, 1.0, -1.0, *[1.0] * 33])},
     "n must vary in frame, got one value": {"frame": GOOD.assign(n=3)},
     "factors must vary independently, got ['n', 'd', 'epsilon']": {"frame": GOOD.assign(d=GOOD["n"])},
     "frame must have at least 4 rows for 1 factors, got 3": {"frame": GOOD[:3], "factors": ["epsilon"]},

@@ -260,8 +260,7 @@ def test_unknown_and_missing_names() -> None:
     with pytest.raises(InputError) as unknown:
         THM_2A.bound(**SMOOTH, T=5)
     assert str(unknown.value) == (
-        "T must be a parameter of yang2022.theorem_2a "
-        "(n, epsilon, delta, d, G_w, G_v, D_w, D_v, L, c), got 5"
+        "T must be a parameter of yang2022.theorem_2a (n, epsilon, delta, d, G_w, G_v, D_w, D_v, L, c), got 5"
     )
     with pytest.raises(InputError) as missing:
         THM_2A.bound(**{k: v for k, v in SMOOTH.items() if k not in ("D_w", "L")})
@@ -390,9 +389,7 @@ def test_registry_finds_by_id_and_paper() -> None:
 
 
 def test_unknown_ids_are_refused_with_close_matches() -> None:
-    with pytest.raises(
-        InputError, match=r"perhaps .*yang2022\.theorem_2a.*got yang2022\.theorem2a"
-    ):
+    with pytest.raises(InputError, match=r"perhaps .*yang2022\.theorem_2a.*got yang2022\.theorem2a"):
         registry.theorem("yang2022.theorem2a")
     with pytest.raises(InputError, match=r"paper must be a known one .*yang2022.*got yang2021"):
         registry.theorems("yang2021")

@@ -121,8 +121,7 @@ def _radius(printed: Any, factor: Any, name: str) -> Decision:
             AT_EDGE,
         ),
         Identity(
-            "there the proof's own 2 (D_w^2 + D_v^2)/(eta T), without the term in 1/sqrt(m T), "
-            "is attained",
+            "there the proof's own 2 (D_w^2 + D_v^2)/(eta T), without the term in 1/sqrt(m T), is attained",
             (2 * SQUARES / (eta * T) + eta * (G_w**2 + G_v**2) / 2).subs(AT_EDGE),
             Rational(101, 50),
         ),

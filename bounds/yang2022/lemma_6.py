@@ -46,9 +46,7 @@ from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumer
 from dpcheck.bounds.symbols import G_v, G_w, L, T, eta, m, n, t
 from dpcheck.bounds.yang2022.sampling import chance_absent, mean_share
 
-SMOOTH = (
-    4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
-)
+SMOOTH = 4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
 LIPSCHITZ = 4 * sqrt(2) * eta * (G_w + G_v) ** 2 * (sqrt(T) + T / n)
 
 # G is sqrt(G_w^2 + G_v^2), D is |Delta|, X and Y its two blocks; n is written 1 + k.
@@ -104,8 +102,7 @@ TO_STABILITY: tuple[Step, ...] = (
 # f = z w over W = R, one record z = +-1 with equal chance, w_1 = 0, any noise. F = 0, so the
 # population gap is 0; the empirical gap is E[z (w_1 + w_2)/2] = -eta/2.
 ETA_SQUARED = Counterexample(
-    "the last display of the proof of Lemma 6(b): f = z w, z = +-1, n = 1, T = 2, whose "
-    "generalisation error is eta/2",
+    "the last display of the proof of Lemma 6(b): f = z w, z = +-1, n = 1, T = 2, whose generalisation error is eta/2",
     Le(eta / 2, 32 * (G_w + G_v) ** 2 * eta**2 * (sqrt(T) + T / n)),
     ((G_w, 1), (G_v, 1), (n, 1), (T, 2), (eta, Rational(1, 1000))),
 )
@@ -122,9 +119,7 @@ def _absent() -> Decision:
             )
             for n_, m_ in ((2, 2), (3, 2), (4, 3), (5, 1))
         ),
-        Enumerated(
-            "without replacement it is 1 - m/n", chance_absent, (4, 3, False), Fraction(1, 4)
-        ),
+        Enumerated("without replacement it is 1 - m/n", chance_absent, (4, 3, False), Fraction(1, 4)),
         Counterexample(
             "two draws from two records miss one of them with chance 1/4, not 0",
             Eq((1 - 1 / n) ** m, 1 - m / n),
@@ -182,8 +177,7 @@ def _smooth() -> Decision:
         "proved",
         "exact algebra from cited facts",
         Evidence(steps, repaired="sharper: 2 (G_w^2 + G_v^2) in place of 4 (G_w + G_v)^2"),
-        "The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to "
-        "holds.",
+        "The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to holds.",
     )
 
 
@@ -199,14 +193,10 @@ def _lipschitz() -> Decision:
             (1 + p / n) * closed + added,
             closed.subs(power, power * (1 + p / n)),
         ),
-        Identity(
-            "at p = n/t", closed.subs(p, n / t), 4 * G**2 * eta**2 * (t + t**2 / n**2) * (power - 1)
-        ),
+        Identity("at p = n/t", closed.subs(p, n / t), 4 * G**2 * eta**2 * (t + t**2 / n**2) * (power - 1)),
         Cited("(1 + 1/t)^t <= e", "1 + a <= exp(a)"),
         Below("4 (e - 1) is below 16, the printed constant", 4 * (E - 1), Integer(16)),
-        AtMost(
-            "sqrt(t + t^2/n^2) <= sqrt t + t/n, squared", t + t**2 / n**2, (sqrt(t) + t / n) ** 2
-        ),
+        AtMost("sqrt(t + t^2/n^2) <= sqrt t + t/n, squared", t + t**2 / n**2, (sqrt(t) + t / n) ** 2),
         *TO_STABILITY,
         AtMost(
             "the printed constant covers sqrt(16) G^2",
@@ -262,8 +252,7 @@ CLAIMS = (
         "Y20",
         "yang2022",
         "const",
-        "In the Lipschitz case the generalisation error is at most "
-        "4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n).",
+        "In the Lipschitz case the generalisation error is at most 4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n).",
         "Lemma 6(b), Appendix C.2",
         _lipschitz,
     ),

@@ -35,7 +35,4 @@ def largest_difference(n: int, m: int, replacement: bool = True) -> Fraction:
     the largest change a gradient of norm at most G can make, and the others stay.
     """
     before, after = [1] * n, [1] * (n - 1) + [-1]
-    return max(
-        Fraction(abs(sum(before[i] - after[i] for i in batch)), m)
-        for batch in draws(n, m, replacement)
-    )
+    return max(Fraction(abs(sum(before[i] - after[i] for i in batch)), m) for batch in draws(n, m, replacement))

@@ -57,8 +57,7 @@ def _minibatch_sensitivity() -> Decision:
         "refuted",
         "exact enumeration",
         evidence,
-        "With replacement the differing record may be drawn k times, and the mean then moves by "
-        "up to 2 k G/m.",
+        "With replacement the differing record may be drawn k times, and the mean then moves by up to 2 k G/m.",
     )
 
 
@@ -93,8 +92,7 @@ def _normalisation() -> Decision:
         "refuted",
         "exact algebra",
         evidence,
-        "The sum over 2 G_w has sensitivity 1, but the noise sigma_w is on the mean: a factor m is "
-        "missing.",
+        "The sum over 2 G_w has sensitivity 1, but the noise sigma_w is on the mean: a factor m is missing.",
     )
 
 
@@ -264,8 +262,7 @@ CLAIMS = (
         "Y04",
         "yang2022",
         "sensitivity",
-        "On neighbouring datasets the mean gradient of one minibatch drawn with replacement "
-        "differs by at most 2 G/m.",
+        "On neighbouring datasets the mean gradient of one minibatch drawn with replacement differs by at most 2 G/m.",
         "proof of Theorem 1, Appendix B",
         _minibatch_sensitivity,
     ),
@@ -289,8 +286,7 @@ CLAIMS = (
         "Y08",
         "yang2022",
         "text",
-        "Theorem 6 restates Theorem 1: its region epsilon < c_1 T/n^2 is Theorem 1's "
-        "epsilon < c_1 m^2 T/n^2.",
+        "Theorem 6 restates Theorem 1: its region epsilon < c_1 T/n^2 is Theorem 1's epsilon < c_1 m^2 T/n^2.",
         "Theorem 6, Appendix B",
         _region,
     ),

@@ -42,9 +42,7 @@ def check(
     for name in chosen:
         for finding in _run(name, profile, seed, jobs, watch, tables):
             findings.append(replace(finding, expected=recorded().get(finding.id)))
-    return Report(
-        tuple(findings), tuple(chosen), profile, seed, __version__, time.perf_counter() - started, tables
-    )
+    return Report(tuple(findings), tuple(chosen), profile, seed, __version__, time.perf_counter() - started, tables)
 
 
 def _run(

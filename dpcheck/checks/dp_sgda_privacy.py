@@ -119,9 +119,7 @@ def real_data(context: Context) -> Iterator[Finding]:
     rng = np.random.default_rng(context.stream(6))
     rows = rng.choice(len(adult.X), 200, replace=False)
     problem = AUC.from_data(adult.X[rows], adult.y[rows], positive_share=ADULT_POSITIVE_SHARE)
-    solver = DPSGDA.configure(
-        problem, epsilon=EPSILON, delta=DELTA, steps=STEPS, eta=0.05, clip_w=1.0, clip_v=1.0
-    )
+    solver = DPSGDA.configure(problem, epsilon=EPSILON, delta=DELTA, steps=STEPS, eta=0.05, clip_w=1.0, clip_v=1.0)
     quiet = replace(solver, sigma_w=0.0, sigma_v=0.0).run(problem, record=True).history
     assert quiet is not None
     X = np.vstack([problem.records[:, :-1], -problem.records[:, :-1]])
@@ -182,20 +180,14 @@ def _family(tape: dict[tuple[int, ...], Array], events: tuple[Event, ...]) -> di
     def family(multiplier: float, law: Sampled = step) -> Repeated:
         return Repeated(replace(law, mechanisms=(Gaussian(multiplier),)), whole.count)
 
-    ours, theirs = (
-        np.concatenate([tape[key] for key in sorted(tape) if key[:1] == (side,)]) for side in (0, 1)
-    )
-    bound = rejected_multiplier(
-        ours, theirs, lambda z: privacy_curve(family(z, law)), guess=step.noise_multiplier
-    )
+    ours, theirs = (np.concatenate([tape[key] for key in sorted(tape) if key[:1] == (side,)]) for side in (0, 1))
+    bound = rejected_multiplier(ours, theirs, lambda z: privacy_curve(family(z, law)), guess=step.noise_multiplier)
     epsilon = certify(family(bound.multiplier), delta=DELTA).epsilon
     assumption = "the outputs follow the claimed mechanism's law at some noise multiplier"
     return bound.to_dict() | {"epsilon": epsilon, "assumes": assumption}
 
 
-def _finding(
-    id: str, subject: str, audit: PrivacyAudit, certified: float, evidence: dict[str, Any]
-) -> Finding:
+def _finding(id: str, subject: str, audit: PrivacyAudit, certified: float, evidence: dict[str, Any]) -> Finding:
     """One line of the sandwich; a certificate above the claim is a violation of its own."""
     verdict, reason = audit.verdict, str(audit.event)
     if verdict != "violated" and certified > EPSILON:

@@ -33,9 +33,7 @@ def gaps(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[
         yield _bound(name, rows)
 
 
-def measure(
-    context: Context, name: str, family: type[Bilinear] | type[Quadratic], number: int
-) -> list[dict[str, Any]]:
+def measure(context: Context, name: str, family: type[Bilinear] | type[Quadratic], number: int) -> list[dict[str, Any]]:
     """The gap at each (n, d, epsilon), each run on a fresh sample, with its resampling error."""
     sizes = (2000, 4000, 8000, 16_000, 32_000) if context.full else (1000, 2000, 4000, 8000)
     runs = 100 if context.full else 25
@@ -53,9 +51,7 @@ def measure(
         game = family.sample(1, d, np.random.default_rng(0))  # for its constants
         gap = game.weak_gap(outputs)
         rng = np.random.default_rng(context.stream(12, number, done))
-        resampled = [
-            game.weak_gap(outputs[rng.integers(0, runs, runs)]) for _ in range(_RESAMPLES)
-        ]
+        resampled = [game.weak_gap(outputs[rng.integers(0, runs, runs)]) for _ in range(_RESAMPLES)]
         bound = theorem("yang2022.theorem_2a").bound(**_constants(game, n, d, epsilon, delta))
         rows.append(
             {
@@ -79,9 +75,7 @@ def _runs(
     return np.array(outputs)
 
 
-def _constants(
-    game: Bilinear | Quadratic, n: int, d: int, epsilon: float, delta: float
-) -> dict[str, float]:
+def _constants(game: Bilinear | Quadratic, n: int, d: int, epsilon: float, delta: float) -> dict[str, float]:
     return {
         "n": n, "d": d, "epsilon": epsilon, "delta": delta, "L": game.smoothness,
         "G_w": game.lipschitz_w, "G_v": game.lipschitz_v, "D_w": game.radius, "D_v": game.radius,
@@ -96,8 +90,7 @@ def _exponents(name: str, rows: list[dict[str, Any]]) -> Finding:
     assert bool((frame["rate"] == frame["n"] ** -0.5).all())
     fit = fit_rate(frame, response="gap", factors=["n", "d", "epsilon"], claimed={"n": -0.5})
     shown = ", ".join(
-        f"{factor} {fit.exponents[factor]:.2f} [{low:.2f}, {high:.2f}]"
-        for factor, (low, high) in fit.interval.items()
+        f"{factor} {fit.exponents[factor]:.2f} [{low:.2f}, {high:.2f}]" for factor, (low, high) in fit.interval.items()
     )
     return Finding(
         f"dp_sgda.rate.{name}", "rate",

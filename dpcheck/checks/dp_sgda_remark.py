@@ -24,9 +24,9 @@ def remark_1(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Itera
     """The slack of Remark 1 on a grid, and the minibatches for which its noise is too little."""
     statement = theorem("yang2022.theorem_1")
     rows: list[dict[str, Any]] = []
-    sizes, steps, epsilons = (1000, 10_000), (10, 100), (0.1, 1.0)
-    if context.full:
-        sizes, steps, epsilons = (*sizes, 100_000), (*steps, 1000), (0.1, 0.5, 1.0)
+    sizes = [1000, 10_000] + [100_000] * context.full
+    steps = [10, 100] + [1000] * context.full
+    epsilons = [0.1, 0.5, 1.0] if context.full else [0.1, 1.0]
     grid = [(n, T, epsilon) for n in sizes for T in sorted({*steps, n}) for epsilon in epsilons]
     for done, (n, T, epsilon) in enumerate(grid):
         context.progress(done, len(grid))

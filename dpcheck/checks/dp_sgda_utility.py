@@ -28,9 +28,7 @@ def utility(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterat
     delta = len(adult.X) ** -2.0  # the largest that Remark 1 allows
     repaired = AUC.from_data(adult.X, adult.y, positive_share=ADULT_POSITIVE_SHARE, radius=RADIUS)
     printed = AUC.from_data(adult.X, adult.y, radius=RADIUS)
-    solver = DPSGDA.configure(
-        repaired, epsilon=EPSILON, delta=delta, steps=STEPS, eta=1.0, clip_w=1.0, clip_v=1.0
-    )
+    solver = DPSGDA.configure(repaired, epsilon=EPSILON, delta=delta, steps=STEPS, eta=1.0, clip_w=1.0, clip_v=1.0)
     # the printed weights 1/n+, 1/n- make gradients smaller by about n p (1 - p); the step makes up
     counted = DPSGDA.configure(
         printed, epsilon=EPSILON, delta=delta, steps=STEPS, eta=1.0 / max(printed.params), variant="as_printed"

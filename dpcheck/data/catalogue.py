@@ -52,9 +52,7 @@ _FASHION = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/mast
 _UNSTATED = "none stated by its publisher"
 
 
-def _small(
-    home: str, licence: str, features: int, rows: Callable[[Array], Rows], *hashes: str
-) -> Entry:
+def _small(home: str, licence: str, features: int, rows: Callable[[Array], Rows], *hashes: str) -> Entry:
     name = home.rpartition("/")[2]
     x, y, values = hashes
     return Entry(

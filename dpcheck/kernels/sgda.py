@@ -14,11 +14,7 @@ _SETTING = (VECTOR, MATRIX, VECTOR, VECTOR, types.int64, types.int64, MATRIX, MA
 _MATRICES = (INDEX_MATRIX, MATRIX, MATRIX, MATRIX)
 
 
-@kernel(
-    types.void(
-        GRADIENT, VECTOR, MATRIX, types.int64, *_SETTING, types.boolean, STREAM, VECTOR, *_MATRICES
-    )
-)
+@kernel(types.void(GRADIENT, VECTOR, MATRIX, types.int64, *_SETTING, types.boolean, STREAM, VECTOR, *_MATRICES))
 def sgda(  # type: ignore[no-untyped-def]
     gradient, params, records, dim_w,
     start, eta, sigma, clip, scheme, batch, domain_w, domain_v,
@@ -71,9 +67,7 @@ def sgda(  # type: ignore[no-untyped-def]
         project(v, domain_v)  # line 7
 
 
-@kernel(
-    types.void(GRADIENT, VECTOR, MATRIX, types.int64, *_SETTING, types.boolean, STREAM, MATRIX)
-)
+@kernel(types.void(GRADIENT, VECTOR, MATRIX, types.int64, *_SETTING, types.boolean, STREAM, MATRIX))
 def sgda_outputs(  # type: ignore[no-untyped-def]
     gradient, params, records, dim_w,
     start, eta, sigma, clip, scheme, batch, domain_w, domain_v,
@@ -89,11 +83,7 @@ def sgda_outputs(  # type: ignore[no-untyped-def]
         )  # fmt: skip
 
 
-@kernel(
-    types.float64(
-        GRADIENT, VECTOR, types.int64, *_SETTING, MATRIX, VECTOR, MATRIX
-    )
-)
+@kernel(types.float64(GRADIENT, VECTOR, types.int64, *_SETTING, MATRIX, VECTOR, MATRIX))
 def transcript_llr(  # type: ignore[no-untyped-def]
     gradient, params, dim_w,
     start, eta, sigma, clip, scheme, batch, domain_w, domain_v,
@@ -150,9 +140,7 @@ def transcript_llr(  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(
-    types.void(GRADIENT, VECTOR, MATRIX, types.int64, *_SETTING, STREAM, MATRIX, VECTOR, VECTOR, VECTOR)
-)
+@kernel(types.void(GRADIENT, VECTOR, MATRIX, types.int64, *_SETTING, STREAM, MATRIX, VECTOR, VECTOR, VECTOR))
 def sgda_transcripts(  # type: ignore[no-untyped-def]
     gradient, params, records, dim_w,
     start, eta, sigma, clip, scheme, batch, domain_w, domain_v,

@@ -59,9 +59,7 @@ class AUC:
     name: str = field(default="auc")
 
     @classmethod
-    def from_data(
-        cls, X: object, y: object, *, positive_share: float | None = None, radius: float = 1.0
-    ) -> AUC:
+    def from_data(cls, X: object, y: object, *, positive_share: float | None = None, radius: float = 1.0) -> AUC:
         """From features X : (n, d), |x| <= 1, and labels y : (n,) in {-1, 1}.
 
         positive_share : public p in (0, 1) gives the repaired weights; None counts the classes on
@@ -69,9 +67,7 @@ class AUC:
         """
         features = as_records(X, "X")
         labels = np.asarray(y, dtype=float).ravel()
-        require(
-            len(labels) == len(features), "y", f"have one label a row of X ({len(features)})", len(labels)
-        )
+        require(len(labels) == len(features), "y", f"have one label a row of X ({len(features)})", len(labels))
         require(
             set(np.unique(labels)) == {-1.0, 1.0}, "y", "hold labels -1 and 1, both present",
             f"labels {np.unique(labels)[:5].tolist()}",

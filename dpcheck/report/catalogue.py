@@ -22,8 +22,7 @@ def catalogue() -> dict[str, list[dict[str, str]]]:
     return {
         "theorems": [{"id": each.id, "title": each.title} for each in theorems()],
         "algorithms": [
-            {"id": name, "title": _title(importlib.import_module(module))}
-            for name, (module, _) in ALGORITHMS.items()
+            {"id": name, "title": _title(importlib.import_module(module))} for name, (module, _) in ALGORITHMS.items()
         ],
         "problems": [
             {"id": name, "title": _title(importlib.import_module(f"dpcheck.problems.{name}"))} for name in _PROBLEMS

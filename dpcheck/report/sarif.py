@@ -13,13 +13,16 @@ def to_sarif(report: Report) -> str:
         "name": "dpcheck", "version": report.version, "rules": rules,
         "informationUri": "https://pypi.org/project/dpcheck/",
     }  # fmt: skip
-    return to_json_text(
-        {
-            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-            "version": "2.1.0",
-            "runs": [{"tool": {"driver": driver}, "results": [_result(f) for f in report.findings]}],
-        }
-    ) + "\n"
+    return (
+        to_json_text(
+            {
+                "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+                "version": "2.1.0",
+                "runs": [{"tool": {"driver": driver}, "results": [_result(f) for f in report.findings]}],
+            }
+        )
+        + "\n"
+    )
 
 
 def _result(finding: Finding) -> dict[str, object]:

@@ -15,9 +15,7 @@ def describe(theorem: Theorem, values: dict[str, float]) -> str:
     verb = "promises" if theorem.bound_formula is None else "bounds"
     lines += [f"It {verb} {theorem.quantity}."]
     lines += ["", "Assumptions"] + [f"  {sentence}" for sentence in theorem.region]
-    lines += ["", "Parameters"] + [
-        f"  {parameter.symbol!s:<8} {parameter.meaning}" for parameter in theorem.parameters
-    ]
+    lines += ["", "Parameters"] + [f"  {parameter.symbol!s:<8} {parameter.meaning}" for parameter in theorem.parameters]
     for heading, formulas in (("Schedule", theorem.schedule_formulas), ("Noise", theorem.noise_formulas)):
         if formulas:
             lines += ["", heading] + [f"  {symbol} = {formula}" for symbol, formula in formulas]

@@ -38,7 +38,5 @@ def solve(
     Returns a run with ``x, y`` (the paper's w, v), ``history``, ``events`` (what :func:`certify`
     reads) and ``notes`` (each assumption of the theorem that these parameters break).
     """
-    configured = algorithm(name).configure(
-        problem, epsilon=epsilon, delta=delta, variant=variant, **overrides
-    )
+    configured = algorithm(name).configure(problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
     return configured.run(problem, seed=seed, record=record)

@@ -81,9 +81,7 @@ class DPSGDA:
             require(eta.ndim == 1 and eta.size > 0, name, "be a vector of T step sizes", eta.shape)
             require(bool(np.isfinite(eta).all() and (eta >= 0).all()), name, "be finite and >= 0", eta)
             object.__setattr__(self, name, eta)
-        require(
-            self.eta_w.size == self.eta_v.size, "eta_v", "have as many steps as eta_w", self.eta_v.size
-        )
+        require(self.eta_w.size == self.eta_v.size, "eta_v", "have as many steps as eta_w", self.eta_v.size)
         for name in ("sigma_w", "sigma_v"):
             sigma = getattr(self, name)
             require(0 <= sigma < math.inf, name, "be finite and >= 0", sigma)
@@ -172,9 +170,7 @@ class DPSGDA:
         n, size = len(problem.records), problem.dim_w + problem.dim_v
         rows = self.steps if record else 0
         capacity = n if self.sampling == "poisson" else self.batch
-        history = History(
-            np.full((rows, capacity), -1), *(np.empty((rows, size)) for _ in range(3))
-        )
+        history = History(np.full((rows, capacity), -1), *(np.empty((rows, size)) for _ in range(3)))
         out = np.empty(size)
         kernels.sgda(
             *self._arguments(problem), self.output == "average", np.random.default_rng(seed), out,
@@ -237,9 +233,7 @@ def _copies(sampling: str, n: int, batch: int) -> Array:
     return copies
 
 
-def _outside_remark_1(
-    n: int, steps: int, batch: int, epsilon: float, delta: float
-) -> tuple[str, ...]:
+def _outside_remark_1(n: int, steps: int, batch: int, epsilon: float, delta: float) -> tuple[str, ...]:
     """The assumptions of Remark 1 that these parameters break, a sentence each."""
     least = printed_batch(n, steps, epsilon)
     broken = {
