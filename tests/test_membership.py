@@ -376,7 +376,7 @@ def test_an_interrupt_ends_the_workers(tmp_path: Path) -> None:
 
             def slow(data, rng):
                 if os.getpid() != parent:
-                    print(os.getpid(), flush=True)
+                    os.write(1, f"{os.getpid()}\\n".encode())  # in one piece
                     time.sleep(600)
                 return rng.laplace()
 
@@ -384,11 +384,15 @@ def test_an_interrupt_ends_the_workers(tmp_path: Path) -> None:
             """
         )
     )
-    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    workers = {int(process.stdout.readline()), int(process.stdout.readline())}
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    command = [sys.executable, str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            workers = {int(process.stdout.readline()), int(process.stdout.readline())}
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode != 0
     assert said.rstrip().endswith("KeyboardInterrupt")
     deadline = time.monotonic() + 30
