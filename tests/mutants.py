@@ -1,44 +1,53 @@
-"""Algorithms with one planted fault, made from the real source text."""
+"""Copies of the solver's source with a planted bug: text replaced, then executed as a module of its own."""
 
 from __future__ import annotations
 
-import sys
-import types
-from pathlib import Path
+import inspect
+from collections.abc import Iterable
+from types import ModuleType
+from unittest import mock
 
-from dpcheck.kernels import sgda
-from dpcheck.solvers import dp_sgda
+from dpcheck.kernels import jit
+from dpcheck.kernels import sgda as kernels
+from dpcheck.solvers import dp_sgda as solvers
 
-
-def mutated(module, changes, name, **names):
-    """A fresh module from ``module``'s source with each old text replaced by its new one.
-
-    Every old text must occur, so that a mutant never silently equals the original. ``names`` replace
-    the module's own after its imports; nothing of a mutant is cached on disk, as it has no file.
-    """
-    source = Path(module.__file__).read_text("utf-8")
-    for old, new in changes.items():
-        assert old in source, f"nothing to mutate: {old}"
-        source = source.replace(old, new)
-    fresh = types.ModuleType(name)
-    sys.modules[name] = fresh  # dataclasses look their module up
-    head, mark, body = source.partition("\n@kernel(") if "kernel" in names else (source, "", "")
-    exec(compile(head, name, "exec"), fresh.__dict__)
-    fresh.__dict__.update(names)
-    exec(compile(mark + body, name, "exec"), fresh.__dict__)
-    return fresh
+Edits = Iterable[tuple[str, str]]
 
 
-def interpreted(changes):
-    """Mutated solver loop as plain Python: quick to make, for single recorded runs."""
-    return mutated(sgda, changes, "interpreted_mutant", kernel=lambda signature: lambda function: function)
+def mutated(original: ModuleType, edits: Edits) -> ModuleType:
+    """A copy of ``original`` in which each old text, found exactly once, is replaced by the new one."""
+    text = inspect.getsource(original)
+    for old, new in edits:
+        assert text.count(old) == 1, f"{text.count(old)} times in {original.__name__}: {old}"
+        text = text.replace(old, new)
+    copy = ModuleType(original.__name__)
+    exec(compile(text, f"<mutant of {original.__name__}>", "exec"), copy.__dict__)
+    return copy
 
 
-def compiled(changes):
-    """Mutated solver loop, compiled: for many runs."""
-    return mutated(sgda, changes, "compiled_mutant")
+def interpreted_kernels(edits: Edits) -> ModuleType:
+    """The kernels of DP-SGDA as plain Python, but for the parts they share with other solvers."""
+    with mock.patch.object(jit, "kernel", lambda signature: lambda function: function):
+        return mutated(kernels, edits)
 
 
-def solver(changes):
-    """Mutated class :class:`DPSGDA`: faults of calibration and accounting."""
-    return mutated(dp_sgda, changes, "solver_mutant").DPSGDA
+def compiled_kernels(edits: Edits) -> ModuleType:
+    """The kernels compiled and kept nowhere, save the transcripts' score, which stays the true one."""
+
+    def njit(signature, cache, **options):
+        def compile_(function):
+            if function.__name__ == "transcript_llr":
+                return kernels.transcript_llr
+            return jit_compiler(signature, **options)(function)
+
+        return compile_
+
+    jit_compiler = jit.njit
+    with mock.patch.object(jit, "njit", njit):
+        return mutated(kernels, edits)
+
+
+def solver(edits: Edits) -> type[solvers.DPSGDA]:
+    """The class with a bug in its calibration or in the events it declares."""
+    found: type[solvers.DPSGDA] = mutated(solvers, edits).DPSGDA
+    return found
