@@ -61,13 +61,13 @@ def broken(findings):
 @pytest.mark.parametrize("bug", INSIDE)
 def test_caught_inside_a_run(bug, monkeypatch):
     changes, finding = INSIDE[bug]
-    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", mutants.interpreted(changes))
+    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", mutants.interpreted_kernels(changes.items()))
     assert finding in broken(dp_sgda_inside.inside(CONTEXT))
 
 
 def test_the_unchanged_loop_passes_interpreted_and_compiled(monkeypatch):
     assert broken(dp_sgda_inside.inside(CONTEXT)) == set()
-    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", mutants.interpreted({}))
+    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", mutants.interpreted_kernels(()))
     assert broken(dp_sgda_inside.inside(CONTEXT)) == set()
 
 
@@ -84,7 +84,7 @@ def test_caught_by_an_audit(bug, monkeypatch):
 
     That likelihood is blind to a v without noise; the audit of the final output is not.
     """
-    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", mutants.compiled(AUDITED[bug]))
+    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", mutants.compiled_kernels(AUDITED[bug].items()))
     transcript, output = dp_sgda_privacy.sandwich(CONTEXT, "repaired", "without_replacement")
     found = output if bug == "noise left out of v" else transcript
     assert found.verdict == "violated"
@@ -98,11 +98,11 @@ HALF_SENSITIVITY = {"sigma * self.batch / (2 * G)": "sigma * self.batch / G"}
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 def test_sensitivity_g_in_place_of_2g(sampling, monkeypatch):
     """Believed throughout, only the audit can see it; with the right events, the certificate does."""
-    monkeypatch.setattr(dp_sgda_privacy, "DPSGDA", mutants.solver(HALF_NOISE | HALF_SENSITIVITY))
+    monkeypatch.setattr(dp_sgda_privacy, "DPSGDA", mutants.solver((HALF_NOISE | HALF_SENSITIVITY).items()))
     believed = next(iter(dp_sgda_privacy.sandwich(CONTEXT, "repaired", sampling)))
     assert believed.certified <= 1
     assert believed.audited > 1
-    monkeypatch.setattr(dp_sgda_privacy, "DPSGDA", mutants.solver(HALF_NOISE))
+    monkeypatch.setattr(dp_sgda_privacy, "DPSGDA", mutants.solver(HALF_NOISE.items()))
     accounted = next(iter(dp_sgda_privacy.sandwich(CONTEXT, "repaired", sampling)))
     assert accounted.certified > 1.5
     assert accounted.verdict == "violated"
