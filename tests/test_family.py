@@ -88,7 +88,7 @@ def test_equal_laws_reject_nothing():
     assert sum(bound.multiplier < math.inf for bound in bounds) <= MOST_REJECTIONS
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(1.0, 1.0), (-1.0, -1.0), (-1.0, 1.0), (0.0, math.inf)])
+@pytest.mark.parametrize(("ours", "theirs"), [(1.0, 1.0), (-1.0, -1.0), (-1.0, 1.0), (0.0, 0.0), (0.0, math.inf)])
 def test_scores_that_do_not_tell_the_laws_apart_reject_nothing(ours, theirs):
     """Constant scores; also the two laws exchanged, which this one-sided event cannot see."""
     bound = rejected_multiplier(np.full(1000, ours), np.full(1000, theirs), curve, guess=1.0)
