@@ -171,7 +171,8 @@ def _robust_fit(design: Array, y: Array) -> tuple[Array, Array]:
     beta = inverse @ design.T @ y
     leverage = np.minimum(((design @ inverse) * design).sum(1), 1 - 1e-9)
     weight = ((y - design @ beta) / (1 - leverage)) ** 2
-    return beta, inverse @ (design.T * weight) @ design @ inverse
+    half = inverse @ (design.T * np.sqrt(weight))
+    return beta, half @ half.T  # a square, so that variances are never negative by rounding
 
 
 def _bends(X: Array, y: Array, factors: list[str], confidence: float, margin: float) -> set[str]:

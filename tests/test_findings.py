@@ -1,0 +1,252 @@
+"""Findings and reports: when a verdict is the recorded one, and the same content in every format."""
+
+from __future__ import annotations
+
+import json
+import math
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcheck import InputError
+from dpcheck.checks import recorded
+from dpcheck.findings import BROKEN, SCHEMA, Finding, Report, to_json_text
+from dpcheck.report.render import render
+
+FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
+WORDS = (*FINE, *sorted(BROKEN))
+
+
+def finding(verdict="consistent", **fields):
+    return Finding(
+        **({"id": "a.b", "kind": "privacy", "subject": "what", "verdict": verdict, "reason": "why"} | fields)
+    )
+
+
+def report(*findings, **fields):
+    given = {
+        "findings": findings, "algorithms": ("dp_sgda",), "profile": "quick", "seed": 3, "version": "0.1",
+        "seconds": 1.5,
+    }  # fmt: skip
+    return Report(**(given | fields))
+
+
+TEXT = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), max_size=12)
+EPSILON = st.none() | st.floats(0, allow_nan=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+FINDINGS = st.builds(
+    Finding, TEXT, st.sampled_from(["privacy", "claim", "noise", "rate"]), TEXT, st.sampled_from(WORDS), TEXT,
+    st.none() | st.sampled_from(WORDS), EPSILON, EPSILON, EPSILON, st.dictionaries(TEXT, JSON, max_size=3),
+)  # fmt: skip
+REPORTS = st.lists(FINDINGS, max_size=4).map(lambda found: report(*found))
+
+
+def test_without_a_record_only_a_broken_guarantee_is_an_alarm():
+    assert [word for word in WORDS if not finding(word).ok] == sorted(BROKEN)
+    assert sorted(BROKEN) == ["contradicted", "refuted", "violated"]
+
+
+@pytest.mark.parametrize("expected", WORDS)
+@pytest.mark.parametrize("verdict", WORDS)
+def test_with_a_record_every_other_verdict_is_an_alarm(verdict, expected):
+    """A breach that is on record is none; a claim that no longer falls is one."""
+    assert finding(verdict, expected=expected).ok == (verdict == expected)
+
+
+def test_the_report_is_ok_where_every_finding_is():
+    good, breach = finding("proved"), finding("refuted", expected="refuted")
+    assert report().ok
+    assert report(good, breach).ok
+    assert not report(good, breach, finding("violated")).ok
+    assert not report(finding("consistent", expected="violated"), good).ok
+
+
+def test_undecided_findings_count_unless_they_are_on_record():
+    assert not report(finding("consistent"), finding("violated")).inconclusive
+    for word in ("inconclusive", "unresolved", "not asymptotic"):
+        assert report(finding("consistent"), finding(word)).inconclusive
+        assert not report(finding(word, expected=word)).inconclusive
+        assert report(finding(word, expected="consistent")).inconclusive
+
+
+@pytest.mark.parametrize(
+    ("claimed", "certified", "slack"),
+    [(1.0, 0.25, 4.0), (1.0, 2.0, 0.5), (1.0, math.inf, 0.0), (None, 1.0, None), (1.0, None, None), (1.0, 0.0, None)],
+)
+def test_slack_is_claimed_over_certified(claimed, certified, slack):
+    assert finding(claimed=claimed, certified=certified).slack == slack
+
+
+def test_the_recorded_verdicts_are_words_of_the_right_kind():
+    claims = {"proved", "refuted", "conditional", "unresolved", "consistent", "inconclusive"}
+    for id, word in recorded().items():
+        assert word in (claims if id.startswith("yang2022.") else WORDS), id
+
+
+@settings(deadline=None, max_examples=50)
+@given(REPORTS)
+def test_json_gives_the_report_back(original):
+    """Also where epsilon is infinite, which JSON cannot say."""
+    text = original.to_json()
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    again = Report.from_json(text)
+    assert again == original
+    assert again.to_json() == text
+    assert (again.ok, again.inconclusive) == (original.ok, original.inconclusive)
+
+
+def test_json_of_what_json_lacks():
+    """Infinities and NaN as strings at any depth; epsilons come back as numbers, evidence as it was written."""
+    evidence = {"curve": [math.inf, (-math.inf, np.float64("nan"))], 3: np.int64(4), "flag": np.bool_(True)}
+    original = report(finding("violated", audited=math.inf, certified=math.nan, evidence=evidence))
+    (found,) = json.loads(original.to_json())["findings"]
+    assert found["evidence"] == {"curve": ["inf", ["-inf", "nan"]], "3": 4, "flag": True}
+    assert (found["audited"], found["certified"], found["claimed"]) == ("inf", "nan", None)
+    (again,) = Report.from_json(original.to_json()).findings
+    assert again.audited == math.inf
+    assert math.isnan(again.certified)
+    assert again.claimed is None
+    assert to_json_text(np.float64(0.1)) == "0.1"
+
+
+def test_json_says_what_the_report_says():
+    found = report(finding("violated", claimed=1.0, certified=2.0), finding("proved", id="c")).to_dict()
+    assert (found["schema"], found["ok"]) == (SCHEMA, False)
+    assert [(each["id"], each["ok"], each["slack"]) for each in found["findings"]] == [
+        ("a.b", False, 0.5),
+        ("c", True, None),
+    ]
+    assert (found["algorithms"], found["profile"], found["seed"], found["seconds"]) == (["dp_sgda"], "quick", 3, 1.5)
+
+
+GOOD = json.loads(report(finding()).to_json())
+NOT_REPORTS = {
+    "not JSON": "nope",
+    "a list": "[]",
+    "null": "null",
+    "no schema": "{}",
+    "another schema": json.dumps(GOOD | {"schema": "other/1"}),
+    "no findings": json.dumps({key: value for key, value in GOOD.items() if key != "findings"}),
+    "findings that are numbers": json.dumps(GOOD | {"findings": [3]}),
+    "a finding without a verdict": json.dumps(GOOD | {"findings": [{"id": "a"}]}),
+}
+
+
+@pytest.mark.parametrize("name", NOT_REPORTS)
+def test_other_texts_are_refused(name):
+    with pytest.raises(
+        InputError, match=r"^(report must be JSON written by dpcheck|schema must be dpcheck.report/1), got"
+    ):
+        Report.from_json(NOT_REPORTS[name])
+
+
+def test_a_report_on_disk(tmp_path):
+    original = report(finding())
+    text = original.to_json(tmp_path / "report.json")
+    assert (tmp_path / "report.json").read_text() == text + "\n"
+    original.to_html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text("utf-8") == render(original, "html")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json"]
+    with pytest.raises(InputError, match=r"^output must be a writable file, got .*: No such file or directory$"):
+        original.to_json(tmp_path / "missing" / "report.json")
+
+
+def test_frame():
+    frame = report(
+        finding("violated", audited=1.5, certified=2.0, claimed=1.0), finding("proved", id="c", expected="proved")
+    ).to_frame()
+    assert list(frame["id"]) == ["a.b", "c"]
+    assert list(frame["ok"]) == [False, True]
+    assert frame.loc[0, ["audited", "certified", "claimed", "slack"]].tolist() == [1.5, 2.0, 1.0, 0.5]
+    assert frame["slack"].isna().tolist() == [False, True]
+
+
+@settings(deadline=None, max_examples=50)
+@given(REPORTS)
+def test_junit_fails_exactly_what_differs_from_the_record(original):
+    suite = ET.fromstring(render(original, "junit"))
+    cases = suite.findall("testcase")
+    assert suite.attrib["tests"] == str(len(original.findings))
+    assert suite.attrib["failures"] == str(sum(not each.ok for each in original.findings))
+    assert [case.attrib["name"] for case in cases] == [each.id for each in original.findings]
+    assert [case.find("failure") is None for case in cases] == [each.ok for each in original.findings]
+    assert [case.find("system-out").text for case in cases] == [
+        f"{each.verdict}: {each.reason}" for each in original.findings
+    ]
+
+
+@settings(deadline=None, max_examples=50)
+@given(REPORTS)
+def test_sarif_has_an_error_for_exactly_what_differs_from_the_record(original):
+    (run,) = json.loads(render(original, "sarif"))["runs"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert len(run["results"]) == len(original.findings)
+    for result, each in zip(run["results"], original.findings, strict=True):
+        on_record = each.verdict in BROKEN and each.ok
+        assert result["level"] == ("note" if on_record else "none" if each.ok else "error")
+        # the format allows a level other than "none" for failed results alone
+        assert (result["kind"] == "fail") == (result["level"] != "none")
+        assert result["ruleId"] == each.kind
+        assert result["ruleId"] in rules
+        assert each.reason in result["message"]["text"]
+        assert result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == each.id
+
+
+class Text(HTMLParser):
+    """The words of a page, and the names of its tags; every tag has to be closed."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.words, self.tags, self.open = [], set(), []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@settings(deadline=None, max_examples=50)
+@given(REPORTS)
+def test_html_is_well_formed_and_shows_every_finding(original):
+    page = Text(render(original, "html"))
+    for each in original.findings:
+        assert {each.verdict, each.subject, each.reason} - {""} <= set(page.words)
+    assert any("differ from the record" in words for words in page.words) == (not original.ok)
+
+
+def test_html_does_not_execute_what_it_shows():
+    hostile = "<script>alert(1)</script>\"'&"
+    page = render(report(finding("violated", id=hostile, subject=hostile, reason=hostile, evidence={hostile: hostile}),
+                         tables={hostile: [{hostile: hostile, "figure": 0.5}]}), "html")  # fmt: skip
+    found = Text(page)
+    assert "script" not in found.tags
+    assert hostile in found.words
+
+
+@pytest.mark.parametrize("expected", [None, "proved", "refuted"])
+@pytest.mark.parametrize("verdict", ["proved", "refuted", "unresolved"])
+def test_terminal_marks_what_differs_from_the_record(verdict, expected):
+    found = finding(verdict, kind="claim", subject="a statement", expected=expected)
+    (line,) = (line for line in render(report(found), "terminal").splitlines() if "a statement" in line)
+    fine = "✓" if verdict == "proved" else "•"
+    recorded = f", on record: {expected}" if not found.ok and expected else ""
+    assert line.split("  ")[0] == f"{fine if found.ok else '✗'} {verdict}{recorded}"
