@@ -165,6 +165,7 @@ def test_frame():
     ).to_frame()
     assert list(frame["id"]) == ["a.b", "c"]
     assert list(frame["ok"]) == [False, True]
+    assert frame["expected"].isna().tolist() == [True, False]
     assert frame.loc[0, ["audited", "certified", "claimed", "slack"]].tolist() == [1.5, 2.0, 1.0, 0.5]
     assert frame["slack"].isna().tolist() == [False, True]
 
