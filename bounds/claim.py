@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpcheck.bounds.evidence import Cited, Counterexample, Step
+from dpcheck.bounds.evidence import Cited, Counterexample, Searched, Step
 from dpcheck.errors import require
 
 Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
@@ -73,8 +73,8 @@ class Decision:
         require(saved, "a refutation", "say what can be repaired", "nothing")
         stated = bool(self.evidence.condition) == (verdict == "conditional")
         require(stated, "a condition", "come with a conditional verdict", verdict)
-        shown = verdict == "unresolved" or not all(isinstance(step, Cited) for step in steps)
-        require(shown, "a verdict", "rest on a recomputed step", "citations only")
+        shown = verdict == "unresolved" or not all(isinstance(step, Cited | Searched) for step in steps)
+        require(shown, "a verdict", "rest on a recomputed step", "citations and searches only")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """The kinds of evidence a verdict may rest on, each of which checks itself again when asked.
 
-Everything is exact: sympy expressions in positive letters, rational numbers, finite enumeration.
-A :class:`Cited` fact is the one kind that is not recomputed; it names where the fact is from.
+Everything is exact: sympy expressions in positive letters, rational numbers, finite enumeration;
+numbers that are not rational are compared in ball arithmetic. Two kinds carry less: a :class:`Cited`
+fact is not recomputed and names where it is from, and a :class:`Searched` one only says that a
+search found nothing. Inequalities that need a prover are in ``dpcheck.bounds.prover``.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import sympy
+
+from dpcheck.bounds.prover import ball
 
 
 class Step(Protocol):
@@ -99,8 +103,8 @@ class Below:
         return f"{self.smaller} < {self.larger}"
 
     def holds(self) -> bool:
-        """The difference is positive; sympy raises its precision until the sign is settled."""
-        return bool((sympy.sympify(self.larger) - sympy.sympify(self.smaller)).is_positive)
+        """The difference is positive, in ball arithmetic."""
+        return ball.sign(sympy.sympify(self.larger) - sympy.sympify(self.smaller), {}) == 1
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,17 @@ class Counterexample:
         return f"not {_relation(self.claimed)} at {at}: the sides are {left} and {right}"
 
     def holds(self) -> bool:
-        """The relation at these values evaluates to false."""
-        return bool(self.claimed.subs(self.values) == sympy.false)
+        """Integer letters have integer values, and the relation is false there.
+
+        Numbers are compared in ball arithmetic; letters that are left are compared symbolically.
+        """
+        values = {letter: sympy.sympify(value) for letter, value in self.values}
+        if any(letter.is_integer and value.is_integer is False for letter, value in values.items()):
+            return False
+        left, right = (side.subs(values) for side in self.claimed.args)
+        if left.free_symbols | right.free_symbols:
+            return bool(self.claimed.subs(values) == sympy.false)
+        return ball.sign(left - right, {}) in _FALSE[self.claimed.rel_op]
 
 
 @dataclass(frozen=True)
@@ -139,6 +152,36 @@ class Enumerated:
     def holds(self) -> bool:
         """Enumerate again."""
         return self.function(*self.arguments) == self.value
+
+
+@dataclass(frozen=True)
+class Searched:
+    """An adversarial search with a fixed seed found no value above ``bound``.
+
+    ``function`` takes a ``numpy.random.Generator`` and returns one value; it is called ``samples``
+    times. This supports a proof and never replaces one.
+    """
+
+    says: str
+    function: Callable[[Any], float]
+    bound: float
+    samples: int
+    seed: int = 0
+
+    def formula(self) -> str:
+        """The search and its bound."""
+        name = f"{self.function.__module__}.{self.function.__name__}"
+        return f"{name} <= {self.bound:g} at each of {self.samples} points (seed {self.seed})"
+
+    def holds(self) -> bool:
+        """Search again."""
+        import numpy as np
+
+        rng = np.random.default_rng(self.seed)
+        return all(self.function(rng) <= self.bound for _ in range(self.samples))
+
+
+_FALSE = {"<=": (1,), "<": (0, 1), ">=": (-1,), ">": (-1, 0), "==": (-1, 1), "!=": (0,)}  # signs of left - right
 
 
 def _nonnegative(expression: Any) -> bool:

@@ -17,7 +17,7 @@ from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.errors import InputError, require
 
-PAPERS = ("yang2022",)
+PAPERS = ("zhang2022", "yang2022", "zhang2025", "xu2026")
 
 
 def theorem(id: str) -> Theorem:

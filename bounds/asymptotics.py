@@ -1,0 +1,303 @@
+r"""Orders of magnitude: is a sum of monomials dominated by a rate over a region?
+
+With every letter replaced by its logarithm, a monomial is a linear function, a region of monomial
+relations is a polyhedron, and "c^-1 t <= r_1^{w_1} r_2^{w_2} ..., weights adding to one" is Farkas'
+lemma: rational multipliers, found by a linear program and checked exactly, make it an identity. By
+the weighted inequality of means the product is at most the sum of the rate's terms. If there are
+none, the program's dual is a path along which the term outgrows the rate.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from dpcheck.errors import InputError, require
+
+s = sympy.Symbol("s", positive=True)  # along a path, s grows without bound
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """``coefficient * prod letter**power`` with rational powers."""
+
+    coefficient: Any
+    powers: Mapping[Any, Fraction]
+
+
+@dataclass(frozen=True, init=False)
+class Region:
+    """All positive values of the letters at which the relations hold, each between monomials.
+
+    Letters that are integers are at least one without a word.
+    """
+
+    relations: tuple[Any, ...]
+
+    def __init__(self, *relations: Any) -> None:
+        """Raise :class:`~dpcheck.errors.InputError` for a relation that is not between monomials."""
+        require(sympy.false not in relations, "the relations", "leave something", "a false one")
+        kept = tuple(relation for relation in relations if relation is not sympy.true)
+        object.__setattr__(self, "relations", kept)
+        for relation in kept:
+            _monomial(relation.lts / relation.gts)
+
+    def rows(self, *expressions: Any) -> list[Monomial]:
+        """Each relation as a monomial that is at most one, for what these expressions speak of too."""
+        sides = [relation.lts / relation.gts for relation in self.relations]
+        letters = set().union(*(sympy.sympify(each).free_symbols for each in (*sides, *expressions)))
+        whole = sorted((letter for letter in letters if letter.is_integer), key=str)
+        return [_monomial(each) for each in (*sides, *(1 / letter for letter in whole))]
+
+    def __str__(self) -> str:
+        """The relations in one line."""
+        return ", ".join(f"{relation.lts} <= {relation.gts}" for relation in self.relations) or "all positive values"
+
+
+@dataclass(frozen=True)
+class Domination:
+    """``term <= constant * prod rate_k**weight_k`` from ``prod relation_i**multiplier_i <= 1``.
+
+    ``extra`` are the powers of further letters, each at least one in the region, that the rate had
+    to be multiplied by.
+    """
+
+    term: Any
+    weights: tuple[Fraction, ...]
+    multipliers: tuple[Fraction, ...]
+    extra: Mapping[Any, Fraction]
+    constant: Any
+
+    def holds(self, rate: tuple[Any, ...], region: Region) -> bool:
+        """Multiply out again, in rational arithmetic."""
+        quotient = _monomial(self.term)
+        product = dict(quotient.powers)
+        factor = quotient.coefficient
+        pairs = [(_monomial(each), weight) for each, weight in zip(rate, self.weights, strict=True)]
+        pairs += list(zip(region.rows(self.term, *rate), self.multipliers, strict=True))
+        for monomial, weight in pairs:
+            factor = factor / monomial.coefficient ** _sympy(weight)
+            for letter, power in monomial.powers.items():
+                product[letter] = product.get(letter, Fraction(0)) - weight * power
+        for letter, power in self.extra.items():
+            product[letter] = product.get(letter, Fraction(0)) - power
+        fair = sum(self.weights) == 1 and all(each >= 0 for each in (*self.weights, *self.multipliers))
+        return fair and not any(product.values()) and sympy.simplify(factor - self.constant) == 0
+
+
+@dataclass(frozen=True)
+class Dominated:
+    """Each monomial of ``terms`` is at most a constant times the sum ``rate``, over ``region``.
+
+    ``up_to`` are letters (logarithms, at least one in the region) of which the rate may be multiplied
+    by a power; the powers needed are minimised and reported.
+    """
+
+    says: str
+    terms: Any
+    rate: Any
+    region: Region
+    up_to: tuple[Any, ...] = ()
+
+    def formula(self) -> str:
+        """The domination of each term, with its weights and constant."""
+        lines = []
+        for term, found in zip(_terms(self.terms), self._found(), strict=True):
+            if found is None:
+                lines.append(f"{term}: not dominated")
+                continue
+            pairs = zip(_terms(self.rate), found.weights, strict=True)
+            means = [f"({each})**({weight})" for each, weight in pairs if weight]
+            extra = [f"({letter})**({power})" for letter, power in found.extra.items() if power]
+            lines.append(f"{term} <= {found.constant} * {' * '.join([*means, *extra])}")
+        return f"{self.terms} = O({self.rate}) for {self.region}: " + "; ".join(lines)
+
+    def holds(self) -> bool:
+        """Multipliers are found for every term and check out exactly."""
+        rate = _terms(self.rate)
+        return all(found is not None and found.holds(rate, self.region) for found in self._found())
+
+    def extra(self) -> dict[Any, Fraction]:
+        """The powers of the letters of ``up_to`` that suffice for all terms."""
+        found = [each for each in self._found() if each is not None]
+        return {letter: max((each.extra[letter] for each in found), default=Fraction(0)) for letter in self.up_to}
+
+    def _found(self) -> tuple[Domination | None, ...]:
+        return tuple(dominate(term, _terms(self.rate), self.region, self.up_to) for term in _terms(self.terms))
+
+
+@dataclass(frozen=True)
+class Exceeds:
+    """Along a path inside ``region`` some term outgrows the rate, whatever the constant.
+
+    ``path`` gives letters as functions of ``s`` from this module, which grows without bound; letters
+    it leaves out stay 1, and without a path the linear program's is taken. Logarithms of letters may
+    be written out.
+    """
+
+    says: str
+    terms: Any
+    rate: Any
+    region: Region
+    path: Mapping[Any, Any] | None = None
+
+    def formula(self) -> str:
+        """The path and the ratio along it."""
+        path = self._path()
+        at = ", ".join(f"{letter} = {value}" for letter, value in path.items())
+        ratio = self._ratio(path)
+        return f"{self.terms} is not O({self.rate}) for {self.region}: at {at} the ratio is {ratio}, s -> oo"
+
+    def where(self) -> str:
+        """The region where the claim fails, as inequalities."""
+        worst = [t for t in _terms(self.terms) if dominate(t, _terms(self.rate), self.region) is None]
+        return "; ".join(
+            " and ".join(f"{sympy.simplify(term / each)} > constant" for each in _terms(self.rate)) for term in worst
+        )
+
+    def holds(self) -> bool:
+        """The path stays in the region, and the ratio's limit is infinite."""
+        path = self._path()
+        if any(letter.is_integer and _limit(value) < 1 for letter, value in path.items()):
+            return False
+        for relation in self.region.relations:
+            quotient = sympy.simplify(relation.gts.subs(path) / relation.lts.subs(path))
+            inside = quotient >= 1 if quotient.is_number else _limit(quotient) > 1
+            if inside != sympy.true:
+                return False
+        return bool(_limit(self._ratio(path)) == sympy.oo)
+
+    def _ratio(self, path: Mapping[Any, Any]) -> Any:
+        return sympy.simplify(sympy.sympify(self.terms).subs(path) / sympy.sympify(self.rate).subs(path))
+
+    def _path(self) -> dict[Any, Any]:
+        letters = set().union(
+            *(sympy.sympify(each).free_symbols for each in (self.terms, self.rate)),
+            *(relation.free_symbols for relation in self.region.relations),
+        )
+        if self.path is not None:
+            return {letter: sympy.sympify(self.path.get(letter, 1)) for letter in sorted(letters, key=str)}
+        for term in _terms(self.terms):
+            direction = escape(term, _terms(self.rate), self.region)
+            if direction is not None:
+                return {letter: s ** _sympy(direction.get(letter, Fraction(0))) for letter in sorted(letters, key=str)}
+        raise InputError(f"a path must exist along which {self.terms} outgrows {self.rate}, got none")
+
+
+@functools.lru_cache(maxsize=1024)
+def dominate(term: Any, rate: tuple[Any, ...], region: Region, up_to: tuple[Any, ...] = ()) -> Domination | None:
+    """Rational multipliers that show ``term <= constant * weighted mean of rate``, or ``None``."""
+    claim, means, rows = _monomial(term), [_monomial(each) for each in rate], region.rows(term, *rate)
+    letters = _letters(claim, *means, *rows) | set(up_to)
+    columns = [each.powers for each in (*means, *rows)] + [{letter: Fraction(1)} for letter in up_to]
+    # The fewest extra letters first, then the smallest multipliers.
+    costs = [0.0] * len(means) + [1e-3] * len(rows) + [1.0] * len(up_to)
+    equations = [
+        ([column.get(letter, Fraction(0)) for column in columns], claim.powers.get(letter, Fraction(0)))
+        for letter in sorted(letters, key=str)
+    ]
+    equations.append(([Fraction(1)] * len(means) + [Fraction(0)] * (len(rows) + len(up_to)), Fraction(1)))
+    solution = _program(costs, equations)
+    if solution is None:
+        return None
+    weights, rest = solution[: len(means)], solution[len(means) :]
+    multipliers, extra = rest[: len(rows)], dict(zip(up_to, rest[len(rows) :], strict=True))
+    constant = claim.coefficient
+    for each, weight in zip((*means, *rows), (*weights, *multipliers), strict=True):
+        constant = constant / each.coefficient ** _sympy(weight)
+    found = Domination(term, tuple(weights), tuple(multipliers), extra, constant)
+    return found if found.holds(rate, region) else None
+
+
+def escape(term: Any, rate: tuple[Any, ...], region: Region) -> dict[Any, Fraction] | None:
+    """Powers of s along which ``term`` outgrows every part of the rate inside the region, or ``None``."""
+    claim, means, rows = _monomial(term), [_monomial(each) for each in rate], region.rows(term, *rate)
+    letters = sorted(_letters(claim, *means, *rows), key=str)
+    # u = plus - minus; rows . u + slack = 0; (claim - mean) . u - slack = 1
+    width = 2 * len(letters) + len(rows) + len(means)
+    equations = []
+    for index, row in enumerate(rows):
+        line = [row.powers.get(letter, Fraction(0)) for letter in letters]
+        slack = [Fraction(int(k == index)) for k in range(len(rows) + len(means))]
+        equations.append(([*line, *(-each for each in line), *slack], Fraction(0)))
+    for index, mean in enumerate(means):
+        line = [claim.powers.get(x, Fraction(0)) - mean.powers.get(x, Fraction(0)) for x in letters]
+        slack = [-Fraction(int(k == len(rows) + index)) for k in range(len(rows) + len(means))]
+        equations.append(([*line, *(-each for each in line), *slack], Fraction(1)))
+    solution = _program([1.0] * (2 * len(letters)) + [0.0] * (width - 2 * len(letters)), equations)
+    if solution is None:
+        return None
+    count = len(letters)
+    return {letter: solution[i] - solution[count + i] for i, letter in enumerate(letters)}
+
+
+def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]]) -> list[Fraction] | None:
+    """Nonnegative rationals that solve the equations at least cost, or ``None``.
+
+    The linear program is solved in floating point; its basis is then solved exactly.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+
+    matrix = np.array([[float(each) for each in row] for row, _ in equations])
+    right = np.array([float(each) for _, each in equations])
+    found = linprog(costs, A_eq=matrix, b_eq=right, bounds=(0, None), method="highs-ds")
+    if found.status != 0:
+        return None
+    support = [i for i, value in enumerate(found.x) if value > 1e-9]
+    exact = sympy.Matrix([[_sympy(row[i]) for i in support] for row, _ in equations])
+    target = sympy.Matrix([_sympy(each) for _, each in equations])
+    letters = sympy.symbols(f"x:{len(support)}")
+    solved = list(sympy.linsolve((exact, target), *letters)) if support else []
+    if not solved:
+        return None
+    # A degenerate basis may leave letters free; they take the value the program found, as a simple fraction.
+    guesses = [Fraction(float(found.x[i])).limit_denominator(64) for i in support]
+    free = {x: _sympy(guess) for x, guess in zip(letters, guesses, strict=True)}
+    values = [Fraction(int(v.p), int(v.q)) for v in (each.subs(free) for each in solved[0])]
+    if any(value < 0 for value in values):
+        return None
+    solution = [Fraction(0)] * len(costs)
+    for i, value in zip(support, values, strict=True):
+        solution[i] = value
+    return solution
+
+
+def _terms(expression: Any) -> tuple[Any, ...]:
+    expression = sympy.sympify(expression)
+    if expression.func is sympy.Max:
+        return tuple(part for each in expression.args for part in _terms(each))
+    return tuple(sympy.Add.make_args(sympy.expand(expression)))
+
+
+def _monomial(expression: Any) -> Monomial:
+    expression = sympy.powsimp(sympy.powdenest(sympy.sympify(expression), force=True), force=True)
+    coefficient = sympy.Integer(1)
+    powers: dict[Any, Fraction] = {}
+    for factor in sympy.Mul.make_args(sympy.expand_power_base(expression, force=True)):
+        base, power = factor.as_base_exp()
+        if not factor.free_symbols:
+            coefficient *= factor
+        elif base.is_Symbol and base.is_positive and power.is_Rational:
+            powers[base] = powers.get(base, Fraction(0)) + Fraction(int(power.p), int(power.q))
+        else:
+            raise InputError(f"an order must be made of rational powers of positive letters, got the factor {factor}")
+    require(bool(coefficient.is_positive), "the coefficient of a monomial", "be positive", coefficient)
+    return Monomial(coefficient, powers)
+
+
+def _letters(*monomials: Monomial) -> set[Any]:
+    return set().union(*(monomial.powers.keys() for monomial in monomials))
+
+
+def _limit(expression: Any) -> Any:
+    return sympy.limit(expression, s, sympy.oo)
+
+
+def _sympy(value: Fraction) -> Any:
+    return sympy.Rational(value.numerator, value.denominator)

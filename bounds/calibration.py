@@ -1,0 +1,87 @@
+r"""Noise formulas of one Gaussian release against its exact privacy curve.
+
+A query of sensitivity 1 released with N(0, s^2) noise is (epsilon, delta)-DP if and only if
+
+    Phi(1/(2 s) - epsilon s) - e^epsilon Phi(-1/(2 s) - epsilon s) <= delta
+
+[Balle and Wang, ICML 2018, Theorem 8]. :class:`NotPrivate` evaluates the left side in ball
+arithmetic. :class:`Private` shows the inequality over a region by the bound
+Phi(-t) <= exp(-t^2/2)/2, t = epsilon s - 1/(2 s) >= 0, which drops the second term (for t < 0 the
+density, below 2/5, bounds it), and where that is too coarse by ball arithmetic on the curve itself,
+which needs finite intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from sympy import erfc, exp, log, sqrt
+
+from dpcheck.bounds.prover import Domain, ball, branch
+from dpcheck.bounds.prover.decide import decide
+
+
+def curve(multiplier: Any, epsilon: Any) -> Any:
+    """The least delta of one Gaussian release with noise ``multiplier`` times its sensitivity."""
+    s, e = sympy.sympify(multiplier), sympy.sympify(epsilon)
+    return (_phi(1 / (2 * s) - e * s) - exp(e) * _phi(-1 / (2 * s) - e * s)).simplify()
+
+
+@dataclass(frozen=True)
+class Private:
+    """Noise ``multiplier`` is (epsilon, delta)-DP for all values in ``over``.
+
+    ``multiplier`` is a formula in the letters of ``over``; ``epsilon`` and ``delta`` are formulas in
+    them too, by which a share such as (epsilon/2, delta/2) can be asked for.
+    """
+
+    says: str
+    multiplier: Any
+    over: Domain
+    epsilon: Any
+    delta: Any
+
+    def formula(self) -> str:
+        """The claim and its region."""
+        return f"N(0, ({self.multiplier})^2) on sensitivity 1 is ({self.epsilon}, {self.delta})-DP for {self.over}"
+
+    def holds(self) -> bool:
+        """The tail bound, or ball arithmetic on the curve."""
+        s, e = self.multiplier, self.epsilon
+        # With t = e s - 1/(2 s): t^2/2 >= log(1/(2 delta)) where t >= 0; elsewhere Phi(-t) <= 1/2 - 2t/5.
+        away = e * s**2 - sympy.Rational(1, 2)
+        tail = sympy.expand((e * s) ** 2 - e + 1 / (4 * s**2)) - 2 * log(1 / (2 * self.delta))
+        middle = self.delta - sympy.Rational(1, 2) - sympy.Rational(2, 5) * (1 / (2 * s) - e * s)
+        intervals, where = self.over.intervals, self.over.where
+        if decide(away, self.over).verdict == "proved":
+            coarse = decide(tail, self.over).verdict == "proved"
+        else:
+            above, below = (Domain(intervals, (*where, relation)) for relation in (away >= 0, away <= 0))
+            coarse = decide(tail, above).verdict == "proved" and decide(middle, below).verdict == "proved"
+        return coarse or branch.proves(self.delta - curve(s, e), self.over)
+
+
+@dataclass(frozen=True)
+class NotPrivate:
+    """At these exact values the curve lies above delta."""
+
+    says: str
+    multiplier: Any
+    epsilon: Any
+    delta: Any
+
+    def formula(self) -> str:
+        """The curve's value."""
+        least = sympy.N(curve(self.multiplier, self.epsilon), 6)
+        at = f"noise {self.multiplier} on sensitivity 1 at epsilon = {self.epsilon}"
+        return f"{at} needs delta >= {least} > {self.delta}"
+
+    def holds(self) -> bool:
+        """Ball arithmetic: the difference is positive."""
+        return ball.sign(curve(self.multiplier, self.epsilon) - sympy.sympify(self.delta), {}) == 1
+
+
+def _phi(x: Any) -> Any:
+    return erfc(-x / sqrt(2)) / 2

@@ -1,0 +1,10 @@
+"""Inequalities decided by machine: certificate, solver, ball arithmetic, search.
+
+``Inequality`` is a step of evidence like those of ``dpcheck.bounds.evidence``; ``Domain`` says
+where it is claimed.
+"""
+
+from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.prover.inequality import Inequality
+
+__all__ = ["Domain", "Inequality"]

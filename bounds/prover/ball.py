@@ -1,0 +1,146 @@
+"""True values of formulas, enclosed: midpoint and radius arithmetic on sympy expressions.
+
+``compile`` turns an expression into a function from balls (``flint.arb``) to a ball that contains
+every value the expression takes on them. Nothing is rounded the wrong way, so a sign that is read
+off a ball is the sign of the real number.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import flint
+import sympy
+
+from dpcheck.errors import InputError
+
+Ball = Any  # flint.arb
+Compiled = Callable[[Sequence[Ball]], Ball]
+
+_PRECISIONS = (64, 256, 1024, 4096)  # bits; a sign still open after the last is left open
+
+
+class UndefinedError(ArithmeticError):
+    """The expression has no real value somewhere on the balls, or none that can be enclosed."""
+
+
+def exact(number: Any) -> Ball:
+    """A ball around a number without letters, such as ``log(5/2)``, at the present precision."""
+    return compile(sympy.sympify(number), ())(())
+
+
+def sign(expression: Any, values: Mapping[Any, Any]) -> int | None:
+    """-1, 0 or 1 at exact ``values``, or ``None`` if no precision settles it or it is undefined."""
+    at = expression.xreplace(dict(values))
+    if at.free_symbols:
+        raise InputError(f"values must cover every letter, got none for {', '.join(map(str, at.free_symbols))}")
+    if at.is_Rational:
+        return int(sympy.sign(at))
+    saved = flint.ctx.prec
+    try:
+        for precision in _PRECISIONS:
+            flint.ctx.prec = precision
+            ball = exact(at)
+            if ball > 0:
+                return 1
+            if ball < 0:
+                return -1
+    except UndefinedError:
+        return None
+    finally:
+        flint.ctx.prec = saved
+    return 0 if sympy.simplify(at) == 0 else None
+
+
+def compile(expression: Any, letters: Sequence[Any]) -> Compiled:
+    """The expression as a function of balls for ``letters``, in their order.
+
+    Raises :class:`~dpcheck.errors.InputError` for a function it does not know.
+    """
+    if expression.is_Symbol:
+        index = list(letters).index(expression)
+        return lambda balls: balls[index]
+    if expression.is_Rational:
+        fraction = flint.fmpq(int(expression.p), int(expression.q))
+        return lambda balls: flint.arb(fraction)
+    if expression in _CONSTANTS:
+        constant = _CONSTANTS[expression]
+        return lambda balls: constant()
+    parts = [compile(part, letters) for part in expression.args]
+    if expression.is_Pow:
+        return _power(expression, parts[0], parts[1])
+    if expression.func not in _FUNCTIONS:
+        raise InputError(f"a formula must be made of {', '.join(_KNOWN)}, got {expression.func.__name__}")
+    function = _FUNCTIONS[expression.func]
+    return lambda balls: function([part(balls) for part in parts])
+
+
+def _power(expression: Any, base: Compiled, exponent: Compiled) -> Compiled:
+    power = expression.exp
+    if power.is_Integer:
+        whole = int(power)
+        return lambda balls: _whole(base(balls), whole)
+    if power.is_Rational and power.q == 2:
+        twice = int(power.p)
+        return lambda balls: _whole(_root(base(balls)), twice)
+    if expression.base is sympy.E:
+        return lambda balls: exponent(balls).exp()
+    return lambda balls: (_log(base(balls)) * exponent(balls)).exp()
+
+
+def _whole(base: Ball, power: int) -> Ball:
+    if power < 0 and base.contains(0):
+        raise UndefinedError("division by zero")
+    return base**power
+
+
+def _root(ball: Ball) -> Ball:
+    if ball < 0:
+        raise UndefinedError("root of a negative number")
+    return ball.nonnegative_part().sqrt()
+
+
+def _log(ball: Ball) -> Ball:
+    if not ball > 0:
+        raise UndefinedError("logarithm of a number that may not be positive")
+    return ball.log()
+
+
+def _abs(ball: Ball) -> Ball:
+    return abs(ball)
+
+
+def _ceiling(ball: Ball) -> Ball:
+    rounded = ball.ceil()
+    if not rounded.is_exact():
+        raise UndefinedError("ceiling of a number that may be whole")
+    return rounded
+
+
+def _floor(ball: Ball) -> Ball:
+    return -_ceiling(-ball)
+
+
+_CONSTANTS: dict[Any, Callable[[], Ball]] = {
+    sympy.E: lambda: flint.arb(1).exp(),
+    sympy.pi: flint.arb.pi,
+}
+_FUNCTIONS: dict[Any, Callable[[list[Ball]], Ball]] = {
+    sympy.Add: lambda balls: functools.reduce(operator.add, balls),
+    sympy.Mul: lambda balls: functools.reduce(operator.mul, balls),
+    sympy.Max: lambda balls: functools.reduce(lambda a, b: a.max(b), balls),
+    sympy.Min: lambda balls: functools.reduce(lambda a, b: a.min(b), balls),
+    sympy.log: lambda balls: _log(balls[0]),
+    sympy.exp: lambda balls: balls[0].exp(),
+    sympy.Abs: lambda balls: _abs(balls[0]),
+    sympy.ceiling: lambda balls: _ceiling(balls[0]),
+    sympy.floor: lambda balls: _floor(balls[0]),
+    sympy.erf: lambda balls: balls[0].erf(),
+    sympy.erfc: lambda balls: balls[0].erfc(),
+    sympy.cos: lambda balls: balls[0].cos(),
+    sympy.sin: lambda balls: balls[0].sin(),
+}
+_KNOWN = ("+", "*", "powers", *sorted(function.__name__ for function in _FUNCTIONS if function.__name__[0].islower()))

@@ -1,0 +1,150 @@
+"""The proof anyone can repeat: shift every letter to its bound and expand.
+
+With n = 2 + t, epsilon = 1/(1 + t), ... and every t >= 0, a difference whose numerator and
+denominator have only nonnegative coefficients is nonnegative. The check is one expansion.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from dpcheck.bounds.prover.forms import Form
+
+_MOST_TERMS = 4000  # beyond this an expansion takes longer than a solver
+_POWERS = 3  # of (1 + sum of t) that the numerator is multiplied by, after Polya
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """``difference``, after ``shifts``, is ``numerator/denominator`` with nonnegative coefficients.
+
+    ``multiplier`` is the positive polynomial the numerator and denominator were multiplied by.
+    """
+
+    difference: Any
+    shifts: tuple[tuple[Any, Any], ...]
+    numerator: Any
+    denominator: Any
+    multiplier: Any
+
+    def holds(self) -> bool:
+        """Expand again: the quotient is the shifted difference, and no coefficient is negative."""
+        shifted = self.difference.subs(dict(self.shifts), simultaneous=True)
+        quotient = self.numerator / (self.denominator * self.multiplier)
+        same = sympy.cancel(sympy.together(shifted - quotient)) == 0
+        return same and all(_nonnegative(part) for part in (self.numerator, self.denominator, self.multiplier))
+
+    def __str__(self) -> str:
+        """The shifts and the expansion in plain text."""
+        shifts = ", ".join(f"{letter} = {value}" for letter, value in self.shifts)
+        where = f"with {shifts}, every t >= 0: " if shifts else ""
+        by = f", after multiplying by {self.multiplier}," if self.multiplier != 1 else ""
+        return f"{where}the difference{by} is ({self.numerator})/({self.denominator}); no coefficient is negative"
+
+
+def find(form: Form) -> Certificate | None:
+    """A certificate for the form, or ``None``."""
+    for shifts in _shifts(form):
+        shifted = form.difference.subs(shifts, simultaneous=True)
+        numerator, denominator = sympy.fraction(sympy.cancel(sympy.together(shifted)))
+        letters = sorted(numerator.free_symbols | denominator.free_symbols, key=str)
+        if not all(str(letter).startswith("t_") for letter in letters):
+            continue
+        if not letters:
+            sign = numerator / denominator
+            if sign >= 0:
+                return Certificate(form.difference, tuple(shifts.items()), sign, sympy.Integer(1), sympy.Integer(1))
+            continue
+        if not _nonnegative(denominator):
+            numerator, denominator = -numerator, -denominator
+        if not _nonnegative(denominator):
+            continue
+        numerator, multiplier = sympy.expand(numerator), sympy.Integer(1)
+        for _ in range(_POWERS + 1):
+            if _nonnegative(numerator):
+                return Certificate(form.difference, tuple(shifts.items()), numerator, denominator, multiplier)
+            step = 1 + sum(letters)
+            if len(sympy.Add.make_args(numerator)) * (len(letters) + 1) > _MOST_TERMS:
+                break
+            numerator, multiplier = sympy.expand(numerator * step), sympy.expand(multiplier * step)
+    return None
+
+
+def _shifts(form: Form) -> Iterator[dict[Any, Any]]:
+    """Ways to write the letters: by their intervals, and with facts of the kind ``s >= expression``."""
+    new = {letter: sympy.Symbol(f"t_{letter}", nonnegative=True) for letter in form.intervals}
+    plain = {letter: _shift(low, high, new[letter]) for letter, (low, high) in form.intervals.items()}
+    plain = {letter: value for letter, value in plain.items() if value is not None}
+    used = form.difference.free_symbols
+    yield {letter: value for letter, value in plain.items() if letter in used}
+    solved = [_solve(fact, new) for fact in form.facts]
+    options = [pair for pairs in solved for pair in pairs]
+    for size in (1, 2, 3):
+        for chosen in itertools.combinations(options, size):
+            letters = [letter for letter, _ in chosen]
+            if len(set(letters)) < size:
+                continue
+            shifts = dict(plain)
+            ordered = _in_order(dict(chosen))
+            if ordered is None:
+                continue
+            for letter, value in ordered:
+                shifts[letter] = value.subs({k: v for k, v in shifts.items() if k != letter}, simultaneous=True)
+            yield {letter: value for letter, value in shifts.items() if letter in used}
+
+
+def _in_order(chosen: dict[Any, Any]) -> list[tuple[Any, Any]] | None:
+    """Definitions sorted so that each uses only earlier ones; ``None`` if they run in a circle."""
+    done: list[tuple[Any, Any]] = []
+    left = dict(chosen)
+    while left:
+        ready = [letter for letter, value in left.items() if not (value.free_symbols & left.keys())]
+        if not ready:
+            return None
+        done += [(letter, left.pop(letter)) for letter in ready]
+    return done
+
+
+def _shift(low: Any, high: Any, t: Any) -> Any:
+    if low.is_finite and high.is_finite:
+        return low if low == high else (low + high * t) / (1 + t) if low != 0 else high / (1 + t)
+    if low.is_finite:
+        return low + t
+    return high - t if high.is_finite else None
+
+
+def _solve(fact: Any, new: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """From ``fact >= 0``, linear in a positive letter s: ``s = bound + t`` or ``s = bound/(1 + t)``."""
+    found = []
+    fact = sympy.fraction(sympy.together(fact))[0] if _positive_denominator(fact) else fact
+    for letter in fact.free_symbols:
+        polynomial = fact.as_poly(letter) if fact.is_polynomial(letter) else None
+        if polynomial is None or polynomial.degree() != 1:
+            continue
+        slope, rest = polynomial.all_coeffs()
+        bound = sympy.cancel(-rest / slope)
+        if slope.is_positive:
+            found.append((letter, bound + new[letter]))
+        elif slope.is_negative and letter.is_positive:
+            found.append((letter, bound / (1 + new[letter])))
+    return found
+
+
+def _positive_denominator(fact: Any) -> bool:
+    return bool(sympy.fraction(sympy.together(fact))[1].is_positive)
+
+
+def _nonnegative(expression: Any) -> bool:
+    """Whether the expanded expression has no negative coefficient, in letters that are at least zero."""
+    expression = sympy.expand(expression)
+    letters = expression.free_symbols
+    if not letters:
+        return bool(expression > 0 if expression.is_number and expression != 0 else expression == 0)
+    if not expression.is_polynomial(*letters):
+        return False
+    return all(bool(coefficient >= 0) for coefficient in sympy.Poly(expression, *letters).coeffs())

@@ -1,0 +1,160 @@
+"""A search for points where an inequality fails, which can refute and never prove.
+
+Candidates are a structured grid (ends of the intervals, powers of two and ten between them), log-uniform
+draws with a fixed seed, and a local descent from the best of them. Floating point only points the
+way: a candidate counts once it fails at its exact rational value with the true functions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import sympy
+
+from dpcheck.bounds.prover.domain import Domain
+
+_DRAWS = 20_000
+_GRID = 30_000
+_FAR = 12.0  # decades that stand for infinity
+_STEPS = 40  # of the local descent
+
+
+class Landscape:
+    """A quantity over a domain, in floating point, with the points where it is lowest."""
+
+    def __init__(self, quantity: Any, domain: Domain) -> None:
+        self.domain = domain
+        self.letters = list(domain.intervals)
+        self._quantity = _numeric(quantity, self.letters)
+        self._facts = [_numeric(fact, self.letters) for fact in domain.differences()]
+        self._ranges = [_range(low, high, letter) for letter, (low, high) in domain.intervals.items()]
+
+    def values(self, points: Any) -> Any:
+        """The quantity at ``points`` (rows), ``inf`` outside the domain or where it is undefined."""
+        columns = list(points.T)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = np.broadcast_to(np.asarray(self._quantity(*columns)), len(points)).astype(float)
+            inside = np.isfinite(found)
+            for fact in self._facts:
+                inside &= np.asarray(fact(*columns)) >= 0
+        return np.where(inside, found, np.inf)
+
+    def lowest(self, count: int = 8, seed: int = 0) -> list[tuple[float, tuple[Any, ...]]]:
+        """The ``count`` lowest values found with their points as exact numbers."""
+        rng = np.random.default_rng(seed)
+        points = np.concatenate([self._grid(), self._draws(rng, _DRAWS)])
+        values = self.values(points)
+        scale = 1.0
+        best = np.argsort(values)[: 4 * count]
+        kept, heights = points[best], values[best]
+        for _ in range(_STEPS):
+            near = self._near(np.repeat(kept, 12, axis=0), rng, scale)
+            points, values = np.concatenate([kept, near]), np.concatenate([heights, self.values(near)])
+            _, first = np.unique(points, axis=0, return_index=True)
+            order = first[np.argsort(values[first])][: 4 * count]
+            kept, heights, scale = points[order], values[order], scale * 0.8
+        found = [(float(height), self._exact(point)) for height, point in zip(heights, kept, strict=True)]
+        return [pair for pair in found if np.isfinite(pair[0])][:count]
+
+    def _grid(self) -> Any:
+        each = max(2, int(_GRID ** (1 / len(self.letters))))
+        axes = [self._axis(i, each) for i in range(len(self.letters))]
+        return np.array(list(itertools.islice(itertools.product(*axes), 2 * _GRID)), dtype=float)
+
+    def _axis(self, i: int, count: int) -> Any:
+        low, high, bend = self._ranges[i]
+        return np.unique(self._rounded(i, bend.back(np.linspace(bend(low), bend(high), count))))
+
+    def _draws(self, rng: Any, count: int) -> Any:
+        columns = []
+        for i, (low, high, bend) in enumerate(self._ranges):
+            u = rng.random(count)
+            columns.append(self._rounded(i, bend.back(bend(low) + (bend(high) - bend(low)) * u)))
+        return np.stack(columns, axis=1)
+
+    def _near(self, points: Any, rng: Any, scale: float) -> Any:
+        moved = points.copy()
+        chosen = rng.random(points.shape) < max(0.5, 1 / points.shape[1])
+        for i, (low, high, bend) in enumerate(self._ranges):
+            reach = min(1.0, float(bend(high) - bend(low)))
+            step = scale * reach * rng.standard_normal(len(points)) * chosen[:, i]
+            moved[:, i] = self._rounded(i, np.clip(bend.back(bend(points[:, i]) + step), low, high))
+        return moved
+
+    def _rounded(self, i: int, column: Any) -> Any:
+        return np.maximum(np.rint(column), self._ranges[i][0]) if self.letters[i].is_integer else column
+
+    def _exact(self, point: Any) -> tuple[Any, ...]:
+        """Rational coordinates, on the ends of intervals where they are meant to be."""
+        exact = []
+        for letter, value, (low, high, _) in zip(self.letters, point, self._ranges, strict=True):
+            ends = [end for end, near in zip(self.domain.intervals[letter], (low, high), strict=True) if near == value]
+            if ends and ends[0].is_finite and (ends[0] != 0 or not letter.is_positive):
+                exact.append(ends[0])
+            elif letter.is_integer:
+                exact.append(sympy.Integer(int(value)))
+            else:
+                exact.append(_simple(value))
+        return tuple(exact)
+
+
+def refute(difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
+    """The first of the lowest points at which ``genuine`` finds a failure, or ``None``."""
+    landscape = Landscape(difference, domain)
+    for height, point in landscape.lowest():
+        if height > 1e-9:
+            break
+        for candidate in _roundings(point):
+            found = genuine(dict(zip(landscape.letters, candidate, strict=True)))
+            if found is not None:
+                return found
+    return None
+
+
+def _roundings(point: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """The point in few digits, so that a person can read it, then as it is."""
+    for digits in (1, 2, 4):
+        yield tuple(_digits(value, digits) for value in point)
+    yield point
+
+
+def _digits(value: Any, digits: int) -> Any:
+    if value.is_Integer or not value.is_Rational:
+        return value
+    return sympy.Rational(f"{float(value):.{digits - 1}e}")
+
+
+def _simple(value: float) -> Any:
+    return sympy.Rational(f"{value:.12e}")
+
+
+class _Bend:
+    """A scale on which steps are even: the logarithm for positive ranges, else asinh."""
+
+    def __init__(self, positive: bool) -> None:
+        self._there: Any = np.log if positive else np.arcsinh
+        self.back: Any = np.exp if positive else np.sinh
+
+    def __call__(self, value: Any) -> Any:
+        return self._there(value)
+
+
+def _range(low: Any, high: Any, letter: Any) -> tuple[float, float, _Bend]:
+    """Numbers for the ends, and the scale between them."""
+    start, stop = float(low), float(high)
+    if start == 0 and letter.is_positive:
+        start = min(stop, 1.0) * 10**-_FAR
+    if stop == np.inf:
+        stop = max(start, 1.0) * 10**_FAR
+    if start == -np.inf:
+        start = min(stop, -1.0) * 10**_FAR if stop < 0 else -(10**_FAR)
+    return start, stop, _Bend(start > 0)
+
+
+def _numeric(expression: Any, letters: list[Any]) -> Any:
+    return sympy.lambdify(letters, expression, modules=["scipy", "numpy"])

@@ -1,0 +1,200 @@
+"""The second route: a solver looks for a point where the inequality fails.
+
+The negation goes to z3 (simplify, purify-arith, qfnra-nlsat) with every logarithm a free letter.
+A model whose letter is not the true logarithm is cut off by lemmas at its argument p, with
+rational constants on the safe side of log p: the tangents log a <= log p + (a - p)/p and
+log a >= log p + 1 - p/a, and the secants between neighbouring p. So ``unsat`` is a proof about the
+true logarithm, and a model counts only once the inequality fails there with the true functions.
+
+The solver runs in a process of its own, which is killed when its time is up.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import flint
+import sympy
+
+from dpcheck.bounds.prover.forms import Form
+
+_ROUNDS = 60
+_FIRST = (Fraction(1, 10), Fraction(1), Fraction(2), Fraction(10), Fraction(100))  # where lemmas start
+_CHILD = """
+import json, sys
+import z3
+def fraction(value):
+    if z3.is_algebraic_value(value):
+        value = value.approx(40)
+    return str(value.as_fraction())
+for line in sys.stdin:
+    goal = z3.Then("simplify", "purify-arith", "qfnra-nlsat").solver()
+    goal.add(z3.parse_smt2_string(json.loads(line)))
+    answer = str(goal.check())
+    model = goal.model() if answer == "sat" else ()
+    print(json.dumps([answer, {str(each): fraction(model[each]) for each in model}]), flush=True)
+"""
+
+
+class Solver:
+    """A z3 process, killed on leaving the ``with`` block or when ``seconds`` are up."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def __enter__(self) -> Solver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def ask(self, text: str) -> tuple[str, dict[str, Fraction]]:
+        """``("sat", model)``, ``("unsat", {})``, or ``("unknown", {})`` also when time is up."""
+        pipe_in, pipe_out = self._process.stdin, self._process.stdout
+        assert pipe_in is not None and pipe_out is not None
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            return "unknown", {}
+        try:
+            pipe_in.write((json.dumps(text) + "\n").encode())
+            pipe_in.flush()
+        except BrokenPipeError:
+            return "unknown", {}
+        ready, _, _ = select.select([pipe_out], [], [], left)
+        line = pipe_out.readline() if ready else b""
+        if not line:
+            return "unknown", {}
+        answer, model = json.loads(line)
+        return answer, {letter: Fraction(value) for letter, value in model.items()}
+
+
+def decide(form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float) -> tuple[str, Any, str]:
+    """``("proved", None, text)``, ``("refuted", point, text)`` or ``("unresolved", values, text)``.
+
+    ``genuine`` takes values of the form's letters and returns the refuting point in the original
+    letters, or ``None``. ``values`` is the last model, or ``None``. ``text`` is the last problem in
+    SMT-LIB, which any solver can be given.
+    """
+    points: dict[int, list[Fraction]] = {index: list(_FIRST) for index in range(len(form.ties))}
+    text, values = "", None
+    with Solver(seconds) as solver:
+        for _ in range(_ROUNDS):
+            text = problem(form, points)
+            answer, model = solver.ask(text)
+            if answer == "unsat":
+                return "proved", None, text
+            if answer != "sat":
+                break
+            values = {letter: _sympy(model.get(str(letter), Fraction(1))) for letter in form.intervals}
+            found = genuine(values)
+            if found is not None:
+                return "refuted", found, text
+            if not _refine(form, values, points):
+                break
+    return "unresolved", values, text
+
+
+def problem(form: Form, points: dict[int, list[Fraction]]) -> str:
+    """The negation in SMT-LIB: a letter each, bounds, facts, lemmas at ``points``, and the failure."""
+    lines = [f"(declare-const {letter} Real)" for letter in form.intervals]
+    lines += [f"(assert {condition})" for condition in _conditions(form, points)]
+    return "\n".join(lines)
+
+
+def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
+    for letter, (low, high) in form.intervals.items():
+        if low.is_finite:
+            yield f"({'>' if low == 0 and letter.is_positive else '>='} {letter} {_text(low)})"
+        if high.is_finite:
+            yield f"(<= {letter} {_text(high)})"
+    for fact in form.facts:
+        yield f"(>= {_cleared(fact)} 0)"
+    for equation in form.equations:
+        numerator, _ = sympy.fraction(sympy.together(equation))
+        yield f"(= {_text(sympy.expand(numerator))} 0)"
+    for index, tie in enumerate(form.ties):
+        value, argument = (tie.letter, tie.argument) if tie.kind == "log" else (tie.argument, tie.letter)
+        yield from _lemmas(value, argument, sorted(set(points[index])))
+    yield f"(< {_cleared(form.difference)} 0)"
+
+
+def _lemmas(value: Any, argument: Any, points: list[Fraction]) -> Iterator[str]:
+    """What every pair (log a, a) satisfies."""
+    yield f"(> {_cleared(argument)} 0)"
+    bounds = [(point, *_log_bounds(point)) for point in points]
+    for p, low, high in bounds:
+        yield f"(<= {_cleared(value - _sympy(high) - (argument - _sympy(p)) / _sympy(p))} 0)"
+        yield f"(>= {_cleared(argument * (value - _sympy(low) - 1) + _sympy(p))} 0)"
+        above = _cleared(argument - _sympy(p))
+        yield f"(=> (>= {above} 0) (>= {_cleared(value - _sympy(low))} 0))"
+        yield f"(=> (<= {above} 0) (<= {_cleared(value - _sympy(high))} 0))"
+    for (p, low_p, _), (r, low_r, _) in itertools.pairwise(bounds):
+        slope = (low_r - low_p) / (r - p)
+        line = _cleared(value - _sympy(low_p) - _sympy(slope) * (argument - _sympy(p)))
+        inside = f"(and (>= {_cleared(argument - _sympy(p))} 0) (<= {_cleared(argument - _sympy(r))} 0))"
+        yield f"(=> {inside} (>= {line} 0))"
+
+
+def _refine(form: Form, values: dict[Any, Any], points: dict[int, list[Fraction]]) -> bool:
+    """Add the model's arguments to the points of the lemmas; ``False`` if none is new."""
+    new = False
+    for index, tie in enumerate(form.ties):
+        argument = (tie.argument if tie.kind == "log" else tie.letter).subs(values)
+        if argument.is_Rational and argument > 0:
+            point = Fraction(int(argument.p), int(argument.q))
+            simple = point.limit_denominator(10**6) or point
+            if simple not in points[index]:
+                points[index].append(simple)
+                new = True
+    return new
+
+
+def _log_bounds(point: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals below and above log(point)."""
+    if point == 1:
+        return Fraction(0), Fraction(0)
+    saved = flint.ctx.prec
+    try:
+        flint.ctx.prec = 64
+        enclosed = flint.arb(flint.fmpq(point.numerator, point.denominator)).log()
+        edges = [edge.mid().man_exp() for edge in (enclosed.lower(), enclosed.upper())]
+        low, high = (Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in edges)
+        return low, high
+    finally:
+        flint.ctx.prec = saved
+
+
+def _cleared(expression: Any) -> str:
+    """An expression of the same sign without division."""
+    numerator, denominator = sympy.fraction(sympy.together(expression))
+    product = numerator if denominator.is_positive else numerator * denominator
+    return _text(sympy.expand(product))
+
+
+def _text(expression: Any) -> str:
+    if expression.is_Rational:
+        p, q = int(expression.p), int(expression.q)
+        whole = f"{abs(p)}.0" if q == 1 else f"(/ {abs(p)}.0 {q}.0)"
+        return f"(- {whole})" if p < 0 else whole
+    if expression.is_Symbol:
+        return str(expression)
+    if expression.is_Pow:
+        return "(* " + " ".join([_text(expression.base)] * int(expression.exp)) + ")"
+    sign = "+" if expression.is_Add else "*"
+    return f"({sign} {' '.join(_text(part) for part in expression.args)})"
+
+
+def _sympy(value: Fraction) -> Any:
+    return sympy.Rational(value.numerator, value.denominator)

@@ -1,0 +1,1 @@
+"""Zhang et al., Bring Your Own Algorithm for Private Stochastic Minimax Optimization, NeurIPS 2022."""
