@@ -117,6 +117,10 @@ class Dominated:
             lines.append(f"{term} <= {found.constant} * {' * '.join([*means, *extra])}")
         return f"{self.terms} = O({self.rate}) for {self.region}: " + "; ".join(lines)
 
+    def latex(self) -> str:
+        """The order."""
+        return rf"{sympy.latex(self.terms)} = O\left({sympy.latex(self.rate)}\right)"
+
     def holds(self) -> bool:
         """Multipliers are found for every term and check out exactly."""
         rate = _terms(self.rate)
@@ -151,7 +155,14 @@ class Exceeds:
         path = self._path()
         at = ", ".join(f"{letter} = {value}" for letter, value in path.items())
         ratio = self._ratio(path)
-        return f"{self.terms} is not O({self.rate}) for {self.region}: at {at} the ratio is {ratio}, s -> oo"
+        shown = f"{self.terms} is not O({self.rate}) for {self.region}: at {at} the ratio is {ratio}, s -> oo"
+        return f"{shown}; it fails where {self.where()}" if self.where() else shown
+
+    def latex(self) -> str:
+        """The order that fails, and the path."""
+        path = ", ".join(f"{sympy.latex(letter)} = {sympy.latex(value)}" for letter, value in self._path().items())
+        order = rf"{sympy.latex(self.terms)} \neq O\left({sympy.latex(self.rate)}\right)"
+        return rf"{order} \text{{ along }} {path}, s \to \infty"
 
     def where(self) -> str:
         """The region where the claim fails, as inequalities."""

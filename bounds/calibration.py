@@ -47,6 +47,11 @@ class Private:
         """The claim and its region."""
         return f"N(0, ({self.multiplier})^2) on sensitivity 1 is ({self.epsilon}, {self.delta})-DP for {self.over}"
 
+    def latex(self) -> str:
+        """The noise and the guarantee."""
+        guarantee = rf"\left({sympy.latex(self.epsilon)}, {sympy.latex(self.delta)}\right)\text{{-DP}}"
+        return rf"\sigma = {sympy.latex(self.multiplier)} \Rightarrow {guarantee}"
+
     def holds(self) -> bool:
         """The tail bound, or ball arithmetic on the curve."""
         s, e = self.multiplier, self.epsilon
@@ -77,6 +82,13 @@ class NotPrivate:
         least = sympy.N(curve(self.multiplier, self.epsilon), 6)
         at = f"noise {self.multiplier} on sensitivity 1 at epsilon = {self.epsilon}"
         return f"{at} needs delta >= {least} > {self.delta}"
+
+    def latex(self) -> str:
+        """The noise and the guarantee it misses."""
+        guarantee = (
+            rf"\left({sympy.latex(sympy.sympify(self.epsilon))}, {sympy.latex(sympy.sympify(self.delta))}\right)"
+        )
+        return rf"\sigma = {sympy.latex(sympy.sympify(self.multiplier))} \not\Rightarrow {guarantee}\text{{-DP}}"
 
     def holds(self) -> bool:
         """Ball arithmetic: the difference is positive."""

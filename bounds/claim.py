@@ -7,11 +7,12 @@ that does not hold leaves the claim ``unresolved``.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpcheck.bounds.evidence import Cited, Counterexample, Searched, Step
+from dpcheck.bounds.evidence import Cited, Counterexample, Searched, Step, record
 from dpcheck.errors import require
 
 Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
@@ -38,10 +39,7 @@ class Evidence:
     def to_dict(self) -> dict[str, Any]:
         """Plain text throughout, fit for JSON."""
         return {
-            "steps": [
-                {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula()}
-                for step in self.steps
-            ],
+            "steps": [record(step) for step in self.steps],
             "readings": dict(self.readings),
             "condition": self.condition,
             "repaired": self.repaired,
@@ -94,23 +92,44 @@ class Claim:
 
     def decide(self) -> ClaimResult:
         """Reach the verdict, recomputing all of its evidence."""
+        started = time.perf_counter()
         decision = self.decision()
         broken = decision.evidence.broken()
+        verdict, note = decision.verdict, decision.note
         if broken:
-            note = f"not decided, since evidence does not hold: {'; '.join(broken)}"
-            return ClaimResult(self, "unresolved", decision.method, decision.evidence, note)
-        return ClaimResult(self, decision.verdict, decision.method, decision.evidence, decision.note)
+            verdict, note = "unresolved", f"not decided, since evidence does not hold: {'; '.join(broken)}"
+        shown = decision.evidence.to_dict()
+        return ClaimResult(self, verdict, decision.method, note, shown, time.perf_counter() - started)
+
+    def undecided(self, why: str) -> ClaimResult:
+        """The result when no decision could be reached."""
+        return ClaimResult(self, "unresolved", "none", why, Evidence(()).to_dict(), 0.0)
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim with its verdict: ``proved``, ``refuted``, ``conditional`` or ``unresolved``."""
+    """A claim with its verdict: ``proved``, ``refuted``, ``conditional`` or ``unresolved``.
+
+    ``evidence`` is plain text, as :meth:`Evidence.to_dict` gives it; ``seconds`` is wall-clock time.
+    """
 
     claim: Claim
     verdict: Verdict
     method: str
-    evidence: Evidence
     note: str
+    evidence: dict[str, Any]
+    seconds: float
+
+    @property
+    def rooms(self) -> tuple[dict[str, Any], ...]:
+        """How tight each printed constant is: printed and critical value, or vacuous."""
+        return tuple(step["tightness"] for step in self.evidence["steps"] if "tightness" in step)
+
+    @property
+    def counterexamples(self) -> tuple[str, ...]:
+        """Where the statement, or a reading of it, fails."""
+        kinds = ("counterexample", "exceeds", "notprivate")
+        return tuple(step["formula"] for step in self.evidence["steps"] if step["kind"] in kinds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain text throughout, fit for JSON."""
@@ -122,6 +141,7 @@ class ClaimResult:
             "location": self.claim.location,
             "verdict": self.verdict,
             "method": self.method,
-            "evidence": self.evidence.to_dict(),
+            "seconds": round(self.seconds, 3),
+            "evidence": self.evidence,
             "note": self.note,
         }

@@ -28,8 +28,18 @@ class Step(Protocol):
     def formula(self) -> str:
         """The step as text that can be evaluated again elsewhere."""
 
+    def latex(self) -> str:
+        """The same in LaTeX, without dollar signs."""
+
     def holds(self) -> bool:
         """Recompute the step."""
+
+
+def record(step: Step) -> dict[str, Any]:
+    """A step as plain text, fit for JSON; an inequality adds how it was shown and how tight it is."""
+    shown = {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula(), "latex": step.latex()}
+    details = getattr(step, "details", None)
+    return shown | details() if details else shown
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,10 @@ class Cited:
     def formula(self) -> str:
         """Where the fact is from."""
         return self.source
+
+    def latex(self) -> str:
+        """Where the fact is from."""
+        return rf"\text{{{self.source}}}"
 
     def holds(self) -> bool:
         """Always true: nothing is recomputed."""
@@ -59,6 +73,10 @@ class Identity:
     def formula(self) -> str:
         """The equation."""
         return f"{self.left} = {self.right}"
+
+    def latex(self) -> str:
+        """The equation."""
+        return f"{sympy.latex(self.left)} = {sympy.latex(self.right)}"
 
     def holds(self) -> bool:
         """The difference cancels to zero symbolically."""
@@ -84,6 +102,10 @@ class AtMost:
         """The inequality."""
         return f"{self.smaller} <= {self.larger}"
 
+    def latex(self) -> str:
+        """The inequality."""
+        return rf"{sympy.latex(self.smaller)} \leq {sympy.latex(self.larger)}"
+
     def holds(self) -> bool:
         """Every coefficient of the difference is nonnegative."""
         above, below = sympy.fraction(sympy.together(self.larger - self.smaller))
@@ -101,6 +123,10 @@ class Below:
     def formula(self) -> str:
         """The inequality."""
         return f"{self.smaller} < {self.larger}"
+
+    def latex(self) -> str:
+        """The inequality."""
+        return f"{sympy.latex(self.smaller)} < {sympy.latex(self.larger)}"
 
     def holds(self) -> bool:
         """The difference is positive, in ball arithmetic."""
@@ -120,6 +146,11 @@ class Counterexample:
         at = ", ".join(f"{symbol} = {value}" for symbol, value in self.values)
         left, right = (side.subs(self.values) for side in self.claimed.args)
         return f"not {_relation(self.claimed)} at {at}: the sides are {left} and {right}"
+
+    def latex(self) -> str:
+        """The relation and the values."""
+        at = ", ".join(f"{sympy.latex(symbol)} = {sympy.latex(sympy.sympify(value))}" for symbol, value in self.values)
+        return rf"\neg\left({sympy.latex(self.claimed)}\right) \text{{ at }} {at}"
 
     def holds(self) -> bool:
         """Integer letters have integer values, and the relation is false there.
@@ -149,6 +180,12 @@ class Enumerated:
         call = ", ".join(str(argument) for argument in self.arguments)
         return f"{self.function.__module__}.{self.function.__name__}({call}) = {self.value}"
 
+    def latex(self) -> str:
+        """The call and its value."""
+        name = self.function.__name__.replace("_", r"\_")
+        call = ", ".join(str(argument) for argument in self.arguments)
+        return rf"\mathtt{{{name}}}({call}) = {self.value}"
+
     def holds(self) -> bool:
         """Enumerate again."""
         return self.function(*self.arguments) == self.value
@@ -172,6 +209,11 @@ class Searched:
         """The search and its bound."""
         name = f"{self.function.__module__}.{self.function.__name__}"
         return f"{name} <= {self.bound:g} at each of {self.samples} points (seed {self.seed})"
+
+    def latex(self) -> str:
+        """The search and its bound."""
+        name = self.function.__name__.replace("_", r"\_")
+        return rf"\mathtt{{{name}}} \leq {self.bound:g}"
 
     def holds(self) -> bool:
         """Search again."""

@@ -1,7 +1,8 @@
-"""Every theorem and claim of the catalogue, found by name.
+"""Every theorem and claim of the catalogue, found by name, and those of a file of one's own.
 
 A paper is a folder; each module in it may define ``THEOREMS`` and ``CLAIMS``, tuples of
-:class:`~dpcheck.bounds.theorem.Theorem` and :class:`~dpcheck.bounds.claim.Claim`.
+:class:`~dpcheck.bounds.theorem.Theorem` and :class:`~dpcheck.bounds.claim.Claim`. So may any Python
+file, which is imported as it is: formulas are sympy expressions, never strings.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import importlib.util
 import pkgutil
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.theorem import Theorem
@@ -43,16 +47,56 @@ def claims(paper: str | None = None) -> tuple[Claim, ...]:
     return tuple(each for each in _catalogue()[1] if paper in (None, each.paper))
 
 
-def prove(target: str | None = None) -> tuple[ClaimResult, ...]:
-    """Decide the claims of a paper (``"yang2022"``), one claim (``"Y17"``), or all of them.
+def find(target: str | None = None) -> tuple[Claim, ...]:
+    """The claims of a paper (``"yang2022"``), one claim (``"Y17"``), a Python file, or all.
 
-    Every piece of evidence is recomputed. Raises :class:`~dpcheck.errors.InputError` for a target
-    that is neither a paper nor a claim.
+    Raises :class:`~dpcheck.errors.InputError` for a target that is none of these, and for a file
+    that cannot be imported or states no claims.
     """
-    chosen = [each for each in claims() if target in (None, each.paper, each.id)]
+    if target is not None and target.endswith(".py"):
+        return _load(target)
+    chosen = tuple(each for each in claims() if target in (None, each.paper, each.id))
     if not chosen:
         raise _unknown("paper or claim", target, (*PAPERS, *(each.id for each in claims())))
-    return tuple(each.decide() for each in chosen)
+    return chosen
+
+
+def prove(
+    target: str | None = None, *, jobs: int | None = None, seconds: float = 60.0,
+    watch: Callable[[str, int, int], object] | None = None,
+) -> tuple[ClaimResult, ...]:  # fmt: skip
+    """Decide the claims of a paper (``"yang2022"``), one claim (``"Y17"``), a Python file, or all.
+
+    Every piece of evidence is recomputed, in ``jobs`` processes (default: one a core). A claim that
+    takes longer than ``seconds`` is ``unresolved``. ``watch`` is called as ``watch(id, done, total)``.
+
+    Raises :class:`~dpcheck.errors.InputError` as :func:`find` does.
+    """
+    from dpcheck.bounds.workers import decide_all
+
+    return decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch)
+
+
+def _load(path: str) -> tuple[Claim, ...]:
+    """The claims of a Python file."""
+    file = Path(path).resolve()
+    require(file.is_file(), "the file of claims", "exist", path)
+    name = f"dpcheck_claims_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise InputError(f"the file of claims must be importable, got {path}: {said}") from error
+    stated = tuple(getattr(module, "CLAIMS", ()))
+    require(bool(stated), "the file of claims", "define CLAIMS, a tuple of Claim", path)
+    strange = [type(each).__name__ for each in stated if not isinstance(each, Claim)]
+    require(not strange, "CLAIMS", "hold only Claim", ", ".join(strange))
+    _require_unique([each.id for each in stated])
+    return stated
 
 
 @functools.cache
@@ -66,8 +110,7 @@ def _catalogue() -> tuple[tuple[Theorem, ...], tuple[Claim, ...]]:
             found += getattr(module, "THEOREMS", ())
             stated += getattr(module, "CLAIMS", ())
     for ids in ([each.id for each in found], [each.id for each in stated]):
-        twice = sorted({each for each in ids if ids.count(each) > 1})
-        require(not twice, "ids of the catalogue", "be unique", ", ".join(twice))
+        _require_unique(ids)
     return (
         tuple(sorted(found, key=lambda each: _natural(each.id))),
         tuple(sorted(stated, key=lambda each: (PAPERS.index(each.paper), _natural(each.id)))),
@@ -76,6 +119,11 @@ def _catalogue() -> tuple[tuple[Theorem, ...], tuple[Claim, ...]]:
 
 def _natural(id: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", id)]
+
+
+def _require_unique(ids: list[str]) -> None:
+    twice = sorted({each for each in ids if ids.count(each) > 1})
+    require(not twice, "ids", "be unique", ", ".join(twice))
 
 
 def _require_paper(paper: str | None) -> None:

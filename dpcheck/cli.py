@@ -74,8 +74,13 @@ def build_parser() -> argparse.ArgumentParser:
     show.add_argument("--latex", action="store_true", help="the formulas as LaTeX")
 
     prove = command("prove", "decide the papers' claims, with evidence")
-    prove.add_argument("target", nargs="?", metavar="PAPER|CLAIM", help="such as yang2022 or Y17 (default: all)")
-    prove.add_argument("--explain", action="store_true", help="show the steps of the evidence")
+    prove.add_argument(
+        "target", nargs="?", metavar="PAPER|CLAIM|FILE.py",
+        help="such as yang2022, Y17, or a file of your own that defines CLAIMS (default: all)",
+    )  # fmt: skip
+    prove.add_argument("--explain", action="store_true", help="show every step, in plain text and LaTeX")
+    prove.add_argument("--jobs", type=int, help="processes (default: one a core)")
+    prove.add_argument("--seconds", type=float, default=60.0, help="time for one claim (default 60)")
     _add_format(prove)
 
     audit = command("audit", "audit a mechanism of your own: bound its epsilon from below")

@@ -69,23 +69,32 @@ def run_show(options: Namespace) -> int:
 
 def run_prove(options: Namespace) -> int:
     """``dpcheck prove``."""
-    from dpcheck.bounds.registry import prove
+    import shutil
+    import time
 
-    results = prove(options.target)
+    from dpcheck.bounds.ledger import changed
+    from dpcheck.bounds.registry import prove
+    from dpcheck.report.claims import explanation, summary, table
+
+    started = time.perf_counter()
+    with _progress() as watch:
+        results = prove(
+            options.target, jobs=options.jobs, seconds=options.seconds,
+            watch=lambda _, done, total: watch("claims", done, total),
+        )  # fmt: skip
+    own = (options.target or "").endswith(".py")
+    moved = None if own else changed(results)
+    broken = any(each.verdict in ("refuted", "unresolved") for each in results) if own else bool(moved)
     if options.format == "json":
-        return _say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
-    lines, indent = [], " " * 17
-    for result in results:
-        claim = result.claim
-        lines += [
-            f"{claim.id:<5} {result.verdict:<11} {result.method}",
-            f"{indent} {claim.location}: {claim.statement}",
-            f"{indent} {result.note}",
-        ]
-        if options.explain:
-            steps = result.evidence.to_dict()["steps"]
-            lines += [f"{indent} [{step['kind']}] {step['says']}: {step['formula']}" for step in steps]
-    return _say("\n".join(lines))
+        _say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
+        return int(broken)
+    if options.explain:
+        shown = "\n\n".join(explanation(result) for result in results)
+    else:
+        width = shutil.get_terminal_size((160, 24)).columns
+        shown = table(results, color=sys.stdout.isatty(), width=max(width, 80))
+    _say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
+    return int(broken)
 
 
 def run_audit(options: Namespace) -> int:

@@ -39,6 +39,16 @@ class Certificate:
         same = sympy.cancel(sympy.together(shifted - quotient)) == 0
         return same and all(_nonnegative(part) for part in (self.numerator, self.denominator, self.multiplier))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Every polynomial as its coefficients, so that another program can expand it again."""
+        return {
+            "shifts": {str(letter): _quotient(value) for letter, value in self.shifts},
+            "difference": _quotient(self.difference),
+            "numerator": _terms(self.numerator),
+            "denominator": _terms(self.denominator),
+            "multiplier": _terms(self.multiplier),
+        }
+
     def __str__(self) -> str:
         """The shifts and the expansion in plain text."""
         shifts = ", ".join(f"{letter} = {value}" for letter, value in self.shifts)
@@ -137,6 +147,20 @@ def _solve(fact: Any, new: dict[Any, Any]) -> list[tuple[Any, Any]]:
 
 def _positive_denominator(fact: Any) -> bool:
     return bool(sympy.fraction(sympy.together(fact))[1].is_positive)
+
+
+def _terms(polynomial: Any) -> list[tuple[str, dict[str, int]]]:
+    """Each term as its coefficient, a fraction, and the powers of its letters."""
+    letters = sorted(polynomial.free_symbols, key=str)
+    if not letters:
+        return [(str(polynomial), {})]
+    terms = sympy.Poly(polynomial, *letters).terms()
+    return [(str(c), {str(x): int(p) for x, p in zip(letters, powers, strict=True) if p}) for powers, c in terms]
+
+
+def _quotient(expression: Any) -> list[list[tuple[str, dict[str, int]]]]:
+    """Numerator and denominator."""
+    return [_terms(part) for part in sympy.fraction(sympy.together(sympy.sympify(expression)))]
 
 
 def _nonnegative(expression: Any) -> bool:

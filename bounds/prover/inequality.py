@@ -38,6 +38,13 @@ class Tightness:
         """Whether any constant would do."""
         return self.critical is None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain text and numbers, fit for JSON."""
+        point = {str(letter): str(value) for letter, value in (self.point or {}).items()}
+        return {
+            "printed": float(self.printed), "critical": self.critical, "certain": self.certain, "point": point
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Inequality:
@@ -60,12 +67,28 @@ class Inequality:
 
     def formula(self) -> str:
         """The inequality, where it is claimed, and what shows it."""
-        smaller, larger = (self._printed(side) for side in (self.smaller, self.larger))
+        smaller, larger = self.sides()
         outcome = self.outcome()
         shown = "; ".join(str(each) for each in outcome.certificates) or outcome.method
         if outcome.point is not None:
             shown = "fails at " + ", ".join(f"{letter} = {value}" for letter, value in outcome.point.items())
         return f"{smaller} <= {larger} for {self.over}: {outcome.verdict} by {outcome.method}: {shown}"
+
+    def latex(self) -> str:
+        """The inequality."""
+        smaller, larger = (sympy.latex(side) for side in self.sides())
+        return rf"{smaller} \leq {larger}"
+
+    def details(self) -> dict[str, Any]:
+        """How it was shown, its certificates as coefficients, and how tight its constant is."""
+        outcome = self.outcome()
+        found: dict[str, Any] = {
+            "methods": list(outcome.methods),
+            "certificates": [each.to_dict() for each in outcome.certificates],
+        }
+        if outcome.verdict == "proved":
+            found["tightness"] = self.tightness().to_dict()
+        return found
 
     def holds(self) -> bool:
         """Whether it is proved."""
@@ -137,6 +160,10 @@ class Inequality:
 
     def _difference(self) -> Any:
         return self._printed(sympy.sympify(self.larger) - sympy.sympify(self.smaller))
+
+    def sides(self) -> tuple[Any, Any]:
+        """Both sides with the printed constant."""
+        return self._printed(sympy.sympify(self.smaller)), self._printed(sympy.sympify(self.larger))
 
     def _printed(self, expression: Any) -> Any:
         return expression.xreplace({self.constant[0]: sympy.sympify(self.constant[1])}) if self.constant else expression

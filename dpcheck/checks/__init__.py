@@ -13,6 +13,7 @@ from importlib import resources
 from typing import Any
 
 from dpcheck import __version__
+from dpcheck.bounds import ledger
 from dpcheck.checks.context import Context
 from dpcheck.errors import require
 from dpcheck.findings import Finding, Report
@@ -69,4 +70,5 @@ def recorded() -> dict[str, str]:
     """The verdicts on record, by finding: reviewed when they change, never edited to fit."""
     text = resources.files("dpcheck.checks").joinpath("verdicts.json").read_text("utf-8")
     verdicts: dict[str, str] = json.loads(text)
-    return verdicts
+    claims = {f"{entry['paper']}.{id}": entry["verdict"] for id, entry in ledger.recorded().items()}
+    return verdicts | claims
