@@ -17,6 +17,7 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds.formula import formula
 from dpcheck.errors import InputError, require
 
 s = sympy.Symbol("s", positive=True)  # along a path, s grows without bound
@@ -50,7 +51,7 @@ class Region:
     def rows(self, *expressions: Any) -> list[Monomial]:
         """Each relation as a monomial that is at most one, for what these expressions speak of too."""
         sides = [relation.lts / relation.gts for relation in self.relations]
-        letters = set().union(*(sympy.sympify(each).free_symbols for each in (*sides, *expressions)))
+        letters = set().union(*(formula(each).free_symbols for each in (*sides, *expressions)))
         whole = sorted((letter for letter in letters if letter.is_integer), key=str)
         return [_monomial(each) for each in (*sides, *(1 / letter for letter in whole))]
 
@@ -184,15 +185,15 @@ class Exceeds:
         return bool(_limit(self._ratio(path)) == sympy.oo)
 
     def _ratio(self, path: Mapping[Any, Any]) -> Any:
-        return sympy.simplify(sympy.sympify(self.terms).subs(path) / sympy.sympify(self.rate).subs(path))
+        return sympy.simplify(formula(self.terms).subs(path) / formula(self.rate).subs(path))
 
     def _path(self) -> dict[Any, Any]:
         letters = set().union(
-            *(sympy.sympify(each).free_symbols for each in (self.terms, self.rate)),
+            *(formula(each).free_symbols for each in (self.terms, self.rate)),
             *(relation.free_symbols for relation in self.region.relations),
         )
         if self.path is not None:
-            return {letter: sympy.sympify(self.path.get(letter, 1)) for letter in sorted(letters, key=str)}
+            return {letter: formula(self.path.get(letter, 1)) for letter in sorted(letters, key=str)}
         for term in _terms(self.terms):
             direction = escape(term, _terms(self.rate), self.region)
             if direction is not None:
@@ -280,14 +281,14 @@ def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]
 
 
 def _terms(expression: Any) -> tuple[Any, ...]:
-    expression = sympy.sympify(expression)
+    expression = formula(expression)
     if expression.func is sympy.Max:
         return tuple(part for each in expression.args for part in _terms(each))
     return tuple(sympy.Add.make_args(sympy.expand(expression)))
 
 
 def _monomial(expression: Any) -> Monomial:
-    expression = sympy.powsimp(sympy.powdenest(sympy.sympify(expression), force=True), force=True)
+    expression = sympy.powsimp(sympy.powdenest(formula(expression), force=True), force=True)
     coefficient = sympy.Integer(1)
     powers: dict[Any, Fraction] = {}
     for factor in sympy.Mul.make_args(sympy.expand_power_base(expression, force=True)):

@@ -19,13 +19,14 @@ from typing import Any
 import sympy
 from sympy import erfc, exp, log, sqrt
 
+from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Domain, ball, branch
 from dpcheck.bounds.prover.decide import decide
 
 
 def curve(multiplier: Any, epsilon: Any) -> Any:
     """The least delta of one Gaussian release with noise ``multiplier`` times its sensitivity."""
-    s, e = sympy.sympify(multiplier), sympy.sympify(epsilon)
+    s, e = formula(multiplier), formula(epsilon)
     return (_phi(1 / (2 * s) - e * s) - exp(e) * _phi(-1 / (2 * s) - e * s)).simplify()
 
 
@@ -85,14 +86,12 @@ class NotPrivate:
 
     def latex(self) -> str:
         """The noise and the guarantee it misses."""
-        guarantee = (
-            rf"\left({sympy.latex(sympy.sympify(self.epsilon))}, {sympy.latex(sympy.sympify(self.delta))}\right)"
-        )
-        return rf"\sigma = {sympy.latex(sympy.sympify(self.multiplier))} \not\Rightarrow {guarantee}\text{{-DP}}"
+        guarantee = rf"\left({sympy.latex(formula(self.epsilon))}, {sympy.latex(formula(self.delta))}\right)"
+        return rf"\sigma = {sympy.latex(formula(self.multiplier))} \not\Rightarrow {guarantee}\text{{-DP}}"
 
     def holds(self) -> bool:
         """Ball arithmetic: the difference is positive."""
-        return ball.sign(curve(self.multiplier, self.epsilon) - sympy.sympify(self.delta), {}) == 1
+        return ball.sign(curve(self.multiplier, self.epsilon) - formula(self.delta), {}) == 1
 
 
 def _phi(x: Any) -> Any:

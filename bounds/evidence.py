@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import sympy
 
+from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import ball
 
 
@@ -130,7 +131,7 @@ class Below:
 
     def holds(self) -> bool:
         """The difference is positive, in ball arithmetic."""
-        return ball.sign(sympy.sympify(self.larger) - sympy.sympify(self.smaller), {}) == 1
+        return ball.sign(formula(self.larger) - formula(self.smaller), {}) == 1
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Counterexample:
 
     def latex(self) -> str:
         """The relation and the values."""
-        at = ", ".join(f"{sympy.latex(symbol)} = {sympy.latex(sympy.sympify(value))}" for symbol, value in self.values)
+        at = ", ".join(f"{sympy.latex(symbol)} = {sympy.latex(formula(value))}" for symbol, value in self.values)
         return rf"\neg\left({sympy.latex(self.claimed)}\right) \text{{ at }} {at}"
 
     def holds(self) -> bool:
@@ -157,7 +158,7 @@ class Counterexample:
 
         Numbers are compared in ball arithmetic; letters that are left are compared symbolically.
         """
-        values = {letter: sympy.sympify(value) for letter, value in self.values}
+        values = {letter: formula(value) for letter, value in self.values}
         if any(letter.is_integer and value.is_integer is False for letter, value in values.items()):
             return False
         left, right = (side.subs(values) for side in self.claimed.args)

@@ -15,6 +15,7 @@ from typing import Any
 import flint
 import sympy
 
+from dpcheck.bounds.formula import formula
 from dpcheck.errors import InputError
 
 Ball = Any  # flint.arb
@@ -29,12 +30,14 @@ class UndefinedError(ArithmeticError):
 
 def exact(number: Any) -> Ball:
     """A ball around a number without letters, such as ``log(5/2)``, at the present precision."""
-    return compile(sympy.sympify(number), ())(())
+    return compile(formula(number), ())(())
 
 
 def sign(expression: Any, values: Mapping[Any, Any]) -> int | None:
     """-1, 0 or 1 at exact ``values``, or ``None`` if no precision settles it or it is undefined."""
     at = expression.xreplace(dict(values))
+    if at.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
+        return None
     if at.free_symbols:
         raise InputError(f"values must cover every letter, got none for {', '.join(map(str, at.free_symbols))}")
     if at.is_Rational:

@@ -13,6 +13,7 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover.forms import Form
 
 _MOST_TERMS = 4000  # beyond this an expansion takes longer than a solver
@@ -35,8 +36,9 @@ class Certificate:
     def holds(self) -> bool:
         """Expand again: the quotient is the shifted difference, and no coefficient is negative."""
         shifted = self.difference.subs(dict(self.shifts), simultaneous=True)
-        quotient = self.numerator / (self.denominator * self.multiplier)
-        same = sympy.cancel(sympy.together(shifted - quotient)) == 0
+        above, below = sympy.fraction(sympy.together(shifted))
+        cross = sympy.expand(above * self.denominator * self.multiplier - self.numerator * below)
+        same = cross == 0 or sympy.Poly(cross, *(cross.free_symbols or [sympy.Dummy()])).is_zero
         return same and all(_nonnegative(part) for part in (self.numerator, self.denominator, self.multiplier))
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,11 +61,12 @@ class Certificate:
 
 def find(form: Form) -> Certificate | None:
     """A certificate for the form, or ``None``."""
-    for shifts in _shifts(form):
+    new = {letter: sympy.Symbol(f"t_{letter}", nonnegative=True) for letter in form.intervals}
+    for shifts in _shifts(form, new):
         shifted = form.difference.subs(shifts, simultaneous=True)
         numerator, denominator = sympy.fraction(sympy.cancel(sympy.together(shifted)))
         letters = sorted(numerator.free_symbols | denominator.free_symbols, key=str)
-        if not all(str(letter).startswith("t_") for letter in letters):
+        if not set(letters) <= set(new.values()):
             continue
         if not letters:
             sign = numerator / denominator
@@ -85,9 +88,8 @@ def find(form: Form) -> Certificate | None:
     return None
 
 
-def _shifts(form: Form) -> Iterator[dict[Any, Any]]:
+def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
     """Ways to write the letters: by their intervals, and with facts of the kind ``s >= expression``."""
-    new = {letter: sympy.Symbol(f"t_{letter}", nonnegative=True) for letter in form.intervals}
     plain = {letter: _shift(low, high, new[letter]) for letter, (low, high) in form.intervals.items()}
     plain = {letter: value for letter, value in plain.items() if value is not None}
     used = form.difference.free_symbols
@@ -160,7 +162,7 @@ def _terms(polynomial: Any) -> list[tuple[str, dict[str, int]]]:
 
 def _quotient(expression: Any) -> list[list[tuple[str, dict[str, int]]]]:
     """Numerator and denominator."""
-    return [_terms(part) for part in sympy.fraction(sympy.together(sympy.sympify(expression)))]
+    return [_terms(part) for part in sympy.fraction(sympy.together(formula(expression)))]
 
 
 def _nonnegative(expression: Any) -> bool:

@@ -36,6 +36,8 @@ class Outcome:
         return max(self.methods, key=_TRUST.index, default="none")
 
 
+_BY_SIGN = {1: "proved", 0: "proved", -1: "refuted", None: "unresolved"}
+_LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 _TRUST = ("certificate", "solver (z3)", "ball arithmetic", "search")
 
 
@@ -50,6 +52,7 @@ def decide(difference: Any, domain: Domain, seconds: float = 10.0, integers: int
     """
     domain.covers(difference)
     started = time.monotonic()
+    found: list[Certificate] = []
     ball.compile(difference, list(domain.intervals))  # refuses unknown functions now
 
     def genuine(values: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
@@ -59,10 +62,13 @@ def decide(difference: Any, domain: Domain, seconds: float = 10.0, integers: int
     def outcome(verdict: Any, methods: list[str], point: Any = None) -> Outcome:
         return Outcome(verdict, tuple(methods), tuple(found), point, time.monotonic() - started)
 
-    found: list[Certificate] = []
+    if not domain.intervals:
+        sign = ball.sign(difference, {})
+        return outcome(_BY_SIGN[sign], ["ball arithmetic"] if sign is not None else [], {} if sign == -1 else None)
     methods: list[str] = []
     open_cases = []
-    for case, where in forms.cases(difference, domain):
+    for split, where in forms.cases(difference, domain):
+        case = _exponential(split)
         form = forms.form(case, where)
         proof = certificate.find(form)
         if proof is None:
@@ -109,6 +115,18 @@ def _halves(form: forms.Form, domain: Domain, values: Mapping[Any, Any]) -> tupl
                     Domain({**domain.intervals, letter: (above, high)}, domain.where),
                 )
     return None
+
+
+def _exponential(difference: Any) -> Any:
+    """For a sum of logarithms with small rational factors, their argument less one, of the same sign."""
+    product = sympy.Integer(1)
+    for term in sympy.Add.make_args(difference):
+        factor, rest = term.as_coeff_Mul()
+        small = factor.is_Rational and max(abs(factor.p), factor.q) <= _LARGEST_POWER
+        if rest.func is not sympy.log or not small:
+            return difference
+        product *= rest.args[0] ** factor
+    return product - 1
 
 
 def _original(form: forms.Form, domain: Domain, genuine: Any, values: Mapping[Any, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import ball
 from dpcheck.errors import InputError, require
 
@@ -20,7 +21,7 @@ class Domain:
 
     ``intervals`` gives each letter its closed interval, exact numbers or ``oo``; an end at 0 of a
     positive letter is open, and integer letters take integers only, as the symbols themselves say.
-    ``where`` are further relations (``<=``, ``<``, ``>=``, ``>``), each taken with its boundary.
+    ``where`` are further relations (``<=``, ``<``, ``>=``, ``>``); proofs cover their boundary too.
 
     Raises :class:`~dpcheck.errors.InputError` for an empty interval, for a relation of another
     kind, and for a letter in ``where`` without an interval.
@@ -31,7 +32,7 @@ class Domain:
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
-        exact = {letter: (sympy.sympify(low), sympy.sympify(high)) for letter, (low, high) in self.intervals.items()}
+        exact = {letter: (formula(low), formula(high)) for letter, (low, high) in self.intervals.items()}
         object.__setattr__(self, "intervals", exact)
         for letter, (low, high) in exact.items():
             require(bool(low <= high), f"the interval of {letter}", "not be empty", f"[{low}, {high}]")
@@ -69,7 +70,9 @@ class Domain:
                 return False
             if high.is_finite and ball.sign(high - value, {}) not in (0, 1):
                 return False
-        return all(ball.sign(difference, values) in (0, 1) for difference in self.differences())
+        signs = [ball.sign(difference, values) for difference in self.differences()]
+        strict = [isinstance(relation, sympy.Lt | sympy.Gt) for relation in self.where]
+        return all(sign == 1 or (sign == 0 and not open) for sign, open in zip(signs, strict, strict=True))
 
     def __str__(self) -> str:
         """The domain in one line: ``n >= 2, 0 < epsilon <= 1, m <= n``."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import search
 from dpcheck.bounds.prover.decide import Outcome, decide
 from dpcheck.bounds.prover.domain import Domain
@@ -100,12 +101,12 @@ class Inequality:
 
     def at(self, value: Any) -> Outcome:
         """Decide it with another constant."""
-        return decide(self._general().xreplace({self._letter(): sympy.sympify(value)}), self.over)
+        return decide(self._general().xreplace({self._letter(): formula(value)}), self.over)
 
     def tightness(self) -> Tightness:
         """Where the constant stops working."""
         general, letter = self._general(), self._letter()
-        printed = sympy.sympify(self.constant[1]) if self.constant else sympy.Integer(1)
+        printed = formula(self.constant[1]) if self.constant else sympy.Integer(1)
         require(general.has(letter), str(letter), "occur in the inequality", general)
         grows = self._grows(general, letter, printed)
         linear = sympy.Poly(general, letter) if general.is_polynomial(letter) else None
@@ -120,8 +121,8 @@ class Inequality:
             critical = self._bisect(printed, grows)
         if critical is None or critical <= 0:
             return Tightness(printed, None, None, False)
-        beyond = sympy.Rational(repr(critical)) * (MUTATION if grows else 1 / MUTATION)
-        before = sympy.Rational(repr(critical)) * (1 + _SLACK if grows else 1 - _SLACK)
+        beyond = sympy.Rational(f"{critical:.9e}") * (MUTATION if grows else 1 / MUTATION)
+        before = sympy.Rational(f"{critical:.9e}") * (1 + _SLACK if grows else 1 - _SLACK)
         refuted = self.at(beyond)
         if refuted.verdict != "refuted":
             return Tightness(printed, None, None, False)
@@ -159,11 +160,11 @@ class Inequality:
         return self.larger - self.smaller if self.constant else _FACTOR * self.larger - self.smaller
 
     def _difference(self) -> Any:
-        return self._printed(sympy.sympify(self.larger) - sympy.sympify(self.smaller))
+        return self._printed(formula(self.larger) - formula(self.smaller))
 
     def sides(self) -> tuple[Any, Any]:
         """Both sides with the printed constant."""
-        return self._printed(sympy.sympify(self.smaller)), self._printed(sympy.sympify(self.larger))
+        return self._printed(formula(self.smaller)), self._printed(formula(self.larger))
 
     def _printed(self, expression: Any) -> Any:
-        return expression.xreplace({self.constant[0]: sympy.sympify(self.constant[1])}) if self.constant else expression
+        return expression.xreplace({self.constant[0]: formula(self.constant[1])}) if self.constant else expression

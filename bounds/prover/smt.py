@@ -24,7 +24,7 @@ from typing import Any
 import flint
 import sympy
 
-from dpcheck.bounds.prover.forms import Form
+from dpcheck.bounds.prover.forms import Form, Tie
 
 _ROUNDS = 60
 _FIRST = (Fraction(1, 10), Fraction(1), Fraction(2), Fraction(10), Fraction(100))  # where lemmas start
@@ -97,7 +97,7 @@ def decide(form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float)
                 return "proved", None, text
             if answer != "sat":
                 break
-            values = {letter: _sympy(model.get(str(letter), Fraction(1))) for letter in form.intervals}
+            values = {letter: _sympy(model.get(str(name), Fraction(1))) for letter, name in _names(form).items()}
             found = genuine(values)
             if found is not None:
                 return "refuted", found, text
@@ -108,9 +108,24 @@ def decide(form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float)
 
 def problem(form: Form, points: dict[int, list[Fraction]]) -> str:
     """The negation in SMT-LIB: a letter each, bounds, facts, lemmas at ``points``, and the failure."""
-    lines = [f"(declare-const {letter} Real)" for letter in form.intervals]
-    lines += [f"(assert {condition})" for condition in _conditions(form, points)]
-    return "\n".join(lines)
+    names = _names(form)
+    lines = [f"(declare-const {name} Real)" for name in names.values()]
+    renamed = Form(
+        form.difference.xreplace(names),
+        {names[letter]: ends for letter, ends in form.intervals.items()},
+        [fact.xreplace(names) for fact in form.facts],
+        [equation.xreplace(names) for equation in form.equations],
+        [Tie(names[tie.letter], tie.kind, tie.argument.xreplace(names)) for tie in form.ties],
+    )
+    return "\n".join([*lines, *(f"(assert {condition})" for condition in _conditions(renamed, points))])
+
+
+def _names(form: Form) -> dict[Any, Any]:
+    """Letters that no solver can take for another or for a word of its own."""
+    return {
+        letter: sympy.Symbol(f"x{index}", real=True, positive=letter.is_positive or None)
+        for index, letter in enumerate(form.intervals)
+    }
 
 
 def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
