@@ -27,7 +27,7 @@ from dpcheck.bounds.prover.decide import decide
 def curve(multiplier: Any, epsilon: Any) -> Any:
     """The least delta of one Gaussian release with noise ``multiplier`` times its sensitivity."""
     s, e = formula(multiplier), formula(epsilon)
-    return (_phi(1 / (2 * s) - e * s) - exp(e) * _phi(-1 / (2 * s) - e * s)).simplify()
+    return _phi(1 / (2 * s) - e * s) - exp(e) * _phi(-1 / (2 * s) - e * s)
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ class Private:
 
     def holds(self) -> bool:
         """The tail bound, or ball arithmetic on the curve."""
-        s, e = self.multiplier, self.epsilon
+        s, e, share = formula(self.multiplier), formula(self.epsilon), formula(self.delta)
         # With t = e s - 1/(2 s): t^2/2 >= log(1/(2 delta)) where t >= 0; elsewhere Phi(-t) <= 1/2 - 2t/5.
         away = e * s**2 - sympy.Rational(1, 2)
-        tail = sympy.expand((e * s) ** 2 - e + 1 / (4 * s**2)) - 2 * log(1 / (2 * self.delta))
-        middle = self.delta - sympy.Rational(1, 2) - sympy.Rational(2, 5) * (1 / (2 * s) - e * s)
+        tail = sympy.expand((e * s) ** 2 - e + 1 / (4 * s**2)) - 2 * log(1 / (2 * share))
+        middle = share - sympy.Rational(1, 2) - sympy.Rational(2, 5) * (1 / (2 * s) - e * s)
         intervals, where = self.over.intervals, self.over.where
         if decide(away, self.over).verdict == "proved":
             coarse = decide(tail, self.over).verdict == "proved"
         else:
             above, below = (Domain(intervals, (*where, relation)) for relation in (away >= 0, away <= 0))
             coarse = decide(tail, above).verdict == "proved" and decide(middle, below).verdict == "proved"
-        return coarse or branch.proves(self.delta - curve(s, e), self.over)
+        return coarse or branch.proves(share - curve(s, e), self.over)
 
 
 @dataclass(frozen=True)

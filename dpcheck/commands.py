@@ -77,7 +77,8 @@ def run_prove(options: Namespace) -> int:
     from dpcheck.report.claims import explanation, summary, table
 
     started = time.perf_counter()
-    with _progress() as watch:
+    # stdout is for the result: what a file of one's own prints goes to stderr
+    with redirect_stdout(sys.stderr), _progress() as watch:
         results = prove(
             options.target, jobs=options.jobs, seconds=options.seconds,
             watch=lambda _, done, total: watch("claims", done, total),

@@ -17,7 +17,7 @@ import pytest
 
 import dpcheck
 from dpcheck import commands
-from dpcheck.bounds import registry
+from dpcheck.bounds import ledger, registry
 from dpcheck.checks import BINDINGS
 from dpcheck.cli import main
 from dpcheck.findings import Finding, Report
@@ -28,7 +28,7 @@ OPTIONS = {
               "--sarif-output", "--html-output", "--fail-on"},
     "list": {"--format"},
     "show": {"--latex"},
-    "prove": {"--explain", "--format"},
+    "prove": {"--explain", "--jobs", "--seconds", "--format"},
     "audit": {"--data", "--neighbour", "--epsilon", "--delta", "--trials", "--confidence", "--seed", "--jobs",
               "--vectorized", "--plot", "--format", "--fail-on"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--plot", "--format", "--fail-on"},
@@ -147,28 +147,64 @@ def test_every_algorithm_is_checked():
 
 
 def test_prove(call):
-    code, out, err = call("prove", "--format", "json")
+    code, out, err = call("prove", "yang2022", "--format", "json", "--jobs", "2")
     found = parse(out)
-    assert (code, err, found["schema"]) == (0, "", "dpcheck.prove/1")
+    assert (code, err, found["schema"]) == (0, "dpcheck: claims ...\n", "dpcheck.prove/1")
     claims = found["claims"]
-    assert [claim["id"] for claim in claims] == [claim.id for claim in registry.claims()]
+    assert [claim["id"] for claim in claims] == [claim.id for claim in registry.claims("yang2022")]
     for claim in claims:
-        assert re.fullmatch(r"[A-Z]+\d+[a-z]?", claim["id"])
-        assert claim["paper"] in registry.PAPERS
+        assert claim["paper"] == "yang2022"
         assert claim["verdict"] in ("proved", "refuted", "conditional", "unresolved")
         assert claim["kind"]
         assert claim["method"]
-        assert claim["evidence"]["steps"]
-    text = call("prove")[1]
-    assert re.findall(r"^(\S+) +(\w+) ", text, re.M) == [(claim["id"], claim["verdict"]) for claim in claims]
+        assert claim["seconds"] >= 0
 
 
-def test_prove_one_claim(call):
+def test_prove_table(call):
+    code, out, _ = call("prove", "Y17")
+    assert code == 0
+    heading, *rows, empty, summary = out.splitlines()
+    assert heading.split()[:3] == ["claim", "verdict", "method"]
+    assert rows[0].startswith("Y17")
+    assert "refuted" in rows[0]
+    assert empty == ""
+    assert re.fullmatch(r"1 claim: 1 refuted; [\d.]+ s; every verdict is the recorded one", summary)
+
+
+def test_prove_explains(call):
     code, out, _ = call("prove", "Y17", "--explain")
     assert code == 0
-    assert re.findall(r"^Y\d+", out, re.M) == ["Y17"]
-    assert re.findall(r"^ +\[(\w+)\] ", out, re.M)
+    assert out.startswith("Y17  refuted")
+    for part in ("Claim: ", "Verdict: ", "Reading: ", "Repaired: ", "[counterexample]", r"$\neg"):
+        assert part in out
     assert_refused(call("prove", "nosuch"), "paper or claim", "nosuch")
+
+
+def test_prove_notices_a_changed_verdict(call, monkeypatch):
+    recorded = {**ledger.recorded(), "Y17": {"paper": "yang2022", "verdict": "proved", "method": "none"}}
+    monkeypatch.setattr(ledger, "recorded", lambda: recorded)
+    code, out, _ = call("prove", "Y17")
+    assert code == 1
+    assert out.endswith("not as recorded: Y17 (refuted)\n")
+
+
+OWN = """
+from sympy import log, sqrt, symbols, oo
+from dpcheck.bounds.claim import Claim
+from dpcheck.bounds.judge import judge
+from dpcheck.bounds.prover import Domain, Inequality
+x = symbols("x", positive=True)
+LEMMA = Inequality("a logarithm is below a root", log(x), FACTOR * sqrt(x), Domain({x: (1, oo)}))
+CLAIMS = (Claim("lemma 1", "mine", "const", "log x <= FACTOR sqrt x", "Lemma 1", judge(LEMMA)),)
+"""
+
+
+@pytest.mark.parametrize(("factor", "code", "verdict"), [("1", 0, "proved"), ("0.73", 1, "refuted")])
+def test_prove_a_file_of_one_s_own(call, tmp_path, factor, code, verdict):
+    (tmp_path / "own.py").write_text(OWN.replace("FACTOR", factor))
+    found, out, _ = call("prove", "own.py")
+    assert found == code
+    assert verdict in out
 
 
 AT = ("n=10000", "epsilon=0.5", "delta=1e-8", "T=100", "G_w=1", "G_v=2")

@@ -37,7 +37,7 @@ class Domain:
         for letter, (low, high) in exact.items():
             require(bool(low <= high), f"the interval of {letter}", "not be empty", f"[{low}, {high}]")
         require(sympy.false not in self.where, "where", "leave something", "a false relation")
-        object.__setattr__(self, "where", tuple(each for each in self.where if each is not sympy.true))
+        object.__setattr__(self, "where", tuple(formula(each) for each in self.where if each is not sympy.true))
         for relation in self.where:
             require(isinstance(relation, _ORDERS), "where", "hold relations <=, <, >=, >", relation)
             loose = relation.free_symbols - exact.keys()

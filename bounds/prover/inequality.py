@@ -64,6 +64,10 @@ class Inequality:
 
     def __post_init__(self) -> None:
         """Refuse an inequality about letters that are nowhere."""
+        object.__setattr__(self, "smaller", formula(self.smaller))
+        object.__setattr__(self, "larger", formula(self.larger))
+        if self.constant is not None:
+            object.__setattr__(self, "constant", (self.constant[0], formula(self.constant[1])))
         self.over.covers(self._difference())
 
     def formula(self) -> str:
@@ -103,10 +107,20 @@ class Inequality:
         """Decide it with another constant."""
         return decide(self._general().xreplace({self._letter(): formula(value)}), self.over)
 
+    def fails_beyond(self, critical: float, point: Mapping[Any, Any]) -> bool:
+        """Whether the inequality half a per cent beyond ``critical`` fails at ``point``.
+
+        Evaluated by sympy in multiple precision: a second route beside the prover's balls.
+        """
+        printed = self.constant[1] if self.constant else sympy.Integer(1)
+        beyond = self._beyond(critical, self._grows(self._general(), self._letter(), printed))
+        value = self._general().xreplace({self._letter(): beyond, **point})
+        return bool(sympy.N(value, 50) < 0)
+
     def tightness(self) -> Tightness:
         """Where the constant stops working."""
         general, letter = self._general(), self._letter()
-        printed = formula(self.constant[1]) if self.constant else sympy.Integer(1)
+        printed = self.constant[1] if self.constant else sympy.Integer(1)
         require(general.has(letter), str(letter), "occur in the inequality", general)
         grows = self._grows(general, letter, printed)
         linear = sympy.Poly(general, letter) if general.is_polynomial(letter) else None
@@ -121,12 +135,16 @@ class Inequality:
             critical = self._bisect(printed, grows)
         if critical is None or critical <= 0:
             return Tightness(printed, None, None, False)
-        beyond = sympy.Rational(f"{critical:.9e}") * (MUTATION if grows else 1 / MUTATION)
+        beyond = self._beyond(critical, grows)
         before = sympy.Rational(f"{critical:.9e}") * (1 + _SLACK if grows else 1 - _SLACK)
         refuted = self.at(beyond)
         if refuted.verdict != "refuted":
             return Tightness(printed, None, None, False)
         return Tightness(printed, critical, refuted.point, self.at(before).verdict == "proved")
+
+    @staticmethod
+    def _beyond(critical: float, grows: bool) -> Any:
+        return sympy.Rational(f"{critical:.9e}") * (MUTATION if grows else 1 / MUTATION)
 
     def _bisect(self, printed: Any, grows: bool) -> float | None:
         """Between constants that a search refutes and those it does not, to one part in a thousand."""
@@ -160,11 +178,11 @@ class Inequality:
         return self.larger - self.smaller if self.constant else _FACTOR * self.larger - self.smaller
 
     def _difference(self) -> Any:
-        return self._printed(formula(self.larger) - formula(self.smaller))
+        return self._printed(self.larger - self.smaller)
 
     def sides(self) -> tuple[Any, Any]:
         """Both sides with the printed constant."""
-        return self._printed(formula(self.smaller)), self._printed(formula(self.larger))
+        return self._printed(self.smaller), self._printed(self.larger)
 
     def _printed(self, expression: Any) -> Any:
-        return expression.xreplace({self.constant[0]: formula(self.constant[1])}) if self.constant else expression
+        return expression.xreplace({self.constant[0]: self.constant[1]}) if self.constant else expression

@@ -1,0 +1,178 @@
+"""Yang 2022, convex-concave case: each decision by a second route."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcheck.bounds import registry
+from dpcheck.bounds.symbols import G_v, G_w, T, eta, n
+from dpcheck.bounds.yang2022 import lemma_3, lemma_6, sampling
+
+quick = settings(deadline=None, max_examples=50)
+
+
+@pytest.mark.parametrize(("n_", "m_"), [(1, 3), (2, 2), (3, 4), (5, 3), (6, 1)])
+def test_sampling_agrees_with_the_binomial_and_hypergeometric_laws(n_: int, m_: int) -> None:
+    assert sampling.chance_absent(n_, m_) == Fraction(n_ - 1, n_) ** m_
+    assert sampling.mean_share(n_, m_) == Fraction(1, n_)
+    assert sampling.largest_difference(n_, m_) == 2
+    if m_ <= n_:
+        assert sampling.chance_absent(n_, m_, False) == 1 - Fraction(m_, n_)
+        assert sampling.mean_share(n_, m_, False) == Fraction(1, n_)
+        assert sampling.largest_difference(n_, m_, False) == Fraction(2, m_)
+
+
+def _moment(p: Any, q: Any, step: float) -> float:
+    """E_P[P/Q] on a grid, for densities p and q."""
+    return float((p * p / q).sum() * step)
+
+
+def test_y07_by_quadrature_over_every_pair_of_neighbours() -> None:
+    """Datasets of two bits, one drawn a step: the joint moment beats the sum of the two."""
+    mean = math.sqrt(math.log(4))
+    grid, step = np.linspace(-12, 14, 4001, retstep=True)
+    normal = [np.exp(-((grid - c) ** 2) / 2) / math.sqrt(2 * math.pi) for c in (0.0, mean)]
+    joint = [np.multiply.outer(density, density) for density in normal]
+    pairs = [(0, 1), (1, 0), (1, 2), (2, 1)]  # numbers of ones in S and S'
+
+    def worst(parts: Any, cell: float) -> float:
+        laws = [parts[0], (parts[0] + parts[1]) / 2, parts[1]]
+        return max(_moment(laws[i], laws[j], cell) for i, j in pairs)
+
+    single = worst(normal, step)
+    both = worst(joint, step * step)
+    assert single == pytest.approx(7 / 4, rel=1e-9)
+    assert single < 2
+    assert both == pytest.approx(19 / 4, rel=1e-9)
+    assert math.log(both) > 2 * math.log(single)
+
+
+def test_y13_start_at_the_edge_by_closed_form() -> None:
+    # No projection is active, so that the mean iterate is start - eta (T - 1)/2.
+    for start, step, T_ in (
+        (1, Fraction(1, 50), 100),
+        (0, Fraction(1, 100), 100),
+        (1, Fraction(1, 9), 7),
+    ):
+        expected = 2 * (1 + start - step * (T_ - 1) / 2)
+        assert lemma_3.linear_gap(Fraction(start), step, T_) == expected
+    # Projection on: 1, 0, -1, -1.
+    assert lemma_3.linear_gap(Fraction(1), Fraction(1), 4) == 2 * (1 - Fraction(1, 4))
+
+
+@quick
+@given(start=st.fractions(-1, 1), step=st.fractions(Fraction(1, 50), 2), T_=st.integers(1, 60))
+def test_y13_what_the_proof_supports_holds(start: Fraction, step: Fraction, T_: int) -> None:
+    """|w_1 - w|^2/(2 eta T) + eta G^2/2 a block, for any start, on f = w - v."""
+    gap = lemma_3.linear_gap(start, step, T_)
+    assert gap <= 2 * ((1 + start) ** 2 / (2 * step * T_) + step / 2)
+    if start == 0:
+        at = {**dict.fromkeys((lemma_3.D_w, lemma_3.D_v, G_w, G_v, lemma_3.m), 1), eta: step, T: T_}
+        at |= dict.fromkeys((lemma_3.sigma_w, lemma_3.sigma_v), 0)
+        assert gap <= lemma_3.OPTIMISATION_ERROR.subs(at)
+
+
+def test_y14_equation_8_by_simulation() -> None:
+    """Null hypothesis: equation (8) holds, so that the mean of its left side is at most 7.
+
+    f = |w| on [-1, 1], eta = 1/10, sigma = 20, T = 100, in 2000 runs. The left side lies in
+    [0, 20]; by Hoeffding's inequality a mean above 8 has probability below exp(-10) under the null.
+    """
+    rng = np.random.default_rng(7)
+    w, total = np.zeros(2000), np.zeros(2000)
+    for _ in range(100):
+        total += np.abs(w)
+        w = np.clip(w - 0.1 * (np.sign(w) + 20 * rng.standard_normal(2000)), -1, 1)
+    left = 2 * 0.1 * total
+    assert left.mean() > 8
+    assert left.mean() > 2 * 0.1 * 0.6 * 99 > 2 + 1 + 4  # the bound used, and the right side
+    assert left.mean() < 2 + 1 + 100 * 4  # with the factor T restored
+
+
+FIELDS = {
+    # One record's field (grad_w f, -grad_v f) at (w, v), records z in {-1, 1}; |entries| <= 1.
+    "linear": lambda w, v, z: (Fraction(z), Fraction(0)),
+    "absolute": lambda w, v, z: (
+        Fraction(1 if w * 3 > z else -1),
+        Fraction(-1 if v * 3 < z else 1),
+    ),
+    "bilinear": lambda w, v, z: (Fraction(z, 2) + v / 2, Fraction(z, 2) - w / 2),
+}
+
+
+def _stability(field: Any, data: Any, other: Any, m_: int, T_: int, step: Fraction) -> float:
+    """E|w_mean - w'_mean| + E|v_mean - v'_mean| over all sequences of draws on [-1, 1]^2."""
+
+    def clip(a: Fraction) -> Fraction:
+        return max(Fraction(-1), min(Fraction(1), a))
+
+    def means(data: Any, draws: Any) -> tuple[Fraction, Fraction]:
+        w = v = total_w = total_v = Fraction(0)
+        for batch in draws:
+            total_w, total_v = total_w + w, total_v + v
+            pulls = [field(w, v, data[i]) for i in batch]
+            w, v = (clip(a - step * sum(p[j] for p in pulls) / m_) for j, a in enumerate((w, v)))
+        return (total_w + w) / T_, (total_v + v) / T_
+
+    batches = list(sampling.draws(len(data), m_))
+    sequences = list(itertools.product(batches, repeat=T_ - 1))
+    gaps = Fraction(0)
+    for draws in sequences:
+        gaps += sum(abs(a - b) for a, b in zip(means(data, draws), means(other, draws), strict=True))
+    return float(gaps / len(sequences))
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize(("n_", "m_", "T_"), [(2, 1, 6), (2, 2, 4), (3, 1, 5), (3, 2, 3)])
+@pytest.mark.parametrize("step", [Fraction(1, 20), Fraction(1, 4)])
+def test_lemma_6_by_enumeration(field: str, n_: int, m_: int, T_: int, step: Fraction) -> None:
+    """Exact stability is within the printed bounds and the sharper ones, and is not negligible."""
+    data = [(-1) ** i for i in range(n_)]
+    other = [*data[:-1], -data[-1]]
+    stability = _stability(FIELDS[field], data, other, m_, T_, step)
+    at = {n: n_, T: T_, eta: step, G_w: 1, G_v: 1, lemma_6.L: sympy.Rational(1, 2)}
+    lipschitz = float(lemma_6.LIPSCHITZ.subs(at))
+    sharper = 2 * math.sqrt(math.e - 1) * 2 * float(step) * (math.sqrt(T_) + T_ / n_)
+    assert stability <= sharper <= lipschitz
+    assert stability > lipschitz / 400
+    if field != "absolute":  # the smooth ones
+        smooth = float(lemma_6.SMOOTH.subs(at))
+        assert stability <= smooth / 4 <= smooth  # 2 (1 + 1) for 4 (1 + 1)^2
+
+
+def test_y18_nonconvex_records_with_a_convex_mean() -> None:
+    """f = z |w| with one record of each sign: F_S is 0, no record's f need be convex."""
+
+    def field(w: Fraction, v: Fraction, z: int) -> tuple[Fraction, Fraction]:
+        return Fraction(z * (1 if 3 * w > 1 else -1)), Fraction(0)
+
+    step, T_ = Fraction(1, 4), 7
+    stability = _stability(field, [1, -1], [1, 1], 1, T_, step)
+    at = {n: 2, T: T_, eta: step, G_w: 1, G_v: sympy.Rational(1, 10**6)}
+    assert 0 < stability <= float(lemma_6.LIPSCHITZ.subs(at))
+
+
+@pytest.mark.parametrize("n_", [2, 10, 101, 4096, 10**6])
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0])
+def test_y23_counts_gradients_of_the_schedule(n_: int, epsilon: float) -> None:
+    at = registry.theorem("yang2022.theorem_2a").schedule(n=n_, d=3, epsilon=epsilon, delta=1e-15, L=1.0)
+    assert at["T"] * at["m"] <= 1.5 * n_**1.5
+    assert at["T"] * at["m"] >= 0.5 * math.sqrt(epsilon) * n_**1.5
+
+
+def test_y11_constants_with_numbers() -> None:
+    thm = registry.theorem("yang2022.theorem_1")
+    n_, T_ = 100, 25
+    m_ = thm.schedule(n=n_, T=T_, epsilon=1.0, delta=1e-4)["m"]
+    remark = thm.noise(n=n_, T=T_, epsilon=1.0, delta=1e-4, G_w=3.0, G_v=3.0)["sigma_w"]
+    proof = math.sqrt(8 * m_**2 * T_ * math.log(n_)) / n_
+    assert remark == pytest.approx(2 * proof * (2 * 3.0 / m_), rel=1e-12)
