@@ -14,6 +14,7 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polynomials import replay
 
 from dpcheck.bounds import ledger, registry
 from dpcheck.bounds.claim import Claim, ClaimResult, Decision, Evidence
@@ -45,6 +46,14 @@ def test_every_statement_has_its_entry(results: dict[str, ClaimResult]) -> None:
 def test_verdicts_are_the_recorded_ones(results: dict[str, ClaimResult]) -> None:
     assert ledger.changed(results.values()) == ()
     assert json.loads(ledger.text(results.values())) == ledger.recorded()
+
+
+def test_certificates_on_record_replay(results: dict[str, ClaimResult]) -> None:
+    """By coefficients alone: none negative, and the quotient is the shifted difference at rational points."""
+    assert json.loads(json.dumps(ledger.certified(results.values()))) == ledger.certificates()
+    for steps in ledger.certificates().values():
+        for proof in (each for step in steps for each in step["certificates"]):
+            replay(proof)
 
 
 def test_most_are_decided_and_the_others_say_why(results: dict[str, ClaimResult]) -> None:
