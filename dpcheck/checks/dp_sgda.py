@@ -20,7 +20,7 @@ TITLE = "DP-SGDA (Yang et al. 2022, Algorithms 1 and 2)"
 def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterable[Stage]:
     """The stages of the check, each a title and a call that yields findings."""
     return (
-        ("claims of the paper", claims),
+        ("claims of the paper", partial(claims, context)),
         ("noise of Remark 1", partial(remark_1, context, tables)),
         ("audit: repaired", partial(sandwich, context, "repaired", "without_replacement")),
         ("audit: repaired, Poisson", partial(sandwich, context, "repaired", "poisson")),
@@ -32,11 +32,11 @@ def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterabl
     )
 
 
-def claims() -> Iterator[Finding]:
+def claims(context: Context) -> Iterator[Finding]:
     """The paper's statements that this version decides, each with its evidence."""
     from dpcheck.bounds.registry import prove
 
-    for result in prove("yang2022"):
+    for result in prove("yang2022", jobs=context.jobs):
         claim = result.claim
         yield Finding(
             f"yang2022.{claim.id}", "claim", f"{claim.location}: {claim.statement}", result.verdict,
