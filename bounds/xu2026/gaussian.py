@@ -1,0 +1,80 @@
+r"""Definition 3: the noise of one Gaussian release, printed without its factor 2.
+
+A query of sensitivity D is released with N(0, s^2 D^2 I). By [1, Definition 3]
+
+    s^2 = log(1.25/delta)/epsilon^2
+
+is (epsilon, delta)-DP for 0 < epsilon, delta < 1. The exact curve of one Gaussian release lies above
+delta at some of these values; with 2 log(1.25/delta) it does not. The paper carries the printed form into its noise
+formulas.
+
+[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
+    Optimization. 2026, Preliminaries.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, log, sqrt
+
+from dpcheck.bounds.calibration import NotPrivate, Private, curve
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity
+from dpcheck.bounds.prover import Domain
+from dpcheck.bounds.symbols import delta, epsilon, sigma
+
+MULTIPLIER = sqrt(log(Rational(5, 4) / delta)) / epsilon
+REPAIRED = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
+AT = ((epsilon, Rational(1, 2)), (delta, Rational(1, 10**5)))
+
+
+def _mechanism() -> Decision:
+    printed = MULTIPLIER.subs(dict(AT))
+    steps = (
+        Cited(
+            "q(D) = the number of ones among the records, sensitivity 1, all zeros against one 1: "
+            "its release is (epsilon, delta)-DP if and only if the curve is at most delta",
+            "B. Balle, Y.-X. Wang, ICML 2018, Theorem 8",
+        ),
+        NotPrivate("the printed noise at epsilon = 1/2, delta = 10^-5", printed, *(value for _, value in AT)),
+        Counterexample(
+            "the same curve against delta",
+            Le(curve(sigma, epsilon), delta),
+            ((sigma, printed), *AT),
+        ),
+        Identity("the missing factor", REPAIRED, sqrt(2) * MULTIPLIER),
+        Private(
+            "with it the release is private, here for delta <= 1/2",
+            REPAIRED,
+            Domain({epsilon: (0, 1), delta: (0, Rational(1, 2))}),
+            epsilon,
+            delta,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("variance D^2 log(1.25/delta)/epsilon^2", "refuted"),
+            ("variance 2 D^2 log(1.25/delta)/epsilon^2, delta <= 1/2", "proved"),
+        ),
+        repaired="2 D^2 log(1.25/delta)/epsilon^2",
+    )
+    return Decision(
+        "refuted",
+        "exact privacy curve in ball arithmetic",
+        evidence,
+        "A factor 2 is missing under the root: at epsilon = 1/2 and delta = 10^-5 the least delta is about "
+        "1.47 10^-5, and it is worse for smaller delta.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "002:Def3",
+        "xu2026",
+        "noise calibration",
+        "A query of sensitivity D with noise of variance D^2 log(1.25/delta)/epsilon^2 in each coordinate is "
+        "(epsilon, delta)-DP for 0 < epsilon < 1 and 0 < delta < 1.",
+        "Definition 3",
+        _mechanism,
+    ),
+)

@@ -1,0 +1,180 @@
+r"""The steps of PrivateDiff Minimax [1, Algorithms 3 and 4] in rational arithmetic, on small instances.
+
+Everything is in one dimension, Y = [-1, 1], records are numbers, and noise enters only through the
+released values that are given. With h(x) = x/(1 + x^2), so that |h| <= 1/2 and h'(x) = (1 - x^2)/(1 + x^2)^2
+is at most 1 in size, the instances are
+
+    coupled:  f(x, y; z) = h(x) y + z y - y^2/2,      grad_x = h'(x) y,    grad_y = h(x) + z - y,
+    crossed:  f(x, y; z) = z h(x) y - (y + 1)^2/2,    grad_x = z h'(x) y,  grad_y = z h(x) - (y + 1),
+
+both 1-strongly concave in y, bounded, Lipschitz and smooth on R x Y. Algorithm 4 is run with the step
+1/(mu (i + 1)) at i = 0, 1, ..., as its stability proof has it; the printed 1/(mu i) has no value at i = 0.
+
+[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
+    Optimization. AAAI 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations, product
+
+Number = int | Fraction
+Gradient = Callable[[Fraction, Fraction, Number], Fraction]
+
+
+def clip(value: Fraction, threshold: Number) -> Fraction:
+    """Algorithm 2: ``value`` scaled down to size ``threshold``."""
+    return max(-Fraction(threshold), min(Fraction(threshold), value))
+
+
+def h(x: Fraction) -> Fraction:
+    """``x/(1 + x^2)``."""
+    return x / (1 + x * x)
+
+
+def slope(x: Fraction) -> Fraction:
+    """The derivative of ``h``."""
+    return (1 - x * x) / (1 + x * x) ** 2
+
+
+def coupled_x(x: Fraction, y: Fraction, z: Number) -> Fraction:
+    """``grad_x`` of the coupled instance."""
+    return slope(x) * y
+
+
+def coupled_y(x: Fraction, y: Fraction, z: Number) -> Fraction:
+    """``grad_y`` of the coupled instance."""
+    return h(x) + z - y
+
+
+def crossed_x(x: Fraction, y: Fraction, z: Number) -> Fraction:
+    """``grad_x`` of the crossed instance."""
+    return z * slope(x) * y
+
+
+def crossed_y(x: Fraction, y: Fraction, z: Number) -> Fraction:
+    """``grad_y`` of the crossed instance."""
+    return z * h(x) - (y + 1)
+
+
+def ascent(
+    gradient: Gradient, x: Fraction, y: Fraction, batches: Sequence[Sequence[Number]], threshold: Number
+) -> Fraction:
+    """Algorithm 4: clipped projected ascent from ``y``, one step a minibatch, mu = 1."""
+    for i, batch in enumerate(batches):
+        total = sum((clip(gradient(x, y, z), threshold) for z in batch), Fraction(0))
+        y = clip(y + Fraction(1, i + 1) * total / len(batch), 1)
+    return y
+
+
+def restart(gradient: Gradient, x: Fraction, y: Fraction, batch: Sequence[Number], threshold: Number) -> Fraction:
+    """Step 6 of Algorithm 3: the mean of the clipped gradients at (x_r, y_{r+1})."""
+    return sum((clip(gradient(x, y, z), threshold) for z in batch), Fraction(0)) / len(batch)
+
+
+def difference(
+    gradient: Gradient,
+    now: tuple[Fraction, Fraction, Sequence[Number]],
+    before: tuple[Fraction, Fraction, Sequence[Number]],
+    threshold: Number,
+) -> Fraction:
+    """Step 7: the mean of the clipped differences; ``(x_r, y_{r+1}, z_r)`` and ``(x_{r-1}, y_r, z_{r-1})``."""
+    pairs = zip(now[2], before[2], strict=True)
+    changes = (clip(gradient(now[0], now[1], a) - gradient(before[0], before[1], b), threshold) for a, b in pairs)
+    return sum(changes, Fraction(0)) / len(now[2])
+
+
+def restart_difference(n: int, inner: int) -> Fraction:
+    """How far v_{r+1} moves when r is a multiple of T, on the coupled instance with m = n.
+
+    One record changes from 2n to -2n, the others are 0; x_0 = 0, y_0 = 0, ``inner`` steps of Algorithm 4,
+    C_0 = 2n + 2 >= G_y and C_1 = 1 >= G_x.
+    """
+    zero = Fraction(0)
+    found = []
+    for record in (2 * n, -2 * n):
+        data = [record, *[0] * (n - 1)]
+        y = ascent(coupled_y, zero, zero, [data] * inner, 2 * n + 2)
+        found.append(restart(coupled_x, zero, y, data, 1))
+    return abs(found[0] - found[1])
+
+
+def difference_round(n: int, inner: int) -> Fraction:
+    """How far v_{r+1} moves at r = 1 < T when the outputs up to r are the same on both datasets.
+
+    As :func:`restart_difference`, with the past outputs x_0 = 0, x_1 = 1/2 and ytilde_1 = 0, and
+    C_{2,1} = C_2/2 + C_3 with C_2 = 15/4 >= l + kappa l and C_3 = 1.
+    """
+    x_0, x_1, y_1 = Fraction(0), Fraction(1, 2), Fraction(0)
+    found = []
+    for record in (2 * n, -2 * n):
+        data = [record, *[0] * (n - 1)]
+        y_2 = ascent(coupled_y, x_1, y_1, [data] * inner, 2 * n + 2)
+        found.append(difference(coupled_x, (x_1, y_2, data), (x_0, y_1, data), Fraction(15, 8) + 1))
+    return abs(found[0] - found[1])
+
+
+def second_batch(n: int, m: int, ordered: bool = True) -> Fraction:
+    """The largest move of v_{r+1} over all pairs of minibatches z_r, z_{r-1}, on the crossed instance.
+
+    The middle record changes from 1 to -1, the others are 0; x_0 = x_1 = 0, ytilde_1 = 1, one step of
+    Algorithm 4, whose result y_2 = -1 is then the same on both; C_{2,1} = C_3 = 1. ``ordered`` says that a
+    minibatch is a tuple, else it is listed in the order of the dataset.
+    """
+    zero, one = Fraction(0), Fraction(1)
+    place = n // 2
+    drawn = list(permutations(range(n), m) if ordered else combinations(range(n), m))
+    worst = zero
+    for now, before in product(drawn, repeat=2):
+        found = []
+        for record in (1, -1):
+            data = [record if i == place else 0 for i in range(n)]
+            y_2 = ascent(crossed_y, zero, one, [data], 3)
+            batches = ([data[i] for i in now], [data[i] for i in before])
+            found.append(difference(crossed_x, (zero, y_2, batches[0]), (zero, one, batches[1]), 1))
+        worst = max(worst, abs(found[0] - found[1]))
+    return worst
+
+
+def same_batch(n: int, m: int) -> Fraction:
+    """As :func:`second_batch` when both gradients are taken on the minibatch z_r."""
+    zero, one = Fraction(0), Fraction(1)
+    worst = zero
+    for batch in combinations(range(n), m):
+        found = []
+        for record in (1, -1):
+            data = [record if i == n // 2 else 0 for i in range(n)]
+            chosen = [data[i] for i in batch]
+            found.append(difference(crossed_x, (zero, -one, chosen), (zero, one, chosen), 1))
+        worst = max(worst, abs(found[0] - found[1]))
+    return worst
+
+
+def left_over(noise: Fraction) -> Fraction:
+    """What v_2 has besides grad_x at (x_1, y_2) when step 3 has set y_1 to ytilde_1 = y_1 + noise.
+
+    Coupled instance, one record 0, x_0 = 0, x_1 = 1/2, y_0 = 1/2, no noise on v, nothing clipped.
+    """
+    x_0, x_1, data = Fraction(0), Fraction(1, 2), [0]
+    y_1 = ascent(coupled_y, x_0, Fraction(1, 2), [data], 9)
+    v_1 = restart(coupled_x, x_0, y_1, data, 9)
+    released = y_1 + noise
+    y_2 = ascent(coupled_y, x_1, released, [data], 9)
+    v_2 = v_1 + difference(coupled_x, (x_1, y_2, data), (x_0, released, data), 9)
+    return v_2 - coupled_x(x_1, y_2, 0)
+
+
+def chance_of_sign(n: int, m: int, record: int) -> Fraction:
+    """The chance, over the inner minibatch, that d_0 has the size 1 and the sign of ``record``.
+
+    As :func:`restart_difference` with one inner step on m of the n records; ``record`` is 2m or -2m.
+    """
+    zero = Fraction(0)
+    hits = []
+    for inner, outer in product(combinations(range(n), m), repeat=2):
+        data = [record, *[0] * (n - 1)]
+        y = ascent(coupled_y, zero, zero, [[data[i] for i in inner]], 2 * m + 2)
+        hits.append(restart(coupled_x, zero, y, [data[i] for i in outer], 1) == (1 if record > 0 else -1))
+    return Fraction(sum(hits), len(hits))

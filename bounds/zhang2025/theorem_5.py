@@ -1,0 +1,117 @@
+r"""Theorem 5 with Remark 2: the noise that is to make PrivateDiff Minimax private.
+
+Problem. min over x in R^{d_1}, max over y in Y of (1/n) sum_i f(x, y; z_i), whose mean is mu-strongly
+concave in y, with f <= M and Y bounded (A1); the output is to be (epsilon, delta)-DP for datasets that
+differ in one record (replace-one).
+
+Algorithm. PrivateDiff Minimax [1, Algorithms 3 and 4]. For r = 0, ..., R, minibatches of m records
+without replacement: y_{r+1} by T_2 steps of clipped minibatch ascent from ytilde_r; then
+
+    T | r:      d = mean clip(grad_x f(x_r, y_{r+1}; z_r), C_1),  C = C_1, sigma_x = sigma_x1, vtilde_r = 0
+    otherwise:  d = mean clip(grad_x f(x_r, y_{r+1}; z_r) - grad_x f(x_{r-1}, y_r; z_{r-1}), C),
+                C = C_{2,r} = C_2 |x_r - x_{r-1}| + C_3, sigma_x = sigma_x2
+    vtilde_{r+1} = vtilde_r + d + N(0, sigma_x^2 C^2 I),  x_{r+1} = x_r - eta_x vtilde_{r+1},
+    ytilde_{r+1} = y_{r+1} + N(0, sigma_y^2 I).
+
+Claimed.
+- [1, Theorem 5]: with absolute constants c_4, ..., c_7, for epsilon < c_4 m^2 T/n^2 and any delta > 0
+
+      sigma_x1 = c_5 sqrt((R/T) log(1/delta))/(n epsilon),  sigma_x2 = c_6 sqrt(R log(1/delta))/(n epsilon),
+      sigma_y = c_7 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(n epsilon)
+
+  make it (epsilon, delta)-DP. This is ``zhang2025.theorem_5_existential``.
+- [1, Remark 2]: for epsilon <= 1, delta <= 1/n^2 and m = max(1, n sqrt(epsilon/(8T))) the constants are 4,
+  and sigma_y is divided by mu. This is ``zhang2025.theorem_5``; m is rounded up here.
+
+Neither holds (claims 003:Thm5, 003:Thm5 sigma_y, 003:Remark2). The objects say what the paper prints, for
+comparison with an accountant, and are no promise of privacy.
+
+References.
+[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
+    Optimization. AAAI 2025.
+
+Arguments. n records, T restart interval, R rounds, epsilon and delta, C_0 threshold of the inner ascent,
+beta smoothness in y, M bound on f, mu; for the existential form m and c_4 to c_7 in place of mu.
+
+Example
+-------
+>>> from dpcheck.bounds.registry import theorem
+>>> thm = theorem("zhang2025.theorem_5")
+>>> sizes = dict(n=10_000, T=10, R=100, epsilon=1.0, delta=1e-8)
+>>> thm.schedule(**sizes)
+{'m': 1119}
+>>> noise = thm.noise(**sizes, C_0=1.0, beta=1.0, M=1.0, mu=0.5)
+>>> {name: round(sigma, 6) for name, sigma in noise.items()}
+{'sigma_x1': 0.005429, 'sigma_x2': 0.017168, 'sigma_y': 0.103006}
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Lt, Max, ceiling, log, sqrt, symbols
+
+from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma_y
+from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+
+C_0, beta, M, sigma_x1, sigma_x2 = symbols("C_0 beta M sigma_x1 sigma_x2", positive=True)
+c_4, c_5, c_6, c_7 = symbols("c_4 c_5 c_6 c_7", positive=True)
+
+SIZES = (
+    Parameter(n, "records in the dataset"),
+    Parameter(epsilon, "privacy loss, natural log"),
+    Parameter(delta, "probability of a larger loss"),
+    Parameter(T, "rounds from one restart to the next"),
+    Parameter(R, "rounds"),
+    Parameter(C_0, "clipping threshold of the inner ascent"),
+    Parameter(beta, "smoothness of f in y"),
+    Parameter(M, "upper bound of f"),
+)
+A1 = Assumption("A1", "L-hat(x, .) is mu-strongly concave, Y is bounded, f <= M on R^{d_1} x Y", "Assumption 1")
+X_NOISE = (
+    (sigma_x1, c_5 * sqrt(R / T * log(1 / delta)) / (n * epsilon)),
+    (sigma_x2, c_6 * sqrt(R * log(1 / delta)) / (n * epsilon)),
+)
+Y_NOISE = c_7 * (2 * C_0**2 + beta * M) * sqrt(R * log(1 / delta)) / (n * epsilon)
+REMARK_2 = (
+    *((symbol, formula.subs({c_5: 4, c_6: 4})) for symbol, formula in X_NOISE),
+    (sigma_y, Y_NOISE.subs(c_7, 4) / mu),
+)
+
+THEOREMS = (
+    Theorem(
+        id="zhang2025.theorem_5",
+        title="Noise of PrivateDiff Minimax, with the constants of Remark 2 (refuted)",
+        paper="zhang2025",
+        location="Theorem 5 and Remark 2",
+        quantity="(epsilon, delta)-differential privacy, which does not follow",
+        quantity_latex=r"(\epsilon, \delta)",
+        parameters=(*SIZES, Parameter(mu, "strong concavity of L-hat in y")),
+        assumptions=(
+            A1,
+            Assumption("epsilon", "epsilon <= 1", "Remark 2", Le(epsilon, 1)),
+            Assumption("delta", "delta <= 1/n^2", "Remark 2", Le(delta, 1 / n**2)),
+        ),
+        schedule_formulas=((m, ceiling(Max(1, n * sqrt(epsilon / (8 * T))))),),
+        noise_formulas=REMARK_2,
+    ),
+    Theorem(
+        id="zhang2025.theorem_5_existential",
+        title="Noise of PrivateDiff Minimax, for constants that the paper leaves open (refuted)",
+        paper="zhang2025",
+        location="Theorem 5",
+        quantity="(epsilon, delta)-differential privacy for some c_4, ..., c_7, which does not follow",
+        quantity_latex=r"(\epsilon, \delta)",
+        parameters=(
+            *SIZES,
+            Parameter(m, "records in a minibatch"),
+            Parameter(c_4, "constant of the region, which the paper leaves open"),
+            Parameter(c_5, "constant of sigma_x1, which the paper leaves open"),
+            Parameter(c_6, "constant of sigma_x2, which the paper leaves open"),
+            Parameter(c_7, "constant of sigma_y, which the paper leaves open"),
+        ),
+        assumptions=(
+            A1,
+            Assumption("epsilon", "epsilon < c_4 m^2 T/n^2", "Theorem 5", Lt(epsilon, c_4 * m**2 * T / n**2)),
+        ),
+        noise_formulas=(*X_NOISE, (sigma_y, Y_NOISE)),
+    ),
+)

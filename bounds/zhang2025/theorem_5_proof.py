@@ -1,0 +1,224 @@
+r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax.
+
+Setting as in ``theorem_5``. Two quantities are left out:
+- in x, that y_{r+1} depends on the data and is not released before the gradients at it are (``lemma_8``):
+  v_{r+1} moves by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is
+  smaller by a factor n;
+- in y, that the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the
+  scale of f, while the iterates do not change.
+
+Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
+output is (x_1, ytilde_1); ell = log(1/delta).
+
+[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
+    Optimization. AAAI 2025; version with proofs.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sympy import Integer, Le, Rational, erf, exp, sqrt, symbols
+
+from dpcheck.bounds.calibration import curve
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
+from dpcheck.bounds.zhang2025.ascent import full_batch_distance
+from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, restart_difference
+from dpcheck.bounds.zhang2025.theorem_5 import (
+    C_0,
+    REMARK_2,
+    X_NOISE,
+    Y_NOISE,
+    M,
+    beta,
+    c_5,
+    c_7,
+    sigma_x1,
+)
+
+ell, C_1, scale, share = symbols("ell C_1 scale share", positive=True)
+NOISE = dict(REMARK_2)
+FIRST = {R: 1, T: 1, delta: exp(-ell)}
+SIXTH = ((sigma, Rational(1, 6)), (epsilon, Integer(1)), (delta, exp(-1)))
+BROKEN = Counterexample(
+    "noise of a sixth of the move is not (1, 1/e)-DP, nor (epsilon, 1/e)-DP for any epsilon <= 1",
+    Le(curve(sigma, epsilon), delta),
+    SIXTH,
+)
+CURVE = Cited(
+    "the curve falls as the noise or epsilon grows, and what is computed from the output is as private as it",
+    "data processing",
+)
+RELEASE = (
+    "a private variant: full-batch inner ascent with steps at most 1/beta and C_0 >= G_y, ytilde_{r+1} released with "
+    "noise for 2 C_0/(mu n) before the gradients in x are taken at it, both gradients on z_r, and all "
+    "multipliers from an accountant for 2 C/m"
+)
+
+
+def _upper_normal(t: Any) -> Any:
+    """P(Z <= t) for a standard normal Z."""
+    return (1 + erf(t / sqrt(2))) / 2
+
+
+def _theorem() -> Decision:
+    multiplier = (dict(X_NOISE)[sigma_x1] * C_1 / (2 * C_1)).subs(FIRST)
+    enough = 3 * c_5 * sqrt(ell) / epsilon  # records
+    steps: tuple[Step, ...] = (
+        *(
+            Enumerated(f"m = n = {size}: v_1 moves by 2 C_1, C_1 = 1", restart_difference, (size, 1), Fraction(2))
+            for size in (2, 12, 30)
+        ),
+        Identity("the noise of v_1 in units of that move", multiplier, c_5 * sqrt(ell) / (2 * n * epsilon)),
+        Identity("with 3 c_5 sqrt(ell)/epsilon records it is a sixth", multiplier.subs(n, enough), Rational(1, 6)),
+        AtMost("and less with more", multiplier.subs(n, enough * (1 + share)), Rational(1, 6)),
+        CURVE,
+        BROKEN,
+        Counterexample(
+            "in numbers: c_5 = 4, n = m = 12, epsilon = 1, delta = 1/e",
+            Le(curve(sigma, epsilon), delta),
+            ((sigma, multiplier.subs({c_5: 4, n: 12, epsilon: 1, ell: 1})), (epsilon, Integer(1)), (delta, exp(-1))),
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("some absolute c_4, ..., c_7", "refuted"),
+            ("the constants of Remark 2", "refuted"),
+        ),
+        repaired=RELEASE,
+    )
+    return Decision(
+        "refuted",
+        "the algorithm's own steps in rational arithmetic; exact privacy curve in ball arithmetic",
+        evidence,
+        "f = h(x) y + z y - y^2/2 (see privatediff), R = T = 1, m = n, epsilon = min(1, c_4/2), delta = 1/e: x_1 alone "
+        "tells the record 2n from -2n once n >= 3 c_5/epsilon, whatever the constants are. The data-dependent "
+        "y_{r+1} enters the gradients unprotected. With y held equal the noise of y still fails (003:Thm5 sigma_y).",
+    )
+
+
+def _y_noise() -> Decision:
+    # f = s (z y - y^2/2), z in {-1, 0, 1}, Y = [-1, 1]: mu = beta = s, C_0 = 2 s >= G_y, M = s/2, and y moves by 2/n.
+    instance = {C_0: 2 * scale, beta: scale, M: scale / 2, mu: scale}
+    printed = (Y_NOISE.subs(instance).subs(FIRST) / (2 / n)).simplify()
+    divided = (Y_NOISE.subs(instance).subs(FIRST) / scale / (2 / n)).simplify()
+    small = 4 * epsilon / (17 * 6 * c_7 * sqrt(ell))
+    steps: tuple[Step, ...] = (
+        *(
+            Enumerated(
+                f"m = n = {size}, s = 1/10: y_1 moves by 2/n",
+                full_batch_distance,
+                (size, 3, Fraction(1, 10)),
+                Fraction(2, size),
+            )
+            for size in (2, 10)
+        ),
+        Identity(
+            "the noise in units of that move, as in Theorem 5", printed, 17 * c_7 * scale**2 * sqrt(ell) / (4 * epsilon)
+        ),
+        Identity("and divided by mu, as in Remark 2", divided, 17 * c_7 * scale * sqrt(ell) / (4 * epsilon)),
+        Identity("a sixth, for a small scale s", printed.subs(scale, sqrt(small)), Rational(1, 6)),
+        Identity("and for a smaller one, divided by mu", divided.subs(scale, small), Rational(1, 6)),
+        CURVE,
+        BROKEN,
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("c_7 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(n epsilon), Theorem 5 and its proof", "refuted"),
+            ("the same divided by mu, Remark 2", "refuted"),
+        ),
+        repaired="noise for a sensitivity of 2 C_0/(mu n): c_7 C_0 sqrt(R log(1/delta))/(mu n epsilon), with "
+        "full-batch ascent, steps at most 1/beta and C_0 >= G_y",
+    )
+    return Decision(
+        "refuted",
+        "exact algebra; the algorithm's own steps; exact privacy curve in ball arithmetic",
+        evidence,
+        "The factor 1/mu of Lemma 9 is lost in Theorem 5 and in the proof of Remark 2, and even with it the noise "
+        "has the "
+        "unit of f: multiply f by a small s and ytilde_1 gives the record away, for every c_7.",
+    )
+
+
+def _remark() -> Decision:
+    spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
+    half = 1 / (2 * spread)
+    chance = _upper_normal(half)
+    at = ((n, Integer(256)), (m, Integer(64)), (epsilon, Rational(1, 2)), (delta, Rational(1, 256**2)))
+    steps = (
+        Enumerated("n = 4, m = 1: d_0 = 1 with chance m/n", chance_of_sign, (4, 1, 2), Fraction(1, 4)),
+        Enumerated("d_0 = -1 with chance m/n for the other record", chance_of_sign, (4, 1, -2), Fraction(1, 4)),
+        Enumerated("n = 5, m = 2", chance_of_sign, (5, 2, -4), Fraction(2, 5)),
+        Identity(
+            "m = n/4 at epsilon = 1/2, T = 1", n * sqrt(epsilon / (8 * T)).subs({epsilon: Rational(1, 2), T: 1}), n / 4
+        ),
+        Cited(
+            "event: vtilde_1 < -1/2. Its mean is 0 or 1 for the one record, 0 or, with chance m/n, -1 for the other",
+            "the two enumerations, T_2 = 1",
+        ),
+        Counterexample(
+            "P'(event) <= e^epsilon P(event) + delta fails at n = 256, m = 64, epsilon = 1/2, delta = 1/n^2",
+            Le(m / n * chance, exp(epsilon) * (1 - chance) + delta),
+            at,
+        ),
+        Identity(
+            "without sampling and y held equal: sigma_y in units of 2/n, f scaled by s",
+            (NOISE[sigma_y] * n / 2).subs(
+                {C_0: 2 * scale, beta: scale, M: scale / 2, mu: scale, R: 1, delta: exp(-ell)}
+            ),
+            17 * scale * sqrt(ell) / epsilon,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(("as printed", "refuted"), ("sigma_y alone", "refuted")),
+        repaired=f"{RELEASE}; and the paper's own conditions ask for 8 in x, not 4 (004:Remark proof)",
+    )
+    return Decision(
+        "refuted",
+        "the algorithm's own steps; exact chances of an event in ball arithmetic",
+        evidence,
+        "f = h(x) y + z y - y^2/2, one record 2m or -2m and the others 0, R = T = T_2 = 1, C_1 = 1: the inner "
+        "minibatch "
+        "holds the record with chance 1/4, and then all gradients in x have its sign, five noises away. The event has "
+        "a chance of 1/4 against one in a million, with delta = 1/65536.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "003:Thm5",
+        "zhang2025",
+        "privacy",
+        "Under Assumption 1 there are absolute constants c_4, ..., c_7 such that Algorithm 3 with the noises of "
+        "Theorem 5 is "
+        "(epsilon, delta)-DP for all epsilon < c_4 m^2 T/n^2 and delta > 0.",
+        "Theorem 5",
+        _theorem,
+    ),
+    Claim(
+        "003:Thm5 sigma_y",
+        "zhang2025",
+        "calibration",
+        "Noise c_7 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(n epsilon) on y_{r+1} is enough for the R releases of y, "
+        "for "
+        "an absolute c_7.",
+        "Theorem 5",
+        _y_noise,
+    ),
+    Claim(
+        "003:Remark2",
+        "zhang2025",
+        "explicit constants",
+        "For epsilon <= 1, delta <= 1/n^2 and m = max(1, n sqrt(epsilon/(8T))) Algorithm 3 is (epsilon, delta)-DP with "
+        "sigma_x1 = 4 sqrt((R/T) log(1/delta))/(n epsilon), sigma_x2 = 4 sqrt(R log(1/delta))/(n epsilon) and "
+        "sigma_y = 4 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(mu n epsilon).",
+        "Remark 2",
+        _remark,
+    ),
+)
