@@ -127,9 +127,9 @@ class ClaimResult:
 
     @property
     def counterexamples(self) -> tuple[str, ...]:
-        """Where the statement, or a reading of it, fails."""
+        """What breaks the statement, or a reading of it, in words."""
         kinds = ("counterexample", "exceeds", "notprivate")
-        return tuple(step["formula"] for step in self.evidence["steps"] if step["kind"] in kinds)
+        return tuple(step["says"] for step in self.evidence["steps"] if step["kind"] in kinds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain text throughout, fit for JSON."""

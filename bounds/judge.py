@@ -32,7 +32,10 @@ def _judge(inequalities: tuple[Inequality, ...]) -> Decision:
     for inequality, outcome in zip(inequalities, outcomes, strict=True):
         if outcome.verdict == "refuted" and outcome.point is not None:
             point = tuple(outcome.point.items())
-            step = Counterexample(inequality.says, sympy.Le(*inequality.sides(), evaluate=False), point)
+            at = ", ".join(f"{letter} = {value}" for letter, value in point)
+            step = Counterexample(
+                f"{inequality.says}: fails at {at}", sympy.Le(*inequality.sides(), evaluate=False), point
+            )
             critical = inequality.tightness().critical
             repaired = "no constant in its place would do"
             if critical is not None:
