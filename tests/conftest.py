@@ -35,6 +35,14 @@ def pytest_report_header() -> list[str]:
     return [f"dpcheck: {dpcheck.__version__} of {Path(dpcheck.__file__).parent}", f"DPCHECK_DATA: {folder}"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before the tests are shared out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker runs a file, so that what its tests share is made once; the main check is run by one too."""
+    for item in items:
+        shared = "checked" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("checked" if shared else item.path.name))
+
+
 @dataclass(frozen=True)
 class Command:
     """The ``dpcheck`` command of the Python that runs the tests, without a network."""

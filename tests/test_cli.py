@@ -44,6 +44,7 @@ def call(capsys, monkeypatch, tmp_path):
     """Run the command in this process, from an empty folder: exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.setenv("COLUMNS", "160")
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:

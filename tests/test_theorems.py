@@ -8,6 +8,7 @@ import importlib
 import math
 import pickle
 import pkgutil
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -312,8 +313,7 @@ def test_sentences_say_what_the_relations_test(thm: Theorem) -> None:
     tested = [a for a in thm.assumptions if a.relation is not None]
     assert tested
     for assumption in tested:
-        text = assumption.sentence.replace("^", "**").replace("m**2 T", "m**2*T")
-        text = text.replace("c_1 m", "c_1*m")
+        text = re.sub(r"(?<=[\w)]) (?=[\w(])", "*", assumption.sentence.replace("^", "**"))
         assert sympy.sympify(text, locals=letters) == assumption.relation
         assert str(assumption) in thm.region
 

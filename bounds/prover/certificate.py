@@ -64,28 +64,47 @@ def find(form: Form) -> Certificate | None:
     new = {letter: sympy.Symbol(f"t_{letter}", nonnegative=True) for letter in form.intervals}
     for shifts in _shifts(form, new):
         shifted = form.difference.subs(shifts, simultaneous=True)
-        numerator, denominator = sympy.fraction(sympy.cancel(sympy.together(shifted)))
-        letters = sorted(numerator.free_symbols | denominator.free_symbols, key=str)
+        quotient = sympy.fraction(sympy.together(shifted))
+        letters = sorted(quotient[0].free_symbols | quotient[1].free_symbols, key=str)
         if not set(letters) <= set(new.values()):
             continue
         if not letters:
-            sign = numerator / denominator
-            if sign >= 0:
-                return Certificate(form.difference, tuple(shifts.items()), sign, sympy.Integer(1), sympy.Integer(1))
+            if shifted >= 0:
+                return Certificate(form.difference, tuple(shifts.items()), shifted, sympy.Integer(1), sympy.Integer(1))
             continue
-        if not _nonnegative(denominator):
-            numerator, denominator = -numerator, -denominator
-        if not _nonnegative(denominator):
-            continue
-        numerator, multiplier = sympy.expand(numerator), sympy.Integer(1)
-        for _ in range(_POWERS + 1):
-            if _nonnegative(numerator):
-                return Certificate(form.difference, tuple(shifts.items()), numerator, denominator, multiplier)
-            step = 1 + sum(letters)
-            if len(sympy.Add.make_args(numerator)) * (len(letters) + 1) > _MOST_TERMS:
-                break
-            numerator, multiplier = sympy.expand(numerator * step), sympy.expand(multiplier * step)
+        ring = sympy.ring(letters, sympy.QQ)[0]
+        found = _nonnegative_multiple(ring, *(ring.from_expr(part) for part in quotient))
+        if found is not None:
+            polynomials = (polynomial.as_expr() for polynomial in found)
+            return Certificate(form.difference, tuple(shifts.items()), *polynomials)
     return None
+
+
+def _nonnegative_multiple(ring: Any, numerator: Any, denominator: Any) -> tuple[Any, Any, Any] | None:
+    """Numerator times a multiplier, denominator and multiplier, without negative coefficients."""
+    common = numerator.gcd(denominator)
+    numerator, denominator, multiplier = numerator.quo(common), denominator.quo(common), ring.one
+    if any(coefficient < 0 for coefficient in denominator.coeffs()):
+        numerator, denominator = -numerator, -denominator
+    if any(coefficient < 0 for coefficient in denominator.coeffs()) or _negative_somewhere(ring, numerator):
+        return None
+    step = sum(ring.gens, ring.one)
+    for _ in range(_POWERS + 1):
+        if all(coefficient >= 0 for coefficient in numerator.coeffs()):
+            return numerator, denominator, multiplier
+        if len(numerator) * (len(ring.gens) + 1) > _MOST_TERMS:
+            return None
+        numerator, multiplier = numerator * step, multiplier * step
+    return None
+
+
+def _negative_somewhere(ring: Any, polynomial: Any) -> bool:
+    """A quick look at a few points: where it is negative there is no certificate."""
+    scales = [sympy.QQ(0), sympy.QQ(1, 100), sympy.QQ(1), sympy.QQ(100)]
+    count = len(ring.gens)
+    points = [[scales[(3 * i + k * (i + 1)) % 4] for i in range(count)] for k in range(12)]
+    points += [[scale] * count for scale in scales]
+    return any(polynomial.evaluate(list(zip(ring.gens, point, strict=True))) < 0 for point in points)
 
 
 def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[dict[Any, Any]]:

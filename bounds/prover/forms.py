@@ -98,7 +98,7 @@ class _Namer:
         named = [self._name(sympy.expand_log(each.xreplace(roots))) for each in expressions]
         for letter, (low, high) in list(self.intervals.items()):
             self.intervals[letter] = (_rational(low, up=False), _rational(high, up=True))
-        return Form(named[0], self.intervals, named[1:], self.equations, self.ties, back)
+        return Form(_stripped(named[0]), self.intervals, named[1:], self.equations, self.ties, back)
 
     def _roots(self, expressions: list[Any]) -> dict[Any, Any]:
         """``s -> r**q`` for every letter s that occurs to a power with denominator q."""
@@ -175,6 +175,19 @@ class _Namer:
     def _letter(self, kind: str, expression: Any) -> Any:
         positive = expression.is_positive or None
         return sympy.Symbol(f"{kind}{next(self.count)}", real=True, positive=positive)
+
+
+def _stripped(difference: Any) -> Any:
+    """The difference times its denominator, if that is positive, and without a common positive monomial."""
+    numerator, denominator = sympy.fraction(sympy.together(difference))
+    if not denominator.is_positive:
+        return difference
+    letters = sorted((letter for letter in numerator.free_symbols if letter.is_positive), key=str)
+    expanded = sympy.expand(numerator)
+    if not letters or not expanded.is_polynomial(*letters):
+        return expanded
+    _, rest = sympy.Poly(expanded, *letters).terms_gcd()
+    return rest.as_expr()
 
 
 def _outer_root(end: Any, degree: int, up: bool) -> Any:

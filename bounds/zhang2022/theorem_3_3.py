@@ -1,0 +1,88 @@
+r"""Theorem 3.3: output perturbation for smooth strongly convex problems.
+
+Problem. Minimise F(x) = E f(x; xi) over a convex X in R^d; each f is mu-strongly convex, L-Lipschitz and
+ell-smooth; kappa = ell/mu; minimisers lie in the interior of X.
+
+Algorithm 1. Run any solver A until |A(S) - x_S| <= L/(mu n) with probability 1 - delta/4, release
+A(S) + N(0, sigma^2 I) with
+
+    sigma = 4 L sqrt(2 log(2.5/delta))/(mu n epsilon).
+
+Guarantee. For epsilon < 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1, Theorem 3.3]
+
+    E[F_S(x) - F_S(x_S)] < 33 L^2 kappa d log(2.5/delta)/(mu n^2 epsilon^2),
+    E[F(x) - min F] < L^2 kappa (7/(mu n) + 48 d log(2.5/delta)/(mu n^2 epsilon^2)),
+
+the second of which is ``bound``.
+
+[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
+    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix A.2.
+
+Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, ell smoothness, mu strong convexity.
+
+Example
+-------
+>>> from dpcheck.bounds.registry import theorem
+>>> thm = theorem("zhang2022.theorem_3_3")
+>>> problem = dict(n=10_000, d=50, epsilon=0.5, delta=1e-6, L=1, ell=1, mu=0.5)
+>>> round(thm.noise(**problem)["sigma"], 5)
+0.00869
+>>> round(thm.bound(**problem), 5)
+0.00846
+"""
+
+from __future__ import annotations
+
+from sympy import Lt, Rational, log, oo, sqrt
+
+
+
+
+from dpcheck.bounds.prover import Domain
+from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, mu, n, sigma
+from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+
+HALF = Rational(5, 2)  # the printed 2.5
+LOG = log(HALF / delta)
+SENSITIVITY = 4 * L / (mu * n)
+NOISE = SENSITIVITY * sqrt(2 * LOG) / epsilon
+EMPIRICAL = c * L**2 * kappa * d * LOG / (mu * n**2 * epsilon**2)
+SETTING = Domain(
+    {n: (1, oo), d: (1, oo), epsilon: (0, 1), delta: (0, 1), L: (0, oo), mu: (0, oo), kappa: (1, oo)},
+    where=(delta <= 1 / n,),
+)
+SMALL = (
+    Assumption("epsilon", "epsilon < 1", "proof of Theorem 3.3, after (7)", Lt(epsilon, 1)),
+    Assumption("delta", "delta < 1/n", "proof of Theorem 3.3, after (7)", Lt(delta, 1 / n)),
+)
+PRIVACY = (
+    Parameter(n, "records in the dataset"),
+    Parameter(epsilon, "privacy loss, natural log"),
+    Parameter(delta, "probability of a larger loss"),
+    Parameter(d, "dimension of x"),
+    Parameter(L, "Lipschitz constant of f"),
+)
+RISK = L**2 * ell / mu * (7 / (mu * n) + 48 * d * LOG / (mu * n**2 * epsilon**2))
+
+THEOREMS = (
+    Theorem(
+        id="zhang2022.theorem_3_3",
+        title="Output perturbation, smooth strongly convex case",
+        paper="zhang2022",
+        location="Theorem 3.3 and its proof, Appendix A.2",
+        quantity="expected excess population risk of the released point",
+        quantity_latex=r"\mathbb{E}[F(\tilde{x}) - F(x^*)]",
+        parameters=(*PRIVACY, Parameter(ell, "smoothness of f"), Parameter(mu, "strong convexity of f")),
+        assumptions=(
+            Assumption("f", "f is convex, L-Lipschitz, ell-smooth and mu-strongly convex for every record", "Theorem 3.3"),
+            Assumption("interior", "the minimisers of F_S and F lie in the interior of X", "Theorem 3.3"),
+            *SMALL,
+        ),
+        noise_formulas=((sigma, NOISE),),
+        bound_formula=RISK,
+        regimes=(
+            ("statistical", L**2 * ell / (mu**2 * n)),
+            ("privacy", L**2 * ell * d * log(1 / delta) / (mu**2 * n**2 * epsilon**2)),
+        ),
+    ),
+)
