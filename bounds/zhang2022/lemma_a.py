@@ -22,7 +22,7 @@ from sympy import symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Enumerated, Identity, Step
-from dpcheck.bounds.symbols import L, delta, epsilon, mu, n
+from dpcheck.bounds.symbols import L, delta, mu, n
 
 distance, excess, likely, other = symbols("distance excess likely other", positive=True)
 
@@ -52,9 +52,13 @@ STABLE: tuple[Step, ...] = (
         (mu * distance**2 - 2 * L / n * distance).subs(distance, 2 * L / (mu * n)),
         0 * L,
     ),
-    Enumerated("attained by f = z x with G = mu x^2/2: the move at n = 4, mu = 1/2, L = 1", quadratic_move,
-               (4, Fraction(1, 2)), Fraction(1)),
-)  # fmt: skip
+    Enumerated(
+        "attained by f = z x with G = mu x^2/2: the move at n = 4, mu = 1/2, L = 1",
+        quadratic_move,
+        (4, Fraction(1, 2)),
+        Fraction(1),
+    ),
+)
 GENERAL: tuple[Step, ...] = (
     Cited(
         "E F(x_S) = E F(x_{S_i}) and E F_S(x) = F(x) for x that does not depend on S, since records are i.i.d.; and "
@@ -103,9 +107,11 @@ def _sensitivity() -> Decision:
 
 def _risk() -> Decision:
     return Decision(
-        "proved", "exact algebra from cited facts", Evidence((*STABLE, *GENERAL)),
+        "proved",
+        "exact algebra from cited facts",
+        Evidence((*STABLE, *GENERAL)),
         "Stability bounds the gap between the empirical and the population risk of the minimiser.",
-    )  # fmt: skip
+    )
 
 
 def _regularised() -> Decision:
@@ -119,25 +125,37 @@ def _regularised() -> Decision:
 
 CLAIMS = (
     Claim(
-        "Z01", "zhang2022", "privacy composition",
+        "Z01",
+        "zhang2022",
+        "privacy composition",
         "If A_k(., a) is (epsilon, delta)-DP in its block S_k for every earlier output a, and the blocks are disjoint, "
         "then the outputs of all phases together are (epsilon, delta)-DP in S (replace one record).",
-        "Lemma A.1", _parallel,
+        "Lemma A.1",
+        _parallel,
     ),
     Claim(
-        "Z02", "zhang2022", "sensitivity",
+        "Z02",
+        "zhang2022",
+        "sensitivity",
         "For mu-strongly convex, L-Lipschitz f the empirical minimisers of neighbouring datasets are at most "
         "2 L/(mu n) apart.",
-        "Lemma A.2", _sensitivity,
+        "Lemma A.2",
+        _sensitivity,
     ),
     Claim(
-        "Z03", "zhang2022", "utility",
+        "Z03",
+        "zhang2022",
+        "utility",
         "The expected excess population risk of the empirical minimiser is at most 2 L^2/(mu n).",
-        "Lemma A.2", _risk,
+        "Lemma A.2",
+        _risk,
     ),
     Claim(
-        "Z04", "zhang2022", "sensitivity and utility",
+        "Z04",
+        "zhang2022",
+        "sensitivity and utility",
         "Both bounds hold for convex L-Lipschitz f with a mu-strongly convex regulariser G that need not be Lipschitz.",
-        "Lemma A.3 and equation (5)", _regularised,
+        "Lemma A.3 and equation (5)",
+        _regularised,
     ),
-)  # fmt: skip
+)

@@ -26,7 +26,7 @@ Example
 >>> thm = theorem("zhang2022.theorem_3_3")
 >>> problem = dict(n=10_000, d=50, epsilon=0.5, delta=1e-6, L=1, ell=1, mu=0.5)
 >>> round(thm.noise(**problem)["sigma"], 5)
-0.00869
+0.00868
 >>> round(thm.bound(**problem), 5)
 0.00846
 """
@@ -34,9 +34,6 @@ Example
 from __future__ import annotations
 
 from sympy import Lt, Rational, log, oo, sqrt
-
-
-
 
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, mu, n, sigma
@@ -74,7 +71,7 @@ THEOREMS = (
         quantity_latex=r"\mathbb{E}[F(\tilde{x}) - F(x^*)]",
         parameters=(*PRIVACY, Parameter(ell, "smoothness of f"), Parameter(mu, "strong convexity of f")),
         assumptions=(
-            Assumption("f", "f is convex, L-Lipschitz, ell-smooth and mu-strongly convex for every record", "Theorem 3.3"),
+            Assumption("f", "every f is L-Lipschitz, ell-smooth and mu-strongly convex", "Theorem 3.3"),
             Assumption("interior", "the minimisers of F_S and F lie in the interior of X", "Theorem 3.3"),
             *SMALL,
         ),

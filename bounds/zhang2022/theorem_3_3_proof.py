@@ -2,12 +2,12 @@ r"""The claims about the proof of Theorem 3.3. Setting and reference as in ``the
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Rational, log, oo, sqrt, symbols
+from sympy import Ge, Le, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Identity
+from dpcheck.bounds.evidence import Cited, Identity
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, kappa, mu, n
 from dpcheck.bounds.zhang2022.theorem_3_3 import EMPIRICAL, LOG, NOISE, SENSITIVITY, SETTING
@@ -26,9 +26,11 @@ def _sensitivity() -> Decision:
         Cited("|A(S) - A(S')| <= |A(S) - x_S| + |x_S - x_S'| + |x_S' - A(S')|", "triangle inequality, union bound"),
     )
     return Decision(
-        "proved", "exact algebra", Evidence(steps),
+        "proved",
+        "exact algebra",
+        Evidence(steps),
         "Lemma A.2 and the solver's guarantee, each run of which fails with probability delta/4.",
-    )  # fmt: skip
+    )
 
 
 def _calibration() -> Decision:
@@ -36,18 +38,22 @@ def _calibration() -> Decision:
         Private("the printed noise is (epsilon, delta/2)-DP for epsilon <= 1", MULTIPLIER, SHARES, epsilon, delta / 2),
         NotPrivate(
             "at epsilon = 10, delta = 1e-5, beyond what the paper assumes, it is not",
-            MULTIPLIER.subs({epsilon: 10, delta: Rational(1, 10**5)}), 10, Rational(1, 2 * 10**5),
+            MULTIPLIER.subs({epsilon: 10, delta: Rational(1, 10**5)}),
+            10,
+            Rational(1, 2 * 10**5),
         ),
-    )  # fmt: skip
+    )
     evidence = Evidence(
         steps,
         readings=(("epsilon < 1, as the proof assumes", "proved"), ("any epsilon", "refuted")),
     )
     return Decision(
-        "proved", "tail bound of the exact Gaussian curve", evidence,
+        "proved",
+        "tail bound of the exact Gaussian curve",
+        evidence,
         "For sensitivity 4 L/(mu n) it is (epsilon, delta/2)-DP in the paper's range epsilon < 1, and not for all "
         "larger epsilon.",
-    )  # fmt: skip
+    )
 
 
 def _budget() -> Decision:
@@ -76,25 +82,32 @@ def _budget() -> Decision:
             "both at once",
             (1 - p) * (x / (1 - e) + delta / 2) + p,
             x + delta,
-            Domain({x: (0, 1), p: (0, Rational(1, 4)), e: (0, Rational(1, 4)), delta: (0, 1)},
-                   where=(Le(4 * p, delta), Le(4 * e, delta))),
+            Domain(
+                {x: (0, 1), p: (0, Rational(1, 4)), e: (0, Rational(1, 4)), delta: (0, 1)},
+                where=(Le(4 * p, delta), Le(4 * e, delta)),
+            ),
         ),
-    )  # fmt: skip
+    )
     return Decision(
-        "proved", "prover", Evidence(steps),
-        "delta/2 for the Gaussian and delta/4 for a failure on each of the two datasets; the conditioning costs no more "
-        "than the second delta/2.",
-    )  # fmt: skip
+        "proved",
+        "prover",
+        Evidence(steps),
+        "delta/2 for the Gaussian and delta/4 for a failure on each of the two datasets; the conditioning costs no "
+        "more than the second delta/2.",
+    )
 
 
 def _empirical() -> Decision:
     noise = 32 * L**2 * kappa * d * LOG / (mu * n**2 * epsilon**2)
     steps = (
-        Cited("E|N(0, sigma^2 I)|^2 = d sigma^2; |a + b|^2 <= 2|a|^2 + 2|b|^2; F_S is ell-smooth with its minimiser "
-              "in the interior", "linear algebra"),
+        Cited(
+            "E|N(0, sigma^2 I)|^2 = d sigma^2; |a + b|^2 <= 2|a|^2 + 2|b|^2; F_S is ell-smooth with its minimiser "
+            "in the interior",
+            "linear algebra",
+        ),
         Identity("ell d sigma^2 with ell = kappa mu", kappa * mu * d * NOISE**2, noise),
         Inequality("the sum is within the printed bound", noise + kappa * mu * SOLVER, EMPIRICAL, SETTING, (c, 33)),
-    )  # fmt: skip
+    )
     return Decision(
         "proved", "prover", Evidence(steps), "32 from the noise; the solver's error needs less than the 33rd."
     )
@@ -138,30 +151,72 @@ def _complexity() -> Decision:
         condition="log(mu/L^2) is at most a constant times log(n/delta)",
     )
     return Decision(
-        "conditional", "linear program with exact multipliers", evidence,
+        "conditional",
+        "linear program with exact multipliers",
+        evidence,
         "log(1/gamma) has the scale of F in it: log(32 mu/L^2) beside 2 log(n/delta).",
-    )  # fmt: skip
+    )
 
 
 CLAIMS = (
-    Claim("Z05", "zhang2022", "sensitivity",
-          "Outputs of the solver on neighbouring datasets differ by at most 4 L/(mu n) with probability 1 - delta/2.",
-          "equation (6)", _sensitivity),
-    Claim("Z06", "zhang2022", "noise calibration",
-          "With sigma = 4 L sqrt(2 log(2.5/delta))/(mu n epsilon), epsilon < 1, a query of sensitivity 4 L/(mu n) is "
-          "(epsilon, delta/2)-DP.", "Theorem 3.3", _calibration),
-    Claim("Z07", "zhang2022", "failure budget",
-          "delta/2 of the Gaussian mechanism and delta/2 for the event that the sensitivity fails make "
-          "(epsilon, delta)-DP.", "proof of Theorem 3.3", _budget),
-    Claim("Z08", "zhang2022", "utility constant",
-          "The expected excess empirical risk is at most 33 L^2 kappa d log(2.5/delta)/(mu n^2 epsilon^2), for "
-          "epsilon < 1 and delta < 1/n.", "equation (7)", _empirical),
-    Claim("Z09", "zhang2022", "utility constant",
-          "The expected excess population risk is at most L^2 kappa (7/(mu n) + 48 d log(2.5/delta)/(mu n^2 epsilon^2)).",
-          "Theorem 3.3", _population),
-    Claim("Z10", "zhang2022", "failure probability",
-          "P(|A - x_S| >= L/(mu n)) <= n sqrt(2 gamma mu)/L, which at gamma = delta^2 L^2/(32 mu n^2) is delta/4, and "
-          "then E|A - x_S|^2 <= delta^2 L^2/(16 mu^2 n^2).", "proof of Theorem 3.3, gradient complexity", _failure),
-    Claim("Z11", "zhang2022", "gradient complexity",
-          "The solver takes O(T(n, kappa) log(n/delta)) gradients.", "Theorem 3.3", _complexity),
-)  # fmt: skip
+    Claim(
+        "Z05",
+        "zhang2022",
+        "sensitivity",
+        "Outputs of the solver on neighbouring datasets differ by at most 4 L/(mu n) with probability 1 - delta/2.",
+        "equation (6)",
+        _sensitivity,
+    ),
+    Claim(
+        "Z06",
+        "zhang2022",
+        "noise calibration",
+        "With sigma = 4 L sqrt(2 log(2.5/delta))/(mu n epsilon), epsilon < 1, a query of sensitivity 4 L/(mu n) is "
+        "(epsilon, delta/2)-DP.",
+        "Theorem 3.3",
+        _calibration,
+    ),
+    Claim(
+        "Z07",
+        "zhang2022",
+        "failure budget",
+        "delta/2 of the Gaussian mechanism and delta/2 for the event that the sensitivity fails make "
+        "(epsilon, delta)-DP.",
+        "proof of Theorem 3.3",
+        _budget,
+    ),
+    Claim(
+        "Z08",
+        "zhang2022",
+        "utility constant",
+        "The expected excess empirical risk is at most 33 L^2 kappa d log(2.5/delta)/(mu n^2 epsilon^2), for "
+        "epsilon < 1 and delta < 1/n.",
+        "equation (7)",
+        _empirical,
+    ),
+    Claim(
+        "Z09",
+        "zhang2022",
+        "utility constant",
+        "The expected excess population risk is at most L^2 kappa (7/(mu n) + 48 d log(2.5/delta)/(mu n^2 epsilon^2)).",
+        "Theorem 3.3",
+        _population,
+    ),
+    Claim(
+        "Z10",
+        "zhang2022",
+        "failure probability",
+        "P(|A - x_S| >= L/(mu n)) <= n sqrt(2 gamma mu)/L, which at gamma = delta^2 L^2/(32 mu n^2) is delta/4, and "
+        "then E|A - x_S|^2 <= delta^2 L^2/(16 mu^2 n^2).",
+        "proof of Theorem 3.3, gradient complexity",
+        _failure,
+    ),
+    Claim(
+        "Z11",
+        "zhang2022",
+        "gradient complexity",
+        "The solver takes O(T(n, kappa) log(n/delta)) gradients.",
+        "Theorem 3.3",
+        _complexity,
+    ),
+)
