@@ -128,7 +128,8 @@ CLAIMS = (
         "Z01",
         "zhang2022",
         "privacy composition",
-        "If A_k(., a) is (epsilon, delta)-DP in its block S_k for every earlier output a, and the blocks are disjoint, "
+        "If A_k(., a) is (epsilon, delta)-DP in its block S_k for every earlier output a, and the blocks are "
+        "disjoint, "
         "then the outputs of all phases together are (epsilon, delta)-DP in S (replace one record).",
         "Lemma A.1",
         _parallel,

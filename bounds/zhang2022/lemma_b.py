@@ -161,7 +161,8 @@ def _resolvent() -> Decision:
     p, q, r, t = symbols("p q r t", real=True)
     steps = (
         Cited(
-            "mu_x (u - x*_{u,v}) and mu_y (v - y*_{u,v}) are subgradients of a convex-concave function, whose field is "
+            "mu_x (u - x*_{u,v}) and mu_y (v - y*_{u,v}) are subgradients of a convex-concave function, "
+            "whose field is "
             "monotone",
             "Rockafellar 1970; closed convex-concave f",
         ),

@@ -61,7 +61,8 @@ def _budget() -> Decision:
     p, x, e = symbols("p x e", positive=True)
     steps = (
         Cited(
-            "conditioned on both solvers being close, any two outputs are within the sensitivity: P[M(S) in O | close] "
+            "conditioned on both solvers being close, any two outputs are within the sensitivity: P[M(S) in "
+            "O | close] "
             "<= e^epsilon P[M(S') in O | close] + delta/2",
             "Gaussian mechanism, averaged over the two independent outputs",
         ),

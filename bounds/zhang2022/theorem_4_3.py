@@ -225,8 +225,8 @@ CLAIMS = (
         "Z29",
         "zhang2022",
         "constant",
-        "The expected empirical gap is at most 257 L^2 (kappa_x kappa_y + kappa) d log(5/delta)/(mu n^2 epsilon^2), from "
-        "256 for the noise and delta/8 for the solver.",
+        "The expected empirical gap is at most 257 L^2 (kappa_x kappa_y + kappa) d log(5/delta)/(mu n^2 epsilon^2), "
+        "from 256 for the noise and delta/8 for the solver.",
         "equations (18) to (20)",
         _empirical,
     ),

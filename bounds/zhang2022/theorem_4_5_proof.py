@@ -117,7 +117,7 @@ def _final() -> Decision:
 
 
 def _gap() -> Decision:
-    saddle, one, two = symbols("saddle one two")
+    saddle = symbols("saddle")
     bound = 8 * L * D * phases**2 * (p + 5 * b)
     steps = (
         Identity("(28) and (31) add up to twice the bound", (saddle + bound) + (-saddle + bound), 2 * bound),

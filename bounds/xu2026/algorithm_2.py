@@ -1,0 +1,144 @@
+r"""Algorithm 2, the outer loop: claims about its lines and about the size of its perturbation.
+
+Line 8 reads "m_s = t, s = s + 1", and lines 12 to 19 and the output read m_s, one index too late. Between two
+refreshes the estimators change by clipped minibatch means of gradient differences, threshold C_u. Descent steps have
+length eta, so that C_u = L eta clips nothing there; the perturbation of the escape phase may be as long as
+
+    r = L_Phi eta_H alpha_H/(C rho_Phi),   which for L_Phi eta_H = 1 is sqrt(alpha/rho_Phi)/C,
+
+and a gradient difference as large as L r. With eta = alpha/L the threshold is alpha, and L r exceeds it for small
+alpha.
+
+[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Algorithms 2 and 3.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sympy import Eq, Integer, Le, Rational, sqrt, symbols
+
+from dpcheck.bounds.asymptotics import Exceeds, Region, s
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import AtMost, Counterexample, Enumerated, Identity
+from dpcheck.bounds.symbols import L
+
+alpha, alpha_h, rho_phi, C, C_u, eta_h, L_Phi, k = symbols("alpha alpha_H rho_Phi C C_u eta_H L_Phi k", positive=True)
+written, read = symbols("written read")
+RADIUS = sqrt(alpha / rho_phi) / C
+
+
+def anchors_found(phases: int, late: int) -> Fraction:
+    """Phases in which m_{s - late} is the anchor just written, s the counter after line 8; ``late = 0`` as printed."""
+    anchors: dict[int, int] = {}
+    found = 0
+    for s_before, t in enumerate(range(10, 10 + phases)):
+        anchors[s_before] = t
+        found += anchors.get(s_before + 1 - late) == t
+    return Fraction(found)
+
+
+def clipping_bias(radius: Fraction, threshold: Fraction) -> Fraction:
+    """|v - grad Phi| after the perturbation, for equal records F = x^2/2 - y^2/2, y = 0, v = grad Phi before it."""
+    before, after = Fraction(0), radius
+    difference = after - before  # of the gradients, for every record
+    clipped = max(-threshold, min(threshold, difference))
+    return abs(before + clipped - after)
+
+
+def _anchor() -> Decision:
+    steps = (
+        Counterexample(
+            "the first phase writes m_0 and then reads m_1",
+            Eq(read, written),
+            ((written, Integer(0)), (read, Integer(1))),
+        ),
+        Enumerated("of three phases, those that find their anchor", anchors_found, (3, 0), Fraction(0)),
+        Enumerated("with m_{s-1} for m_s", anchors_found, (3, 1), Fraction(3)),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("the two assignments in the printed order", "refuted"),
+            ("s raised after the phase, or m_{s-1} read", "proved"),
+        ),
+        repaired="m_{s-1} in lines 12 to 19 and in the output, or s = s + 1 moved to the end of the phase",
+    )
+    return Decision(
+        "refuted",
+        "the lines run as printed",
+        evidence,
+        "m_s is undefined wherever it is read; the repair is plain, and the lemmas mean the repaired index.",
+    )
+
+
+def _perturbation() -> Decision:
+    hundredth, tenth = Fraction(1, 100), Fraction(1, 10)
+    small = Region(Le(alpha, 1), Le(L_Phi * eta_h, 1))
+    steps = (
+        Identity(
+            "the largest r at L_Phi eta_H = 1",
+            L_Phi * eta_h * sqrt(rho_phi * alpha) / (C * rho_phi),
+            L_Phi * eta_h * RADIUS,
+        ),
+        Counterexample(
+            "alpha = 1/100, L = rho_Phi = C = 1: the gradient changes by 1/10, the threshold is L eta = alpha",
+            Le(L * RADIUS, C_u),
+            (
+                (alpha, Rational(1, 100)),
+                (L, Integer(1)),
+                (rho_phi, Integer(1)),
+                (C, Integer(1)),
+                (C_u, Rational(1, 100)),
+            ),
+        ),
+        Enumerated(
+            "and the estimator is left 9 alpha away from the gradient",
+            clipping_bias,
+            (tenth, hundredth),
+            Fraction(9, 100),
+        ),
+        Enumerated("with r = C_u/L it is not moved", clipping_bias, (hundredth, hundredth), Fraction(0)),
+        Exceeds(
+            "no constant in the threshold helps: L r outgrows L eta = alpha", L * RADIUS, alpha, small, {alpha: 1 / s}
+        ),
+        Identity("in a descent step the difference is at most the threshold", L * (alpha / L), alpha),
+        AtMost("so it is for r = C_u/(L + k)", L * (C_u / (L + k)), C_u),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("r at the bound of Lemmas 7 and 10, C_u = L eta with eta = alpha/L", "refuted"),
+            ("r <= C_u/L, as Lemma 8's r <= sqrt(a)/(L log(4/delta_1)) is for C_u of order sqrt(a)", "proved"),
+        ),
+        repaired="r <= C_u/L, or a refresh of the estimators after the perturbation, clipped at C_v",
+    )
+    return Decision(
+        "refuted",
+        "the step run in rational arithmetic; orders by exponents",
+        evidence,
+        "The one step that is not of length eta is the perturbation: its gradient change, of order sqrt(alpha), is "
+        "clipped to alpha, and the bias stays in v until the next refresh. The analysis has no term for it.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "002:Alg2 m_s",
+        "xu2026",
+        "algorithm",
+        "With line 8's m_s = t followed by s = s + 1, the m_s that lines 12 to 19 and the output read is the anchor of "
+        "the current phase.",
+        "Algorithm 2, lines 8 to 19",
+        _anchor,
+    ),
+    Claim(
+        "002:r vs C_u",
+        "xu2026",
+        "schedule",
+        "With the perturbation radius r = sqrt(alpha/rho_Phi)/C and increments clipped at C_u = L eta = alpha, "
+        "clipping changes no increment, so that v stays within order alpha of grad Phi.",
+        "Algorithms 2 and 3; Lemma 7",
+        _perturbation,
+    ),
+)

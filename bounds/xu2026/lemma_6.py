@@ -1,0 +1,248 @@
+r"""Lemma 6: an escape phase that is not broken certifies the curvature. The claims about it and its proof.
+
+From the anchor x_m Algorithm 2 moves to x_{m+1} = x_m + xi, xi uniform in the ball of radius r, then takes steps
+x <- x - eta_H v; the phase is broken at the first t with sum_{j=m+1..t} eta_H^2 |v_j|^2 > (t - m) Dbar, and if
+t_thres steps pass x_m is returned. [1, Lemma 6], for Dbar <= R^2/t_thres^2:
+
+    not broken  =>  lambda_min(grad^2 Phi(x_m)) >= -alpha_H  with probability at least 1 - delta_1 - delta_2.
+
+The proof: where lambda_min < -alpha_H, starts from which neither sequence of Lemma 7 leaves the ball fill a slab of
+width r_0 = delta_2 r/sqrt d, of probability at most delta_2 (13); otherwise |x_t - x_{m+1}| >= R for some t (14);
+an unbroken phase has |x_t - x_{m+1}| < t_thres sqrt Dbar <= R for all t (15), (16). It ends with the probability
+1 - 4 delta_1 - delta_2, Lemma 7's 4 delta_1 and (13)'s delta_2.
+
+(13) and (15) hold. (14) confuses x_{m+1} with x_m, from which Lemma 7 measures: R - r is what is left, and
+Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as printed falls with the printed t_thres (claim 002:t_thres).
+
+[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.1. Lemma 9 repeats
+    it for the population.
+"""
+
+from __future__ import annotations
+
+from sympy import Ge, Integer, Le, Lt, Rational, integrate, log, pi, sqrt, symbols
+
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.symbols import d
+
+delta_1, delta_2, eta_h, g, R, D_bar, threshold = symbols("delta_1 delta_2 eta_H g R Dbar t_thres", positive=True)
+k, u, s, Q, x, radius, moved, root, shown = symbols("k u s Q x r moved root shown", positive=True)
+
+# f = Phi(x) - y^2/2 on R x [-1, 1], Phi = g/(2 (1 + x^2)), g = 1/100; L_Phi = rho_Phi = C = 1, eta_H = 1/10,
+# alpha_H = 1/200, r = L_Phi eta_H alpha_H/(C rho_Phi) = 1/2000, r_0 = r/10: X = 10, R = 1/(2 L_Phi eta_H) = 5.
+SADDLE = (
+    (g, Rational(1, 100)),
+    (eta_h, Rational(1, 10)),
+    (radius, Rational(1, 2000)),
+    (R, Integer(5)),
+    (threshold, Integer(46)),
+)
+
+
+def _failure_probability() -> Decision:
+    slope = (g / (2 * (1 + x**2))).diff(x)
+    # |x| grows at most by 1 + eta_H g in a step, since |slope| <= g |x|.
+    farthest = (1 + eta_h * g) ** threshold * radius
+    steps = (
+        Identity(
+            "the two failures, Lemma 7's 4 delta_1 and the slab's delta_2, leave",
+            1 - (4 * delta_1 + delta_2),
+            1 - 4 * delta_1 - delta_2,
+        ),
+        Counterexample(
+            "which is not 1 - delta_1 - delta_2: 1/2 against 4/5 for delta_1 = delta_2 = 1/10",
+            Ge(shown, 1 - delta_1 - delta_2),
+            ((shown, Rational(1, 2)), (delta_1, Rational(1, 10)), (delta_2, Rational(1, 10))),
+        ),
+        Identity(
+            "run with delta_1/4 it is", (1 - 4 * delta_1 - delta_2).subs(delta_1, delta_1 / 4), 1 - delta_1 - delta_2
+        ),
+        Identity(
+            "the lemma's own parameters on Phi = g/(2 (1 + x^2)), a strict saddle at 0: Hessian",
+            slope.diff(x).subs(x, 0),
+            -g,
+        ),
+        Identity("and slope: at most g |x|", slope, -g * x / (1 + x**2) ** 2),
+        Below("t_thres = 2 log(10)/eta_H is below 47", 20 * log(Integer(10)), Integer(47)),
+        Counterexample(
+            "to break the phase with Dbar = R^2/t_thres^2 some step must be at least R/t_thres; none is, with v = grad "
+            "Phi, wherever xi falls",
+            Ge(eta_h * g * farthest, R / threshold),
+            SADDLE,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("the probability that the proof arrives at, 1 - 4 delta_1 - delta_2", "refuted"),
+            ("the lemma itself, with the printed parameters", "refuted"),
+        ),
+        repaired="1 - 4 delta_1 - delta_2, or log(16/delta_1) for log(4/delta_1) in the schedule; and Lemma 7's "
+        "t_thres repaired",
+    )
+    return Decision(
+        "refuted",
+        "exact numbers",
+        evidence,
+        "The lemma announces 1 - delta_1 - delta_2 and its proof ends with 1 - 4 delta_1 - delta_2. With the printed "
+        "t_thres the lemma is false for every probability: at alpha_H = 1/200 < g = 1/100 the phase is never broken, "
+        "and the saddle is certified.",
+    )
+
+
+def _slab() -> Decision:
+    # V_d(r) = integral over |u| <= r of V_{d-1} of the slice, V_{d-1}(r) (1 - u^2/r^2)^{(d-1)/2}.
+    dimension = 1 + k
+    below = 1 - (d - 1) * u**2 / (2 * radius**2)  # Bernoulli, d >= 3 or d = 1
+    part = integrate(below, (u, 0, radius / sqrt(d))) * 2
+    steps = (
+        Cited("on every line along e_1 the stuck starts fill at most r_0, hence r_0 V_{d-1}(r) in all", "Fubini"),
+        Cited("(1 - z)^p >= 1 - p z for 0 <= z <= 1 and p = 0 or p >= 1", "Bernoulli's inequality"),
+        Identity(
+            "V_d/V_{d-1} is at least the integral of that over |u| <= r/sqrt d",
+            part,
+            radius / sqrt(d) * (2 - (d - 1) / (3 * d)),
+        ),
+        AtMost("which is at least r/sqrt d, d = 1 + k", Integer(1), 2 - k / (3 * dimension)),
+        Below("d = 2: V_1/V_2 = 2/(pi r) is below sqrt 2/r", 2 / pi, sqrt(Integer(2))),
+        Identity("with r_0 = delta_2 r/sqrt d", sqrt(d) * (delta_2 * radius / sqrt(d)) / radius, delta_2),
+        Counterexample(
+            "separation r_0 alone does not make the stuck starts a slab: d = 1, r = 1, r_0 = delta_2 = 1/4, every "
+            "other interval of length r_0 stuck",
+            Le(moved, delta_2),
+            ((moved, Rational(1, 2)), (delta_2, Rational(1, 4))),
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("the volumes, for stuck starts that fill at most r_0 of every line along e_1", "proved"),
+            ("that premise, from Lemma 7 for the one separation r_0", "refuted"),
+            ("that premise, from Lemma 7 for every separation of at least r_0", "proved"),
+        ),
+        repaired="Lemma 7 for w_{m+1} = c r_0 e_1, every c >= 1, as its argument allows",
+    )
+    return Decision(
+        "proved",
+        "exact algebra, slices of the ball",
+        evidence,
+        "V_{d-1}(r)/V_d(r) <= sqrt d/r with room to spare (the ratio is at most sqrt((d + 1)/(2 pi))/r). The premise "
+        "that the stuck starts fill at most r_0 of every line needs Lemma 7 for all separations from r_0 on, not for "
+        "r_0 alone.",
+    )
+
+
+def _displacement() -> Decision:
+    steps = (
+        Counterexample(
+            "d = 1, x_m = 0, xi = r = 1, x_t = R = 2: R from x_m, but 1 from x_{m+1}",
+            Ge(moved, R),
+            ((moved, Integer(2) - Integer(1)), (R, Integer(2))),
+        ),
+        Counterexample(
+            "r = R, which the lemma allows, and |xi| = r: R from x_m at t = m + 1, with no step taken",
+            Ge(moved, R),
+            ((moved, Integer(0)), (R, Integer(2))),
+        ),
+        AtMost("what is left: R <= |x_t - x_{m+1}| + |xi|, with R = r + k", k, (radius + k) - radius),
+        Identity(
+            "Dbar = (R - r)^2/t_thres^2 is enough then: t_thres sqrt Dbar",
+            threshold * sqrt(((radius + k) - radius) ** 2 / threshold**2),
+            k,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("displacement from x_{m+1}, as (14) to (16) have it", "refuted"),
+            ("displacement from x_{m+1} of at least R - r", "proved"),
+            ("starts that stay within r of x_m are the stuck ones", "refuted"),
+            ("starts that stay within R of x_m are", "proved"),
+        ),
+        repaired="R - r in (14), and Dbar <= (R - r)^2/t_thres^2 with r < R; the ball of the stuck starts has radius R",
+    )
+    return Decision(
+        "refuted",
+        "exact numbers",
+        evidence,
+        "Lemma 7 speaks of the distance from x_m, (14) of that from x_{m+1}; the perturbation lies between. For r = R "
+        "nothing is left.",
+    )
+
+
+def _cauchy_schwarz() -> Decision:
+    steps = (
+        Identity(
+            "|S + x|^2 <= (k + 1)(Q + x^2) if S^2 = k Q, the worst the induction allows: the difference is a square",
+            (k + 1) * (s**2 / k + x**2) - (s + x) ** 2,
+            (s - k * x) ** 2 / k,
+        ),
+        AtMost("and a smaller S^2 <= k Q leaves more", (k + 1) * (s**2 / k + x**2), (k + 1) * (s**2 / k + Q + x**2)),
+        Cited(
+            "norms of a sum are at most the sum of norms; there are t - m - 1 <= t - m increments",
+            "triangle inequality",
+        ),
+        AtMost(
+            "k = t - m - 1 unbroken steps have sum at most k Dbar: k k Dbar <= (k + 1)^2 Dbar",
+            k * (k * D_bar),
+            (k + 1) ** 2 * D_bar,
+        ),
+        Counterexample(
+            "the sign < fails where nothing moves, as at t = m + 1: 0 < 0",
+            Lt(moved, root),
+            ((moved, Integer(0)), (root, Integer(0))),
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(("with <= for <", "proved"), ("with < for the first sign, where nothing has moved", "refuted")),
+        repaired="<= for <; (16) stays strict, since there are at most t_thres - 1 increments",
+    )
+    return Decision(
+        "proved",
+        "exact algebra, induction",
+        evidence,
+        "Cauchy-Schwarz over the t - m - 1 steps since the perturbation, each phase test passed so far.",
+    )
+
+
+PLACE = "Lemma 6, Appendix B.1"
+CLAIMS = (
+    Claim(
+        "002:Lem6 title",
+        "xu2026",
+        "failure prob",
+        "If the escape phase is not broken, then lambda_min(grad^2 Phi(x_m)) >= -alpha_H with probability at least 1 - "
+        "delta_1 - delta_2, for the printed t_thres and Dbar <= R^2/t_thres^2.",
+        PLACE,
+        _failure_probability,
+    ),
+    Claim(
+        "002:(10)(13)",
+        "xu2026",
+        "lemma",
+        "Starts that fill at most r_0 = delta_2 r/sqrt d of every line along e_1 are hit by a uniform start in the "
+        "ball with probability at most r_0 V_{d-1}(r)/V_d(r) <= sqrt d r_0/r <= delta_2.",
+        PLACE + ", (13)",
+        _slab,
+    ),
+    Claim(
+        "002:(14)-(16)",
+        "xu2026",
+        "step",
+        "From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{m+1}| >= R, which an unbroken phase with Dbar <= "
+        "R^2/t_thres^2 and r <= R contradicts.",
+        PLACE + ", (14) to (16)",
+        _displacement,
+    ),
+    Claim(
+        "002:(15)",
+        "xu2026",
+        "step",
+        "In an unbroken phase |x_t - x_{m+1}| is at most sqrt((t - m) sum_{i=m+1..t-1} |x_{i+1} - x_i|^2), and that at "
+        "most (t - m) sqrt Dbar.",
+        PLACE + ", (15)",
+        _cauchy_schwarz,
+    ),
+)

@@ -1,0 +1,138 @@
+r"""Lemma 7, the induction |q| <= |p|/2: the two bounds that (25) puts in.
+
+Letters as in ``lemma_7``. (25) bounds the two halves of q by
+
+    |Delta_i| <= L_Phi R,   and   eta_H sum_{i=m+1..t} (1 + eta_H g)^{t-i} |nu_i| <= (1 + eta_H g)^{t-m} r_0/4
+
+for |nu_i| <= a^{2/3}. The first needs the Hessian's Lipschitz constant rho_Phi for L_Phi, the second |nu_i| <= g r_0/4.
+
+[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.1.
+"""
+
+from __future__ import annotations
+
+from sympy import Integer, Le, Rational, cos, sin, symbols
+
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.xu2026.lemma_7 import PLACE, L_Phi, R, eta_h, g, hessian, nu, p, q, r_0, rho_phi, w, z
+
+
+def _hessian() -> Decision:
+    near, far = Rational(1, 4), Rational(7, 20)  # x'_t and x_t, both within R = 1/2 of x_m = 0
+    average = (sin(10 * far) - sin(10 * near)) / (10 * (far - near))  # of cos(10 u) over [x', x]
+    steps = (
+        Identity(
+            "f = Phi(x) - y^2/2, Phi = cos(10 x)/100: L_Phi = 1, rho_Phi = 10, H = -1 at x_m = 0",
+            (cos(10 * w) / 100).diff(w, 2),
+            -cos(10 * w),
+        ),
+        Identity(
+            "its mean Hessian over an interval is the difference of -sin(10 x)/10 over the length",
+            (sin(10 * w) / 10).diff(w),
+            cos(10 * w),
+        ),
+        Counterexample(
+            "eta_H = 1, R = 1/(2 L_Phi eta_H) = 1/2, x'_t = 1/4, x_t = 7/20: Delta = 1.95 above L_Phi R",
+            Le(hessian, L_Phi * R),
+            ((hessian, 1 - average), (L_Phi, Integer(1)), (R, Rational(1, 2))),
+        ),
+        Below("rho_Phi R = 5 does bound it", 1 - average, Integer(5)),
+        Cited(
+            "|grad^2 Phi(u) - H| <= rho_Phi |u - x_m| < rho_Phi R at every u between x'_t and x_t, and Delta averages "
+            "it",
+            "a ball is convex; definition of rho_Phi",
+        ),
+        AtMost("L_Phi R bounds it where rho_Phi <= L_Phi, that is L_Phi = rho_Phi + w", rho_phi * R, (rho_phi + w) * R),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("L_Phi the Lipschitz constant of grad Phi, as in Theorem 1", "refuted"),
+            ("the Lipschitz constant rho_Phi of the Hessian in its place", "proved"),
+        ),
+        repaired="|Delta| <= rho_Phi R",
+    )
+    return Decision(
+        "refuted",
+        "explicit function, ball arithmetic",
+        evidence,
+        "The change of a Hessian is bounded by the Hessian's Lipschitz constant rho_Phi; L_Phi R has another unit. "
+        "(25) also drops the number of terms of the sum and the factor 3/2.",
+    )
+
+
+def _noise_sum() -> Decision:
+    k = symbols("k", positive=True, integer=True)
+    # x_m = 0, Phi = -x^2/4 nearby, x_t = 1/32 = -x'_t, v_t = 1/16 = -v'_t: |v - grad Phi| = 5/64 <= a^{2/3} = 1/4.
+    instance = ((eta_h, Rational(1, 2)), (g, Rational(1, 2)), (r_0, Rational(1, 16)), (nu, Rational(5, 32)))
+    first = (1 + eta_h * g) * r_0
+    total = ((1 + z) ** k - 1) / z  # sum of (1 + z)^j, j < k
+    steps = (
+        Counterexample("already the first term, t = m + 1: 5/64 against 5/256", Le(eta_h * nu, first / 4), instance),
+        Below("its nu is one that |nu| <= a^{2/3}, a = 1/8, allows", Rational(5, 32), Rational(1, 8) ** Rational(2, 3)),
+        Identity(
+            "its eta_H is the printed one, a^{-4/3} r_0/2 = r_0/(2 |v|)",
+            Rational(1, 8) ** Rational(-4, 3) * Rational(1, 32),
+            Rational(1, 2),
+        ),
+        Identity(
+            "and R the printed one: 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0) = 1",
+            Rational(1, 8) ** Rational(4, 3) * 16,
+            Integer(1),
+        ),
+        Counterexample(
+            "the conclusion |q| <= |p|/2 fails with it: both are 5/64, and the sequences meet",
+            Le(q, p / 2),
+            ((q, Rational(5, 64)), (p, Rational(5, 64))),
+        ),
+        Identity(
+            "the sequences meet: w - eta_H (v - v')", Rational(1, 16) - Rational(1, 2) * Rational(1, 8), Integer(0)
+        ),
+        Identity("the geometric sum, one term more", total.subs(k, k + 1) - total, (1 + z) ** k),
+        Identity(
+            "so sum eta_H (1 + eta_H g)^j |nu| < (1 + eta_H g)^k |nu|/g, which is r_0/4 of it for",
+            (nu / g).subs(nu, g * r_0 / 4),
+            r_0 / 4,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("|nu| <= a^{2/3} with the printed eta_H, r_0 <= r and t_thres", "refuted"),
+            ("|nu| <= g r_0/4", "proved"),
+        ),
+        repaired="it holds for |nu| <= g r_0/4, the curvature g at least alpha_H. With |nu| of order alpha that asks "
+        "for r_0 >= 4 sqrt(alpha/rho_Phi), where r <= sqrt(alpha/rho_Phi)/C; estimators whose difference shrinks with "
+        "|w| are needed",
+    )
+    return Decision(
+        "refuted",
+        "exact numbers",
+        evidence,
+        "The whole sum is (|nu|/g) times the growth, whatever eta_H is, and |nu| <= a^{2/3} does not make that r_0/4: "
+        "a = 1/8, alpha = 1/4, alpha_H = g = eta_H = 1/2, L_Phi = rho_Phi = C = 1, r_0 = 1/16 <= r = 1/4 meets every "
+        "printed condition.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "002:(25) Hessian",
+        "xu2026",
+        "lemma",
+        "While both sequences stay within R of x_m, the mean Hessian between them differs from the Hessian at x_m by "
+        "at most L_Phi R, L_Phi the Lipschitz constant of grad Phi.",
+        PLACE + ", after (26)",
+        _hessian,
+    ),
+    Claim(
+        "002:(25) nu",
+        "xu2026",
+        "step",
+        "With |nu_i| <= a^{2/3} and the lemma's parameters, eta_H sum_{i=m+1..t} (1 + eta_H g)^{t-i} |nu_i| is at most "
+        "(1 + eta_H g)^{t-m} r_0/4.",
+        PLACE + ", (25)",
+        _noise_sum,
+    ),
+)

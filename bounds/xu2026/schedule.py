@@ -1,0 +1,243 @@
+r"""Sizes and noise of the population algorithm: the claims about the schedule of Lemma 8 and its proof.
+
+Write a = sqrt(d log(1/delta))/(n epsilon), so that n a = sqrt(d log(1/delta))/epsilon, and alpha for the rate
+n^{-1/3} + a^{1/2}. The proof of [1, Lemma 8] sets, with K = O(kappa) and everything up to constants,
+
+    T = a^{-2/3},  q = S_2 = a^{-1/3},  S_1 = n^{2/3},  eta, r, sqrt D <= a^{1/2}/(L log(4/delta_1) C_1),
+
+where the statement has q = a^{1/3} and S_1 = n; Algorithm 3 adds noise of standard deviation
+
+    sigma_omega = C_v (sqrt(log(1/delta))/epsilon) max{1/S_1, sqrt(T/q)/n},  sigma_zeta = the same with C_u, S_2, sqrt
+    T.
+
+The samples fit into n only for sqrt(d log(1/delta)) large against kappa epsilon; the noise exceeds alpha unless
+a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are too few
+to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
+
+[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
+"""
+
+from __future__ import annotations
+
+from sympy import Ge, Integer, Le, Rational, sqrt, symbols
+
+from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
+from dpcheck.bounds.symbols import K, L, eta, kappa, n
+
+a, u, C_1, C_Phi, F_0, C_u, log_1, alpha, k = symbols("a u C_1 C_Phi F_0 C_u ell_1 alpha k", positive=True)
+q, S_1, S_2, T, p = symbols("q S_1 S_2 T p", positive=True)  # as the formulas have them, not rounded
+
+T_PRINTED, Q_PRINTED, S_1_PRINTED = a ** Rational(-2, 3), a ** Rational(-1, 3), n ** Rational(2, 3)
+RATE = n ** Rational(-1, 3) + sqrt(a)
+SPENT = T / q * S_1 + T * K * S_2
+SIZES = {T: T_PRINTED, q: Q_PRINTED, S_1: S_1_PRINTED, S_2: Q_PRINTED}
+ALL = Region(Le(a, 1), Le(1, n * a))  # sqrt(d log(1/delta)) >= epsilon
+LARGE = (n, Integer(10**6))
+
+
+def _period() -> Decision:
+    steps = (
+        Counterexample("a = 1/8: a period of 1/2 outer iteration", Ge(a ** Rational(1, 3), 1), ((a, Rational(1, 8)),)),
+        Exceeds(
+            "whatever the constant, a period of at least one is not O(a^{1/3})",
+            Integer(1),
+            a ** Rational(1, 3),
+            Region(Le(a, 1)),
+            {a: 1 / s},
+        ),
+        Counterexample(
+            "S_1 = n with the proof's T = a^{-2/3} = 4 and q = a^{-1/3} = 2: the refreshes alone take 2 n samples of n",
+            Le(T / q * S_1, n),
+            ((T, Integer(4)), (q, Integer(2)), (S_1, Integer(10**6)), LARGE),
+        ),
+        Identity("that is a^{-1/3} n for every a < 1", (T / q * n).subs(SIZES), a ** Rational(-1, 3) * n),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("q = O(a^{1/3})", "refuted"),
+            ("S_1 = n, each sample used once", "refuted"),
+            ("q = a^{-1/3} and S_1 = n^{2/3}, as in the proof", "proved"),
+        ),
+        repaired="q = O(a^{-1/3}) and S_1 = O(n^{2/3}), which the end of the proof uses",
+    )
+    return Decision(
+        "refuted",
+        "exact numbers",
+        evidence,
+        "The statement has the reciprocal of the proof's period, below 1 for a < 1, and a refresh batch that leaves no "
+        "sample for a second refresh.",
+    )
+
+
+def _budget() -> Decision:
+    spent = SPENT.subs(SIZES)
+    half = Rational(1, 2)
+    steps = (
+        Identity(
+            "in units of n, with a = u/n, u = sqrt(d log(1/delta))/epsilon",
+            spent.subs(a, u / n) / n,
+            u ** Rational(-1, 3) + K / u,
+        ),
+        AtMost("u >= 8 makes the first part at most 1/2, u^{1/3} = 2 + k", 1 / (2 + k), half),
+        AtMost("u >= 2 K the second, u = 2 K + k", K / (2 * K + k), half),
+        Counterexample(
+            "without: d = 4, log(1/delta) = 16, epsilon = 1, so u = 8, n = 10^6, K = 10: 1.75 million samples",
+            Le(spent, n),
+            ((a, Rational(8, 10**6)), (K, Integer(10)), LARGE),
+        ),
+        Counterexample(
+            "and with K = 1 at u = 1: 2 million", Le(spent, n), ((a, Rational(1, 10**6)), (K, Integer(1)), LARGE)
+        ),
+        AtMost(
+            "for u >= 1, u = (1 + p)^3, the total is at most (1 + K) n: a constant 1/(1 + K) in T would do",
+            1 / (1 + p) + K / (1 + p) ** 3,
+            1 + K,
+        ),
+        Dominated(
+            "S_1 = n^{2/3}, the others as printed: of the order n, if K is a constant",
+            (T / q * S_1 + T * S_2).subs(SIZES),
+            n,
+            ALL,
+        ),
+        Identity(
+            "with S_1 = n, as in the statement, the first part alone", (T / q * n).subs(SIZES) / n, a ** Rational(-1, 3)
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("constants 1, every d, delta, epsilon and kappa", "refuted"),
+            ("up to a constant that depends on kappa, for sqrt(d log(1/delta)) >= epsilon", "proved"),
+            ("S_1 = n, as in the statement of Lemma 8", "refuted"),
+        ),
+        condition="sqrt(d log(1/delta)) >= max(8, 2 K) epsilon",
+        repaired="the same for all sizes with T = c a^{-2/3}, c = 1/(1 + K)",
+    )
+    return Decision(
+        "conditional",
+        "exact algebra",
+        evidence,
+        "The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, but not "
+        "at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
+        "log^2(4/delta_1).",
+    )
+
+
+def _iterations() -> Decision:
+    needed = F_0 / (eta * alpha)
+    steps = (
+        Identity(
+            "the steps that descend F_0 at slope alpha, of length eta = a^{1/2} and with alpha = 2 a^{1/2}",
+            needed.subs({eta: sqrt(a), alpha: 2 * sqrt(a)}),
+            F_0 / (2 * a),
+        ),
+        Counterexample(
+            "a = 10^-6, n = 10^9, alpha = 2/1000, F_0 = 1: half a million, and T is ten thousand",
+            Le(needed, T_PRINTED),
+            ((F_0, 1), (eta, Rational(1, 1000)), (alpha, Rational(2, 1000)), (a, Rational(1, 10**6))),
+        ),
+        Exceeds(
+            "whatever the constants, where a >= n^{-2/3} and hence alpha <= 2 a^{1/2}",
+            1 / a,
+            T_PRINTED,
+            Region(Le(a, 1), Le(n ** Rational(-2, 3), a)),
+            {a: 1 / s, n: s**2},
+        ),
+        Identity(
+            "T steps lower Phi at slope alpha by a^{1/3}, which vanishes",
+            (T_PRINTED * eta * alpha).subs({eta: sqrt(a), alpha: sqrt(a)}),
+            a ** Rational(1, 3),
+        ),
+        Dominated(
+            "with T = 1/a they would lower it by a constant",
+            Integer(1),
+            (eta * alpha / a).subs({eta: sqrt(a), alpha: sqrt(a)}),
+            Region(Le(a, 1)),
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(("T = a^{-2/3}, F_0 a constant", "refuted"),),
+        repaired="T = F_0/(eta alpha), at least of the order 1/a where a >= n^{-2/3}, with S_1, S_2 and q chosen for "
+        "it",
+    )
+    return Decision(
+        "refuted",
+        "exact numbers; orders by exponents",
+        evidence,
+        "A step of length eta lowers Phi by about eta |grad Phi|. T eta alpha = a^{1/3} falls short of any constant "
+        "F_0.",
+    )
+
+
+def _steps() -> Decision:
+    largest = a / (L**2 * log_1**2 * C_1**2)  # Lemma 8's bound of eta^2 and of D
+    claimed = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)
+    ones = ((a, Rational(1, 100)), (L, 1), (log_1, 2), (C_1, 1), (C_Phi, 1), (kappa, 2))
+    one_step = symbols("step", positive=True)
+    steps = (
+        Counterexample("kappa = 2, C_1 = C_Phi: eta^2 is four times the claimed bound", Le(largest, claimed), ones),
+        Identity("the ratio of the two", largest / claimed, (kappa * C_Phi / C_1) ** 2),
+        Counterexample(
+            "r has no constant C_1 to save it: kappa = 2, C_Phi = 1", Le(a / (L * log_1) ** 2, claimed), ones
+        ),
+        Counterexample(
+            "and D bounds a mean: of 4 steps of an unbroken phase, 0, 0, 0 and 2 sqrt D, the last has 4 D, even for "
+            "kappa = 1",
+            Le(one_step, claimed),
+            ((one_step, 4 * Rational(1, 400)), *ones[:-1], (kappa, 1)),
+        ),
+        AtMost(
+            "eta, r and sqrt D smaller by the factor kappa C_Phi, with C_1 >= 1: enough",
+            largest.subs(C_1, (1 + k) * kappa * C_Phi),
+            claimed,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("C_Phi an absolute constant, as C_1 is", "refuted"),
+            ("every single step of the escape phase", "refuted"),
+            ("the mean of the squared steps, if C_1 >= kappa C_Phi and r carries C_1 too", "proved"),
+        ),
+        repaired="eta, r, sqrt D <= a^{1/2}/(kappa L log(4/delta_1) C_Phi), in the mean over an escape phase",
+    )
+    return Decision(
+        "refuted",
+        "exact numbers",
+        evidence,
+        "The factor 1/kappa^2 is not in Lemma 8's choices, and a single escape step may be longer than the average "
+        "movement.",
+    )
+
+
+PLACE = "proof of Lemma 8, Appendix B.2"
+CLAIMS = (
+    Claim(
+        "002:Lem8 q,S1", "xu2026", "schedule",
+        "A period q = O(a^{1/3}) and refresh batches S_1 = n are possible: q >= 1, and the (T/q) S_1 samples are at "
+        "most n.",
+        "Lemma 8, Appendix B.2", _period,
+    ),
+    Claim(
+        "002:budget", "xu2026", "schedule",
+        "(T/q) S_1 + T K S_2 <= n for T = a^{-2/3}, S_1 = n^{2/3}, q = S_2 = a^{-1/3}, a = sqrt(d log(1/delta))/(n "
+        "epsilon).",
+        PLACE, _budget,
+    ),
+    Claim(
+        "002:T pop", "xu2026", "schedule",
+        "T = a^{-2/3} steps of length eta = a^{1/2} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a "
+        "slope of order n^{-1/3} + a^{1/2}.",
+        PLACE, _iterations,
+    ),
+    Claim(
+        "002:(44)", "xu2026", "step",
+        "With Lemma 8's choices |x_{t+1} - x_t|^2 <= max{eta^2, r^2, D} <= a/(log^2(4/delta_1) kappa^2 L^2 C_Phi^2) "
+        "for every t.",
+        "Equation (44), Appendix B.2", _steps,
+    ),
+)  # fmt: skip

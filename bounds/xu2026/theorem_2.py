@@ -1,0 +1,208 @@
+r"""Theorem 2: second-order stationary points of the population risk by DP-RGDA, as printed.
+
+Problem. min over x in R^{d_1}, max over y in Y of f(x, y) = E F(x, y; xi), F mu-strongly concave in y, M-Lipschitz,
+with L-Lipschitz gradients and rho-Lipschitz Hessians, deviating from f by at most sigma (A1 to A5); Phi(x) = max_y
+f(x, y). From n samples, (epsilon, delta)-differentially private for datasets that differ in one record (replace-one).
+
+Algorithm. DP-RGDA [1, Algorithms 2 and 3]: T outer steps, of length eta along -v_t while |v_t| >= alpha, else a
+perturbation of radius r and an escape phase of mean squared step D; K ascent steps of length lambda in y for each;
+estimators v, u by differences of S_2 samples, refreshed every q steps with S_1; noise sigma_omega at a refresh,
+sigma_zeta at a difference.
+
+Claimed [1, Theorem 2]. With probability at least 1 - delta_1 - delta_2, up to logarithms,
+
+    |grad Phi(x_out)| <= alpha,  lambda_min(grad^2 Phi(x_out)) >= -sqrt(rho_Phi alpha),
+    alpha = O(n^{-1/3} + a^{1/2}),   a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2).
+
+The schedule is that of [1, Lemma 8] and its proof, rounded to whole numbers, constants 1; only orders are printed, so
+there is no bound with constants. The proof's q = a^{-1/3} and S_1 = n^{2/3} are taken, not the statement's a^{1/3}
+and n.
+
+The theorem as printed is false (claim 002:Thm2): all steps together move x by at most T times a^{1/2}/(L
+log(4/delta_1)), and a function may be steeper than alpha for longer than that. The noise exceeds alpha too (claims
+002:refresh noise, 002:increment noise). The object says what the paper prints and is no promise.
+
+References.
+[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.3, Algorithms 2 and 3,
+    Appendix B.2.
+
+Arguments. n samples, d the larger dimension, epsilon, delta; delta_1 failure probability of the estimators; L and mu;
+C_v and C_u thresholds of clipping.
+
+Example
+-------
+>>> from dpcheck.bounds.registry import theorem
+>>> thm = theorem("xu2026.theorem_2")
+>>> sizes = dict(n=1_000_000, d=100, epsilon=0.5, delta=1e-6, delta_1=0.01, L=1.0, mu=0.5)
+>>> steps = thm.schedule(**sizes)
+>>> {name: steps[name] for name in ("T", "q", "S_1", "S_2", "K")}
+{'T': 566, 'q': 23, 'S_1': 10000, 'S_2': 1708, 'K': 2}
+>>> {name: round(value, 6) for name, value in thm.noise(**sizes, C_v=1.0, C_u=0.01).items()}
+{'sigma_omega': 0.000743, 'sigma_zeta': 4.4e-05}
+>>> thm.rate
+Max(n**(-1/3), d**(1/4)*log(1/delta)**(1/4)/(sqrt(epsilon)*sqrt(n)))
+"""
+
+from __future__ import annotations
+
+from sympy import Integer, Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
+
+from dpcheck.bounds.asymptotics import Exceeds, Region, s
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
+from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
+from dpcheck.bounds.theorem import Assumption, Formulas, Parameter, Theorem
+
+q, S_1, S_2 = symbols("q S_1 S_2", integer=True, positive=True)
+delta_1, C_v, C_u, lam, D, radius = symbols("delta_1 C_v C_u lambda D r", positive=True)
+sigma_omega, sigma_zeta = symbols("sigma_omega sigma_zeta", positive=True)
+
+RATIO = sqrt(d * log(1 / delta)) / (n * epsilon)  # a
+STEP = sqrt(RATIO) / (L * log(4 / delta_1))
+
+PRIVACY = (
+    Parameter(n, "records in the dataset"),
+    Parameter(d, "larger of the dimensions of x and y"),
+    Parameter(epsilon, "privacy loss, natural log"),
+    Parameter(delta, "probability of a larger loss"),
+)
+THRESHOLDS = (Parameter(C_v, "clipping threshold of a refresh"), Parameter(C_u, "clipping threshold of a difference"))
+SMALL_EPSILON = Assumption("epsilon", "epsilon < 1", "Definition 3", Lt(epsilon, 1))
+SMOOTH = (
+    Assumption("A1", "F is M-Lipschitz in each coordinate", "Assumption 1"),
+    Assumption("A2", "the gradients of F are L-Lipschitz in (x, y)", "Assumption 2"),
+    Assumption("A3", "the second derivatives of F are rho-Lipschitz", "Assumption 3"),
+    Assumption("A4", "F is mu-strongly concave in y", "Assumption 4"),
+)
+NOISE: Formulas = (
+    (sigma_omega, C_v * sqrt(log(1 / delta)) / epsilon * Max(1 / S_1, sqrt(T / q) / n)),
+    (sigma_zeta, C_u * sqrt(log(1 / delta)) / epsilon * Max(1 / S_2, sqrt(T) / n)),
+)
+QUANTITY = (
+    "gradient norm of Phi at the output, whose least curvature is at least -sqrt(rho_Phi alpha), up to logarithms"
+)
+QUANTITY_LATEX = r"\alpha"
+
+THEOREMS = (
+    Theorem(
+        id="xu2026.theorem_2",
+        title="Second-order stationary points of the population risk by DP-RGDA, as printed (refuted)",
+        paper="xu2026",
+        location="Theorem 2, Lemma 8 and its proof, Algorithm 3",
+        quantity=QUANTITY,
+        quantity_latex=QUANTITY_LATEX,
+        parameters=(
+            *PRIVACY,
+            Parameter(delta_1, "failure probability of the estimators"),
+            Parameter(L, "smoothness of F"),
+            Parameter(mu, "strong concavity of F in y"),
+            *THRESHOLDS,
+        ),
+        assumptions=(
+            *SMOOTH,
+            Assumption("A5", "|grad F(x, y; xi) - grad f(x, y)| <= sigma for every record", "Assumption 5"),
+            SMALL_EPSILON,
+            Assumption("delta_1", "delta_1 < 1", "Theorem 2", Lt(delta_1, 1)),
+            Assumption("mu", "mu <= L", "needed for Assumptions 2 and 4 together", Le(mu, L)),
+        ),
+        schedule_formulas=(
+            (T, ceiling(RATIO ** Rational(-2, 3))),
+            (q, Max(1, floor(RATIO ** Rational(-1, 3)))),
+            (S_1, ceiling(n ** Rational(2, 3))),
+            (S_2, ceiling(log(4 / delta_1) ** 2 * L / mu * RATIO ** Rational(-1, 3))),
+            (K, ceiling(L / mu)),
+            (eta, STEP),
+            (lam, 1 / (6 * L)),
+            (radius, STEP),
+            (D, STEP**2),
+        ),
+        noise_formulas=NOISE,
+        regimes=(("statistical", n ** Rational(-1, 3)), ("privacy", sqrt(RATIO))),
+    ),
+)
+
+
+def _population() -> Decision:
+    a, k, x, slope, moved = symbols("a k x g moved", positive=True)
+    gradient = slope * x / (1 + x)  # of Phi = g (|x| - log(1 + |x|)), at x >= 0
+    rate = n ** Rational(-1, 3) + sqrt(a)
+    everywhere = Region(Le(a, 1), Le(1, n * a))
+    steps = (
+        Identity(
+            "F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)): slope",
+            (slope * (x - log(1 + x))).diff(x),
+            gradient,
+        ),
+        Identity(
+            "second derivative, at most g and 2 g-Lipschitz: A1 to A5 with g <= 1/10, L = mu = 1",
+            gradient.diff(x),
+            slope / (1 + x) ** 2,
+        ),
+        AtMost("the slope is at least g/2 for x >= 1 = x - k", slope / 2, gradient.subs(x, 1 + k)),
+        Identity(
+            "T steps of at most a^{1/2}, L = log(4/delta_1) = 1, move x by at most",
+            a ** Rational(-2, 3) * sqrt(a),
+            a ** Rational(-1, 6),
+        ),
+        Counterexample(
+            "a = 10^-6, n = 10^9, g = 1/10, x_0 = 11, F_0 <= g x_0: the output is at x >= 1, where the slope is 1/20, "
+            "against alpha = 0.002",
+            Le(moved, rate),
+            ((moved, Rational(1, 20)), (a, Rational(1, 10**6)), (n, Integer(10**9))),
+        ),
+        Exceeds(
+            "whatever the constant or logarithms: with g = a^{1/6} and x_0 = 1 + a^{-1/6}, F_0 <= 2, the slope at the "
+            "output is a^{1/6}/2",
+            a ** Rational(1, 6),
+            rate,
+            everywhere,
+            {a: 1 / s, n: s**3},
+        ),
+        Exceeds(
+            "the refresh noise a n/S_1 alone is more than the rate",
+            a * n ** Rational(1, 3),
+            rate,
+            everywhere,
+            {a: 1 / s, n: s**3},
+        ),
+        Exceeds(
+            "and so are the increments' noises, n a^{5/3}",
+            n * a ** Rational(5, 3),
+            rate,
+            everywhere,
+            {a: 1 / s, n: s**3},
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("Algorithm 2 with the parameters of Appendix B.2, for all n, d, epsilon, delta", "refuted"),
+            ("some algorithm reaches the rate", "unresolved"),
+        ),
+        repaired="T = F_0/(eta alpha) steps; refresh batches of max(n^{2/3}, n a^{1/2}) or noise added along a tree; "
+        "refresh after a perturbation; privacy calibrated by an accountant. Whether the rate survives all of this is "
+        "not settled here",
+    )
+    return Decision(
+        "refuted",
+        "explicit function; orders by exponents",
+        evidence,
+        "All T = a^{-2/3} steps together move x by at most order a^{-1/6}: descent steps have length eta, "
+        "perturbations r, and an escape phase moves by at most its number of steps times sqrt D, all of order a^{1/2}. "
+        "A slope of order a^{1/6}, above alpha, may last longer. With the printed noise the estimators miss alpha as "
+        "well.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "002:Thm2",
+        "xu2026",
+        "utility",
+        "DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at least "
+        "-sqrt(rho_Phi alpha), alpha = O(n^{-1/3} + a^{1/2}) up to logarithms, a = sqrt(d log(1/delta))/(n epsilon), "
+        "with probability at least 1 - delta_1 - delta_2, for all n, d, epsilon and delta.",
+        "Theorem 2",
+        _population,
+    ),
+)

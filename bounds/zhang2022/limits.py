@@ -1,0 +1,120 @@
+r"""What the paper says about optimality and about estimating L (claims Z53 and Z54).
+
+[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
+    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendices A.1, B.2 and B.3.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sympy import Ge, Le, Rational, exp, sqrt, symbols
+
+from dpcheck.bounds.asymptotics import Dominated, Region
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.symbols import L, d, delta, epsilon, mu, n
+
+ell, chance, other = symbols("ell chance other", positive=True)  # log(1/delta), two chances
+
+
+def chance_zero(records: int, ones: int) -> Fraction:
+    """P[output = 0] of output perturbation on f(x; z) = -z x + x^2/2, noise in proportion to the data's own largest |z|.
+
+    With ``ones`` of the records 1 and the others 0. Without a 1 the estimate of the Lipschitz constant is 0 near the
+    minimiser 0, so that there is no noise; with one there is, and a continuous output is 0 with probability 0.
+    """
+    minimiser, estimate = Fraction(ones, records), Fraction(min(ones, 1))
+    return Fraction(int(minimiser == 0 and estimate == 0))
+
+
+def _lower() -> Decision:
+    convex = 1 / sqrt(n) + sqrt(d * ell) / (n * epsilon)
+    steps = (
+        Identity(
+            "a problem scaled by L has its risk, L and mu scaled alike: L^2/mu is the unit",
+            (L**2 / mu).subs({L: 3 * L, mu: 3 * mu}),
+            3 * L**2 / mu,
+        ),
+        Cited(
+            "with Y a single point a minimax problem is a minimisation problem, and its gap the excess risk",
+            "definition",
+        ),
+        Cited(
+            "lower bounds of private stochastic convex optimisation",
+            "Bassily et al. 2014, 2019; Steinke and Ullman 2016 for log(1/delta)",
+        ),
+        Dominated(
+            "at mu of order one the strongly convex bound is below the convex one, as it must be",
+            1 / n + d * ell / (n * epsilon) ** 2,
+            convex,
+            Region(Ge(ell, 1), Le(epsilon, 1), Le(sqrt(d * ell), n * epsilon)),
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        condition="the cited lower bounds, which are for fixed L and D, epsilon <= 1, 2^{-n^{1-o(1)}} <= "
+        "delta <= 1/n^{1+Omega(1)}, and rates of at "
+        "most a constant",
+    )
+    return Decision(
+        "conditional",
+        "cited, with a checked reduction",
+        evidence,
+        "The reduction to a singleton Y is sound; the bounds themselves carry the trust of their sources.",
+    )
+
+
+def _estimate() -> Decision:
+    steps = (
+        Enumerated(
+            "no record is 1: the estimate from the data is 0, no noise, the output is 0",
+            chance_zero,
+            (10, 0),
+            Fraction(1),
+        ),
+        Enumerated("one record is 1: noise, and the output 0 has probability 0", chance_zero, (10, 1), Fraction(0)),
+        Counterexample(
+            "no epsilon and delta < 1 serve: the chances of {0} are 1 and 0",
+            Le(chance, exp(epsilon) * other + delta),
+            ((chance, 1), (other, 0), (epsilon, 100), (delta, Rational(999, 1000))),
+        ),
+        Cited(
+            "a bound on L that no record can change leaves the proofs of Theorems 3.3 to 4.5 as they are",
+            "they use L only as an upper bound",
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(("a bound known without the data", "proved"), ("an estimate from the data", "refuted")),
+        condition="the estimate is an upper bound for all records that could occur and does not depend on "
+        "the data, or is private itself",
+    )
+    return Decision(
+        "conditional",
+        "exact enumeration",
+        evidence,
+        "The noise would carry the estimate: on two neighbouring datasets it may be none on one and some on the other.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "Z53",
+        "zhang2022",
+        "lower bounds",
+        "Omega(1/(mu n) + d log(1/delta)/(mu n^2 epsilon^2)) and Omega(1/sqrt n + sqrt(d log(1/delta))/(n "
+        "epsilon)) are lower bounds for "
+        "the strongly convex-strongly concave and the convex-concave problem.",
+        "Appendices B.2 and B.3, near-optimality",
+        _lower,
+    ),
+    Claim(
+        "Z54",
+        "zhang2022",
+        "text",
+        "Any estimate of the upper bound of the Lipschitz constant can be used for L.",
+        "Appendix A.1",
+        _estimate,
+    ),
+)
