@@ -35,12 +35,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Integer, Le, Max, floor, log, oo, sqrt, symbols
+from sympy import Ge, Integer, Le, Max, Rational, floor, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, mu, mu_y, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -70,7 +70,7 @@ THEOREMS = (
         ),
         assumptions=(
             Assumption(
-                "f", "every f is convex in x, mu_y-strongly concave in y, L-Lipschitz and ell-smooth", "Corollary B.6"
+                "f", "every f is convex in x, mu_y-strongly concave in y, L-Lipschitz, ell-smooth", "Corollary B.6"
             ),
             Assumption("bounded", "|x| <= D and |y| <= D on X and Y, and x_0 = 0", "Corollary B.6"),
             Assumption("mu_y", "mu_y >= L/(D sqrt(n))", "Corollary B.6", Ge(mu_y, L / (D * sqrt(n)))),

@@ -19,7 +19,7 @@ ell, chance, other = symbols("ell chance other", positive=True)  # log(1/delta),
 
 
 def chance_zero(records: int, ones: int) -> Fraction:
-    """P[output = 0] of output perturbation on f(x; z) = -z x + x^2/2, noise in proportion to the data's own largest |z|.
+    """P[output = 0] of output perturbation on f(x; z) = -z x + x^2/2, noise as the largest |z|.
 
     With ``ones`` of the records 1 and the others 0. Without a 1 the estimate of the Lipschitz constant is 0 near the
     minimiser 0, so that there is no noise; with one there is, and a continuous output is 0 with probability 0.
