@@ -91,7 +91,7 @@ class Inequality:
             "methods": list(outcome.methods),
             "certificates": [each.to_dict() for each in outcome.certificates],
         }
-        if outcome.verdict == "proved":
+        if outcome.verdict == "proved" and self._general().has(self._letter()):
             found["tightness"] = self.tightness().to_dict()
         return found
 

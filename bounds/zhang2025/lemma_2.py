@@ -51,7 +51,8 @@ def _at(share: Any, rest: Any) -> Any:
     return PRINTED.subs({lam: 1, q: share, sigma: rest})
 
 
-def _amplification() -> Decision:
+def amplification() -> Decision:
+    """The moment of a subsampled Gaussian release."""
     line, triangle = 1 / (100 * (1 + hidden)), 1 / (1000 * (1 + hidden))  # small enough for any constant
     steps = (
         Enumerated("a record is in a minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
@@ -99,6 +100,7 @@ def _amplification() -> Decision:
             Le(log(TRIANGLE), PRINTED),
             ((q, Rational(1, 1001000)), (sigma, Integer(1)), (lam, 1), (hidden, 1000)),
         ),
+        Cited("in its region the moment is as printed for Poisson sampling and an added record", "[2, Lemma 3]"),
         Inequality(
             "from sigma^2 >= 10/9 on the true leading term is at most the printed one, x = 1/sigma^2",
             2 * exp(x) - 2 * exp(x / 2),
@@ -111,14 +113,16 @@ def _amplification() -> Decision:
         readings=(
             ("all lambda, sigma and q, as printed", "refuted"),
             ("sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), without replacement", "refuted"),
-            ("the same region, Poisson sampling, one record added: [2, Lemma 3]", "unresolved"),
+            ("the same region, Poisson sampling, one record added: [2, Lemma 3], cited", "proved"),
         ),
+        condition="Poisson sampling with one record added, in the region of [2, Lemma 3]; without replacement, the "
+        "leading term at lambda = 1 and sigma^2 >= 10/9",
         repaired="the region of [2, Lemma 3] must be stated, and without replacement sigma^2 >= 10/9 besides: the "
         "leading term is q^2 lambda (lambda + 1) (exp(1/sigma^2) - exp(1/(2 sigma^2))). Theorem 1 can do without "
         "the lemma (see its claim)",
     )
     return Decision(
-        "refuted",
+        "conditional",
         "exact moments of two instances; ball arithmetic; for every constant of the O",
         evidence,
         "The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the region of "
@@ -136,6 +140,6 @@ CLAIMS = (
         "most q^2 lambda (lambda + 1)/((1 - q) sigma^2) + C q^3 lambda^3/sigma^3 at q = m/n, for all lambda, sigma "
         "and m < n, with one constant C.",
         "Lemma 2",
-        _amplification,
+        amplification,
     ),
 )

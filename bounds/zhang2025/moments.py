@@ -89,7 +89,8 @@ def _definition() -> Decision:
     )
 
 
-def _composition() -> Decision:
+def composition() -> Decision:
+    """Additivity of the moments."""
     keep = Fraction(3, 4)
     steps = (
         Enumerated("release of the first bit", flipped_moment, (1, keep, 0), Fraction(7, 3)),
@@ -110,11 +111,12 @@ def _composition() -> Decision:
     evidence = Evidence(
         steps,
         readings=(("equal to the sum", "refuted"), ("at most the sum, independent randomness", "proved")),
+        condition="at most in place of equal, and independent randomness",
         repaired="alpha_A <= sum alpha_{A_t}, for independent randomness given the past outputs; the proofs of "
         "the paper need no more",
     )
     return Decision(
-        "refuted",
+        "conditional",
         "exact enumeration",
         evidence,
         "Neighbours differ in one record, so that two mechanisms which look at different records never have their "
@@ -122,7 +124,8 @@ def _composition() -> Decision:
     )
 
 
-def _tail() -> Decision:
+def tail() -> Decision:
+    """The tail bound."""
     steps = (
         Identity("one Gaussian release, s = epsilon = 1", GAUSSIAN.subs(sigma, 1) - lam, lam * (lam - 1) / 2),
         Identity(
@@ -148,10 +151,11 @@ def _tail() -> Decision:
             ("delta = min(alpha - lambda epsilon)", "refuted"),
             ("delta = min exp(alpha - lambda epsilon)", "proved"),
         ),
+        condition="the exponential is put back",
         repaired="delta = min over lambda of exp(alpha_A(lambda) - lambda epsilon), as the proofs use it",
     )
     return Decision(
-        "refuted",
+        "conditional",
         "exact algebra; exact privacy curve in ball arithmetic",
         evidence,
         "The exponential is missing: for a Gaussian release with s = epsilon = 1 the printed delta is -1/8.",
@@ -174,7 +178,7 @@ CLAIMS = (
         "composition",
         "The moment of a sequence of mechanisms equals the sum of their moments.",
         "Lemma 1(a)",
-        _composition,
+        composition,
     ),
     Claim(
         "003:Lem1b",
@@ -183,6 +187,6 @@ CLAIMS = (
         "For any epsilon a mechanism is (epsilon, delta)-DP with delta the minimum over lambda of "
         "alpha(lambda) - lambda epsilon.",
         "Lemma 1(b)",
-        _tail,
+        tail,
     ),
 )

@@ -52,7 +52,8 @@ def _upper_normal(t: Any) -> Any:
     return (1 + erf(t / sqrt(2))) / 2
 
 
-def _theorem() -> Decision:
+def theorem() -> Decision:
+    """Constants for which the guarantee holds, and none for all epsilon."""
     known = dict(EQUATION_3)
     pair = ((2 * C_1 / (m * sigma_x)) ** 2 + (2 * C_2 / (m * sigma_y)) ** 2) / 2
     printed = pair.subs(known).subs({c_2: c, c_3: c}).subs(delta, exp(-ell)).subs(m, q * n)
@@ -200,7 +201,7 @@ CLAIMS = (
         "(n epsilon) and sigma_y = c_3 C_2 sqrt(T log(1/delta))/(n epsilon) is (epsilon, delta)-DP for all "
         "epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.",
         "Theorem 1",
-        _theorem,
+        theorem,
     ),
     Claim(
         "003:Thm1-remark",
