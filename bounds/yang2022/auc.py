@@ -1,0 +1,287 @@
+r"""AUC maximisation as a minimax problem, Algorithm 2, and the experiments.
+
+The square loss of a scoring function h on a positive and a negative record, E (1 - h(x) + h(x'))^2, is by
+[1, Appendix A] the minimum over a, b and maximum over v of E f with
+
+    f = (1-p) (h - a)^2 [y=1] + p (h - b)^2 [y=-1] + 2 (1+v) (p h [y=-1] - (1-p) h [y=1]) - p (1-p) v^2.
+
+[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendices A, E.5 and F.
+"""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+from sympy import Eq, Le, Rational, exp, symbols
+
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.symbols import delta, epsilon
+
+p, n_plus, n_minus, moved, claimed, chance, other = symbols(
+    "p n_plus n_minus moved claimed chance other", positive=True
+)
+u, w, spread_1, spread_2, mean_1, mean_2, a, b, v = symbols("u w spread_1 spread_2 mean_1 mean_2 a b v", real=True)
+
+# Rows: epsilon = 0.1, 0.5, 1, 5, 10. Columns: NSEG, DP-SGDA linear and DP-SGDA MLP on ijcnn1, MNIST (the same),
+# Fashion-MNIST. In thousandths of a per cent of AUC.
+TABLE_2 = (
+    (90106, 91110, 92763, 91247, 91858, 97878, 95446, 95468, 95692),
+    (90346, 91357, 95840, 91324, 92058, 98656, 95530, 95816, 96988),
+    (90355, 91371, 96167, 91330, 92070, 98705, 95534, 95834, 97102),
+    (90363, 91383, 96294, 91334, 92078, 98742, 95538, 95848, 97198),
+    (90363, 91386, 96297, 91334, 92080, 98747, 95539, 95850, 97213),
+)
+TABLE_5 = {
+    4: (
+        (90231, 91229, 94020, 91285, 91962, 98300, 95490, 95637, 96312),
+        (90352, 91366, 96108, 91328, 92067, 98703, 95533, 95829, 97098),
+        (90358, 91376, 96316, 91331, 92073, 98722, 95536, 95840, 97143),
+        (90363, 91385, 96326, 91334, 92079, 98746, 95539, 95849, 97208),
+        (90363, 91387, 96329, 91335, 92080, 98750, 95539, 95850, 97219),
+    ),
+    5: (
+        (90168, 91169, 93274, 91266, 91910, 98092, 95468, 95535, 95989),
+        (90349, 91362, 96029, 91326, 92063, 98675, 95531, 95823, 97031),
+        (90357, 91373, 96209, 91330, 92071, 98714, 95535, 95837, 97122),
+        (90363, 91384, 96300, 91334, 92079, 98743, 95538, 95848, 97200),
+        (90363, 91386, 96301, 91334, 92080, 98747, 95539, 95850, 97213),
+    ),
+    6: (
+        (90106, 91110, 92763, 91247, 91858, 97878, 95446, 95468, 95692),
+        (90346, 91357, 95840, 91324, 92058, 98656, 95530, 95816, 96988),
+        (90355, 91371, 96167, 91330, 92070, 98705, 95534, 95834, 97102),
+        (90363, 91383, 96294, 91334, 92078, 98742, 95538, 95848, 97198),
+        (90363, 91386, 96297, 91334, 92080, 98747, 95539, 95850, 97213),
+    ),
+}  # fmt: skip
+
+
+def exceptions(what: int) -> Fraction:
+    """How many entries break a statement about the tables.
+
+    0: Table 2 is the part of Table 5 with delta = 1e-6; 1: no entry falls as epsilon grows; 2: none falls as
+    delta grows; 3: linear DP-SGDA is above NSEG at every epsilon and delta.
+    """
+    tables = list(TABLE_5.values())
+    counts = (
+        sum(x != y for x, y in zip(TABLE_2, TABLE_5[6], strict=True)),
+        sum(low > high for t in tables for r, s in itertools.pairwise(t) for low, high in zip(r, s, strict=True)),
+        sum(small > large for k in (4, 5) for r, s in zip(TABLE_5[k + 1], TABLE_5[k], strict=True)
+            for small, large in zip(r, s, strict=True)),
+        sum(row[k] >= row[k + 1] for t in tables for row in t for k in (0, 3, 6)),
+    )  # fmt: skip
+    return Fraction(counts[what])
+
+
+def dual_gradient(positives: tuple[int, ...], negatives: tuple[int, ...]) -> Fraction:
+    """n times the mean gradient in v at v = 0 of Algorithm 2, full batch, for scores of each class."""
+    down = sum(Fraction(2 * h, len(negatives)) for h in negatives)
+    up = sum(Fraction(2 * h, len(positives)) for h in positives)
+    return Fraction(down - up)
+
+
+def class_count_move() -> Fraction:
+    """What relabelling one record changes in it: 11 positives and 10 negatives of score 1, but one positive of -1."""
+    before = dual_gradient((1,) * 10 + (-1,), (1,) * 10)
+    after = dual_gradient((1,) * 10, (1,) * 10 + (-1,))
+    return Fraction(abs(before - after))
+
+
+def largest_met(*records: int) -> Fraction:
+    """The largest gradient that a run on f = -z w meets."""
+    return Fraction(max(abs(z) for z in records))
+
+
+def _minimax() -> Decision:
+    inner = spread_1 + (mean_1 - a) ** 2 + spread_2 + (mean_2 - b) ** 2 + 2 * (1 + v) * (mean_2 - mean_1) - v**2
+    gap = mean_2 - mean_1
+    steps = (
+        Cited("E f is p (1-p) times this, with mean and variance of h on each class", "conditional expectation"),
+        Identity(
+            "at a, b the class means and v = mean_2 - mean_1",
+            inner.subs({a: mean_1, b: mean_2, v: gap}),
+            spread_1 + spread_2 + 2 * gap + gap**2,
+        ),
+        Identity(
+            "which is the maximum in v: a square short of it",
+            2 * (1 + v) * gap - v**2,
+            2 * gap + gap**2 - (v - gap) ** 2,
+        ),
+        Identity(
+            "the pair loss, (1 + gap)^2 plus the variances, less one",
+            (1 + gap) ** 2 + spread_1 + spread_2 - 1,
+            spread_1 + spread_2 + 2 * gap + gap**2,
+        ),
+    )
+    return Decision("proved", "exact algebra", Evidence(steps), "The minimax value is p (1-p) (pair loss - 1).")
+
+
+def _scaling() -> Decision:
+    share = n_plus / (n_plus + n_minus)
+    unit = n_plus * n_minus / (n_plus + n_minus)
+    steps = (
+        Identity("(1-p) over 1/n_+", (1 - share) / (1 / n_plus), unit),
+        Identity("p over 1/n_-", share / (1 / n_minus), unit),
+        Identity("p (1-p) over 1/n, n = n_+ + n_-", share * (1 - share) * (n_plus + n_minus), unit),
+        Counterexample("the factor is not one: n_+ = n_- = 10", Eq(unit, 1), ((n_plus, 10), (n_minus, 10))),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(("the same solutions", "proved"), ("the same function", "refuted")),
+        condition="up to the factor n_+ n_-/n, by which the step sizes must be multiplied",
+    )
+    return Decision(
+        "conditional", "exact algebra", evidence, "Every weight is divided by the same n_+ n_-/n = n p (1-p)."
+    )
+
+
+def _class_counts() -> Decision:
+    value = class_count_move()
+    steps = (
+        Enumerated(
+            "relabelling one of 21 records moves n times the mean gradient in v by", class_count_move, (), value
+        ),
+        Counterexample(
+            "per-record gradients are at most 2/10 on both datasets, so that 2 G_v = 4/10 is accounted",
+            Le(moved, claimed),
+            ((moved, Rational(value.numerator, value.denominator)), (claimed, Rational(4, 10))),
+        ),
+        Cited("every other record's weight 1/n_+ or 1/n_- changes with the label of one", "Algorithm 2, line 2"),
+    )
+    evidence = Evidence(
+        steps,
+        repaired="a public or privately released p with weights 1-p, p and p(1-p), "
+        "for which one record changes its own term alone",
+    )
+    return Decision(
+        "refuted",
+        "exact enumeration",
+        evidence,
+        "n_+ and n_- are computed from the data without noise, and enter every weight.",
+    )
+
+
+def _estimated() -> Decision:
+    steps = (
+        Enumerated(
+            "all records 0: the largest gradient met, and so the noise, is", largest_met, (0, 0, 0), Fraction(0)
+        ),
+        Enumerated("one record 1", largest_met, (0, 0, 1), Fraction(1)),
+        Counterexample(
+            "the first output is certain, the second continuous: P <= e^epsilon P' + delta fails for every epsilon",
+            Le(chance, exp(epsilon) * other + delta),
+            ((chance, 1), (other, 0), (epsilon, 100), (delta, Rational(999, 1000))),
+        ),
+        Cited("besides, what a run without noise meets does not bound the gradients at other points", "A1"),
+    )
+    evidence = Evidence(
+        steps, repaired="clip each gradient at a constant chosen without the data, or take an analytic bound"
+    )
+    return Decision(
+        "refuted",
+        "exact enumeration",
+        evidence,
+        "The noise then depends on the data, and so does whether it covers the gradients.",
+    )
+
+
+def _tables() -> Decision:
+    words = (
+        "Table 2 differs from Table 5 at delta = 1e-6",
+        "AUC falls as epsilon grows",
+        "AUC falls as delta grows",
+        "DP-SGDA is not above NSEG",
+    )
+    steps = tuple(
+        Enumerated(f"number of private entries where {word}", exceptions, (k,), Fraction(0))
+        for k, word in enumerate(words)
+    )
+    return Decision(
+        "proved",
+        "enumeration of the printed tables",
+        Evidence(steps),
+        "As printed, monotone in the weak sense; the figures themselves are not reproduced here.",
+    )
+
+
+def _leaky_relu() -> Decision:
+    steps = (
+        Identity(
+            "h = c max(s, s/10) with c = 0, s = 0 has no gradient in c or s: f's is that of h, which vanishes",
+            0 * u,
+            0 * w,
+        ),
+        Cited(
+            "there h = 0 for all records, and the pair loss is 1, which is not its minimum where scores "
+            "can tell the classes apart",
+            "Appendix A",
+        ),
+        Cited(
+            "PL of AUC with a Leaky-ReLU network, under conditions on the data and near initialisation",
+            "Liu et al., ICLR 2020",
+        ),
+    )
+    return Decision(
+        "unresolved",
+        "cited",
+        Evidence(steps),
+        "A cited result whose conditions the paper does not state and whose proof is not "
+        "reproduced here; it cannot hold for "
+        "all weights of a network with a trained output layer, since at zero weights the "
+        "gradient vanishes.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "Y43",
+        "yang2022",
+        "algebra",
+        "The minimax value over a, b, v is p (1-p) (pair loss - 1).",
+        "Appendix A",
+        _minimax,
+    ),
+    Claim(
+        "Y44",
+        "yang2022",
+        "scaling",
+        "The empirical f with weights 1/n_+, 1/n_- and 1/n is that with 1-p, p and p(1-p).",
+        "Appendix E.5",
+        _scaling,
+    ),
+    Claim(
+        "Y45",
+        "yang2022",
+        "privacy",
+        "Algorithm 2, which computes n_+ and n_- exactly from the data, is (epsilon, delta)-DP with the noise of (3).",
+        "Algorithm 2, Appendix E.5",
+        _class_counts,
+    ),
+    Claim(
+        "Y46",
+        "yang2022",
+        "privacy",
+        "G_w and G_v may be the largest gradient norms of a run without privacy.",
+        "Section 4.1",
+        _estimated,
+    ),
+    Claim(
+        "Y47",
+        "yang2022",
+        "text",
+        "Table 2 is the part of Table 5 with delta = 1e-6, AUC grows with epsilon and delta, and linear "
+        "DP-SGDA is above NSEG in every private row.",
+        "Section 4.2 and Appendix F",
+        _tables,
+    ),
+    Claim(
+        "Y48",
+        "yang2022",
+        "text",
+        "The AUC objective of a one-hidden-layer network with Leaky ReLU satisfies the PL condition.",
+        "Appendix A and Section 4",
+        _leaky_relu,
+    ),
+)
