@@ -90,7 +90,8 @@ def _composition() -> Decision:
 
 
 def _sampling() -> Decision:
-    # One record in n, minibatch of S_2 = q n: with chance q the mean moves by 2/S_2 (in units of L |dy|). The printed noise is
+    # One record in n, minibatch of S_2 = q n: with chance q the mean moves by 2/S_2, in units of
+    # L |dy|. The printed noise is
     # C_2 sqrt(log(1.25/delta)) q/epsilon in units of that move; event: beyond half of it.
     half = epsilon / (2 * c_2 * q * sqrt(log(Rational(5, 4) / delta)))
     tail = (1 - erf(half / sqrt(2))) / 2

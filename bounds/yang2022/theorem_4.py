@@ -92,7 +92,7 @@ def gap(root: int) -> Fraction:
         a = abs(point + Fraction(root, 2) * mean)
         empirical = a * a / 2 if a <= 1 else a - Fraction(1, 2)
         total += comb(records, ones) * (point * point / 2 - empirical)
-    return Fraction(total) / 2**records
+    return total * Fraction(1, 2**records)
 
 
 def minimiser_move(records: int) -> Fraction:

@@ -110,7 +110,8 @@ def _calibration() -> Decision:
 
 
 def _first() -> Decision:
-    # the last step's noise: E|x~_K - x_K^|^2 <= 65 L^2 K^2 b^2/(mu_K m_K), mu_K m_K >= min{mu n mu_y, (mu n)^2} >= 3 (L/D)^2
+    # the last step's noise: E|x~_K - x_K^|^2 <= 65 L^2 K^2 b^2/(mu_K m_K), and mu_K m_K is at
+    # least min{mu n mu_y, (mu n)^2} >= 3 (L/D)^2
     terms = (
         sqrt(65) * L**2 * phases * b / (sqrt(3) * L / D)
         + 65 * L**2 * phases**2 * b**2 / PRINTED_MU
