@@ -6,10 +6,12 @@ import ast
 import json
 import math
 import time
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy
 from hypothesis import given, settings
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from polynomials import replay
 
 from dpcheck.bounds import ledger, registry
+from dpcheck.bounds.asymptotics import Dominated, Exceeds
 from dpcheck.bounds.claim import Claim, ClaimResult, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Searched
 from dpcheck.bounds.prover import Inequality
@@ -83,11 +86,127 @@ def test_inequalities_fail_half_a_per_cent_beyond_their_critical_constant(result
             room = record.get("tightness")
             if room is None or room["critical"] is None:
                 continue
-            point = {x: sympy.Rational(room["point"][str(x)]) for x in step.over.intervals}
+            point = {}
+            for x, ends in step.over.intervals.items():
+                text = room["point"][str(x)]  # an end of the interval, such as exp(-1), or a fraction
+                point[x] = next((end for end in ends if str(end) == text), None) or sympy.Rational(text)
             assert step.over.contains(point)
             assert step.fails_beyond(room["critical"], point), (result.claim.id, step.says)
             seen += 1
     assert seen >= 10
+
+
+# Every step of every claim once more, in floating point or multiple precision, without the prover
+
+STEPS = [(claim.id, step) for claim in registry.claims() for step in claim.decision().evidence.steps]
+
+
+def of_kind(kind: type) -> list[Any]:
+    return [pytest.param(step, id=f"{id}-{n}") for n, (id, step) in enumerate(STEPS) if isinstance(step, kind)]
+
+
+def draws(letters: Iterable[Any], count: int, seed: int = 0) -> Iterator[dict[Any, float]]:
+    """Positive values over two decades, whole where they must be, of either sign where they may be."""
+    rng = np.random.default_rng(seed)
+    ordered = sorted(letters, key=str)
+    for _ in range(count):
+        values = {x: float(10 ** rng.uniform(-1, 1)) for x in ordered}
+        for x in ordered:
+            if x.is_integer:
+                values[x] = float(math.ceil(values[x]))
+            elif not x.is_positive and rng.random() < 0.5:
+                values[x] = -values[x]
+        yield values
+
+
+def number(expression: Any, at: dict[Any, float]) -> complex:
+    return complex(sympy.N(expression.subs({x: sympy.Rational(repr(v)) for x, v in at.items()}), 30))
+
+
+@pytest.mark.parametrize("step", of_kind(Identity))
+def test_identities_hold_at_random_points(step: Identity) -> None:
+    left, right = sympy.sympify(step.left), sympy.sympify(step.right)
+    for at in draws(left.free_symbols | right.free_symbols, 3):
+        a, b = number(left, at), number(right, at)
+        assert abs(a - b) <= 1e-12 * (abs(a) + abs(b) + 1e-300)
+
+
+@pytest.mark.parametrize("step", of_kind(AtMost))
+def test_elementary_inequalities_hold_at_random_points(step: AtMost) -> None:
+    smaller, larger = sympy.sympify(step.smaller), sympy.sympify(step.larger)
+    for at in draws(smaller.free_symbols | larger.free_symbols, 20):
+        a, b = number(smaller, at), number(larger, at)
+        assert a.real <= b.real + 1e-12 * (abs(a) + abs(b))
+
+
+@pytest.mark.parametrize("step", of_kind(Inequality))
+def test_inequalities_hold_at_random_points_of_their_domain(step: Inequality) -> None:
+    """By lambdify and NumPy, over the whole domain in double precision; at least some points lie inside."""
+    letters = list(step.over.intervals)
+    smaller, larger = (sympy.lambdify(letters, side, "numpy") for side in step.sides())
+    facts = [sympy.lambdify(letters, fact, "numpy") for fact in step.over.differences()]
+    rng = np.random.default_rng(0)
+    columns = []
+    for letter, (low, high) in step.over.intervals.items():
+        lo = float(low) if low.is_finite else -1e4
+        hi = float(high) if high.is_finite else max(lo, 1.0) * 1e4
+        if lo >= 0:
+            lo = max(lo, min(hi, 1.0) * 1e-4)
+            column = np.exp(rng.uniform(np.log(lo), np.log(hi), 40_000))
+        else:
+            column = rng.uniform(lo, hi, 40_000)
+        columns.append(np.maximum(np.rint(column), lo) if letter.is_integer else column)
+    with np.errstate(all="ignore"):
+        a, b = (np.broadcast_to(np.asarray(side(*columns), dtype=float), 40_000) for side in (smaller, larger))
+        inside = np.isfinite(a) & np.isfinite(b)
+        for fact in facts:
+            inside &= np.asarray(fact(*columns)) >= 0
+    assert inside.sum() >= 20
+    assert np.all(a[inside] <= b[inside] + 1e-9 * (np.abs(a[inside]) + np.abs(b[inside])) + 1e-9 * (not letters))
+
+
+@pytest.mark.parametrize("step", of_kind(Counterexample))
+def test_counterexamples_break_their_relation(step: Counterexample) -> None:
+    values = {x: sympy.sympify(v) for x, v in step.values}
+    left, right = (side.subs(values) for side in step.claimed.args)
+    if left.free_symbols | right.free_symbols:  # a value may be a formula in letters that are left
+        at = {x: sympy.Integer(3) for x in left.free_symbols | right.free_symbols}
+        left, right = left.subs(at), right.subs(at)
+    a, b = (float(sympy.N(side, 40)) for side in (left, right))
+    true = {"<=": a <= b, "<": a < b, ">=": a >= b, ">": a > b, "==": sympy.N(left - right, 40) == 0, "!=": a != b}
+    assert not true[step.claimed.rel_op]
+
+
+@pytest.mark.parametrize("step", of_kind(Dominated))
+def test_dominated_orders_stay_bounded_along_the_region(step: Dominated) -> None:
+    """The ratio over all points of a log grid inside the region is at most the constants' sum."""
+    terms, rate = sympy.sympify(step.terms), sympy.sympify(step.rate)
+    relations = step.region.relations
+    letters = sorted(set().union(terms.free_symbols, rate.free_symbols, *(r.free_symbols for r in relations)), key=str)
+    extra = {x: float(power) for x, power in step.extra().items()}
+    ratio = sympy.lambdify(letters, terms / rate, "numpy")
+    facts = [sympy.lambdify(letters, sympy.log(r.gts / r.lts), "numpy") for r in relations]
+    rng = np.random.default_rng(1)
+    exponents = rng.integers(-6, 7, (20_000, len(letters))) * rng.choice([0, 1], (20_000, len(letters)))
+    columns = [10.0 ** (np.abs(e) if x.is_integer else e) for x, e in zip(letters, exponents.T, strict=True)]
+    with np.errstate(all="ignore"):
+        inside = np.ones(len(exponents), dtype=bool)
+        for fact in facts:
+            inside &= np.asarray(fact(*columns)) >= -1e-9
+        found = np.broadcast_to(np.asarray(ratio(*columns), dtype=float), len(exponents)).copy()
+        for x, power in extra.items():
+            found /= columns[letters.index(x)] ** power
+    kept = found[inside & np.isfinite(found)]
+    assert len(kept) >= 1
+    assert kept.max() <= 1000
+
+
+@pytest.mark.parametrize("step", of_kind(Exceeds))
+def test_exceeding_orders_grow_along_their_path(step: Exceeds) -> None:
+    ratio = step._ratio(step._path())
+    s = next(iter(ratio.free_symbols))
+    values = [float(sympy.N(ratio.subs(s, 10**k), 30)) for k in (3, 6, 12)]
+    assert values[0] < values[1] < values[2]
 
 
 def test_prove_takes_a_claim_a_paper_a_file_or_nothing(tmp_path: Path) -> None:
@@ -249,7 +368,7 @@ TRUE_STEPS = [
 ]
 
 
-@pytest.mark.parametrize("step", FALSE_STEPS, ids=str)
+@pytest.mark.parametrize("step", FALSE_STEPS, ids=lambda step: type(step).__name__)
 def test_false_evidence_does_not_hold(step: Any) -> None:
     assert not step.holds()
     decision = Decision("unresolved", "", Evidence((step,)), "")
@@ -257,7 +376,7 @@ def test_false_evidence_does_not_hold(step: Any) -> None:
     assert claim.decide().verdict == "unresolved"
 
 
-@pytest.mark.parametrize("step", TRUE_STEPS, ids=str)
+@pytest.mark.parametrize("step", TRUE_STEPS, ids=lambda step: type(step).__name__)
 def test_true_evidence_holds(step: Any) -> None:
     assert step.holds()
     assert step.formula()

@@ -45,7 +45,10 @@ def folder(tmp_path_factory):
 
 
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]), "COLUMNS": "160"}
+    environment = os.environ | {
+        "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]),
+        "COLUMNS": "160",
+    }
     return subprocess.run(
         ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -153,7 +153,7 @@ def _solve(fact: Any, new: dict[Any, Any]) -> list[tuple[Any, Any]]:
     """From ``fact >= 0``, linear in a positive letter s: ``s = bound + t`` or ``s = bound/(1 + t)``."""
     found = []
     fact = sympy.fraction(sympy.together(fact))[0] if _positive_denominator(fact) else fact
-    for letter in fact.free_symbols:
+    for letter in sorted(fact.free_symbols, key=str):
         polynomial = fact.as_poly(letter) if fact.is_polynomial(letter) else None
         if polynomial is None or polynomial.degree() != 1:
             continue

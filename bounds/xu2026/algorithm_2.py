@@ -62,10 +62,11 @@ def _anchor() -> Decision:
             ("the two assignments in the printed order", "refuted"),
             ("s raised after the phase, or m_{s-1} read", "proved"),
         ),
+        condition="the index is read as m_{s-1}, or s is raised after the phase",
         repaired="m_{s-1} in lines 12 to 19 and in the output, or s = s + 1 moved to the end of the phase",
     )
     return Decision(
-        "refuted",
+        "conditional",
         "the lines run as printed",
         evidence,
         "m_s is undefined wherever it is read; the repair is plain, and the lemmas mean the repaired index.",

@@ -195,11 +195,12 @@ def _noise_term() -> Decision:
             ("Lemma 3: eta d (sigma_w^2 + sigma_v^2)", "proved"),
             ("equation (8): the noise of T steps is eta^2 d_1 sigma_w^2", "refuted"),
         ),
+        condition="the factor T, which the next display has, is put back in (8)",
         repaired="T eta^2 d_1 sigma_w^2 in (8), as the display after it has; Lemma 3 follows, even "
         "with eta (d_1 sigma_w^2 + d_2 sigma_v^2)/2",
     )
     return Decision(
-        "refuted",
+        "conditional",
         "exact algebra; counterexample in exact arithmetic",
         evidence,
         "Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term "

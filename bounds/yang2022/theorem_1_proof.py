@@ -85,11 +85,12 @@ def _normalisation() -> Decision:
     evidence = Evidence(
         steps,
         readings=(("m = 1", "proved"), ("m >= 2", "refuted")),
+        condition="the factor m is put back, m sigma_w/(2 G_w), or m = 1",
         repaired="m sigma_w/(2 G_w); the printed value understates the noise, so that a moment "
         "bound that decreases with the noise stays true with it, m^2 times too large",
     )
     return Decision(
-        "refuted",
+        "conditional",
         "exact algebra",
         evidence,
         "The sum over 2 G_w has sensitivity 1, but the noise sigma_w is on the mean: a factor m is missing.",
@@ -190,10 +191,11 @@ def _region() -> Decision:
             ("Theorem 6 restates Theorem 1", "refuted"),
             ("Theorem 6 follows from Theorem 1", "proved"),
         ),
+        condition="the factor m^2 is put back, or m = 1",
         repaired="epsilon < c_1 m^2 T/n^2, as Theorem 1 and the end of the proof have it",
     )
     return Decision(
-        "refuted",
+        "conditional",
         "exact algebra",
         evidence,
         "The restatement drops m^2: a smaller region, true if Theorem 1 is.",

@@ -47,11 +47,12 @@ def _normalisation() -> Decision:
             ("Algorithm 3, noise N(0, sigma^2 C^2 I)", "refuted"),
             ("noise N(0, sigma^2 I), or C = 1", "proved"),
         ),
+        condition="sigma_x1 and sigma_x2 are the whole standard deviations of the noise, or C = 1",
         repaired="m sigma_x1/2 and m sigma_x2/2: the thresholds are in the noise of Algorithm 3, as the sigma of "
         "Theorem 5, which have none, suppose",
     )
     return Decision(
-        "refuted",
+        "conditional",
         "exact algebra",
         evidence,
         "Step 8 of Algorithm 3 multiplies the noise by C, so that C cancels. The printed form divides by it once more.",

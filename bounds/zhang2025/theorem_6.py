@@ -79,7 +79,7 @@ def sample_difference(first: int, second: int) -> Fraction:
 def _sgd() -> Decision:
     steps = (
         Cited(
-            "the statement is that of its source for unbiased gradients of norm at most G, lambda-strongly convex losses",
+            "as in its source, for unbiased gradients of norm at most G and lambda-strongly convex losses",
             "A. Rakhlin, O. Shamir, K. Sridharan, ICML 2012, Proposition 1",
         ),
         Inequality(
