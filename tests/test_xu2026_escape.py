@@ -32,7 +32,7 @@ VERDICTS = {
     "002:(10)(13)": "proved",
     "002:(14)-(16)": "refuted",
     "002:(15)": "proved",
-    "002:Alg2 m_s": "refuted",
+    "002:Alg2 m_s": "conditional",
     "002:r vs C_u": "refuted",
     "002:Lem8 q,S1": "refuted",
     "002:budget": "conditional",

@@ -67,6 +67,7 @@ THEOREMS = (
             Assumption("A3", "f is L-smooth", "A3"),
             Assumption("A4", "the projections of w_T on the solutions of S and S' agree", "A4"),
             Assumption("PL-SC", "every f is rho-strongly concave in v and F_S mu-PL in w", "Theorem 4"),
+            Assumption("rho", "rho <= L", "strong concavity is at most smoothness", Le(rho, L)),
         ),
         bound_formula=BOUND,
         regimes=(
