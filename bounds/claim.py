@@ -99,7 +99,9 @@ class Claim:
         if broken:
             verdict, note = "unresolved", f"not decided, since evidence does not hold: {'; '.join(broken)}"
         shown = decision.evidence.to_dict()
-        return ClaimResult(self, verdict, decision.method, note, shown, time.perf_counter() - started)
+        routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
+        method = decision.method.replace("prover", ", ".join(routes) or "prover")  # what it used in fact
+        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started)
 
     def undecided(self, why: str) -> ClaimResult:
         """The result when no decision could be reached."""

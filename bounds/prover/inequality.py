@@ -92,7 +92,8 @@ class Inequality:
             "certificates": [each.to_dict() for each in outcome.certificates],
         }
         if outcome.verdict == "proved" and self._general().has(self._letter()):
-            found["tightness"] = self.tightness().to_dict()
+            name = str(self.constant[0]) if self.constant else ""
+            found["tightness"] = {"constant": name, **self.tightness().to_dict()}
         return found
 
     def holds(self) -> bool:

@@ -63,7 +63,7 @@ def _crux(result: ClaimResult) -> str:
     if result.verdict == "unresolved":
         return result.note
     if result.verdict == "proved" and result.rooms:
-        return "; ".join(_room(room) for room in result.rooms)
+        return "; ".join(_room(room) for room in result.rooms if room["constant"])
     return shorten(result.counterexamples[0], 160, placeholder=" ...") if result.counterexamples else ""
 
 
