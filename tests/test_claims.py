@@ -101,6 +101,14 @@ def test_inequalities_fail_half_a_per_cent_beyond_their_critical_constant(result
 STEPS = [(claim.id, step) for claim in registry.claims() for step in claim.decision().evidence.steps]
 
 
+def test_no_step_compares_a_thing_with_itself() -> None:
+    for file in (ROOT / "bounds").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Identity", "AtMost", "Below"):
+                left, right = (ast.dump(side) for side in node.args[1:3])
+                assert left != right, (file.name, node.lineno)
+
+
 def of_kind(kind: type) -> list[Any]:
     return [pytest.param(step, id=f"{id}-{n}") for n, (id, step) in enumerate(STEPS) if isinstance(step, kind)]
 

@@ -147,9 +147,7 @@ def _increment() -> Decision:
 
 
 def _lemma_5() -> Decision:
-    a, b = symbols("a b", real=True)
     steps = (
-        Identity("|w_t - w_{t-1}|^2 is the sum of both blocks' moves", (a**2 + b**2), a**2 + b**2),
         Counterexample(
             "x moves by eta = 1/(2 L) in every descent step: |w| = |(1, 0)| while y stands still",
             Eq(sqrt(moved), found),

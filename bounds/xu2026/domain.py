@@ -11,7 +11,7 @@ from sympy import Eq, Ge, Le, Rational, oo, symbols
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import mu, n
+from dpcheck.bounds.symbols import mu
 
 M, r, value, floor = symbols("M r value floor", positive=True)
 curvature, x, y = symbols("curvature x y", real=True)
@@ -70,7 +70,6 @@ def _infimum() -> Decision:
         Counterexample(
             "f = -y^2/2: no floor holds, at y^2/2 = floor + 1", Ge(-value, -floor), ((value, 1001), (floor, 1000))
         ),
-        Identity("the smallest value on |y| <= r is -r^2/2, without bound", -(r**2) / 2, -(r**2) / 2),
     )
     evidence = Evidence(steps, repaired="F_0 = Phi_S(x_0) - min Phi_S, the gap of the value function")
     return Decision(
@@ -89,7 +88,6 @@ def _sensing() -> Decision:
             Le(curvature, -mu),
             ((curvature, 0), (mu, Rational(1, 100))),
         ),
-        Identity("the mean of n terms has curvature -1/n in each direction: mu = 1/n", -1 / n, -1 / n),
         Counterexample(
             "and (U V' - b) y is not Lipschitz: slope |A| |U| |y| at |U| = |y| = r beyond any M",
             Le(r * r, M),

@@ -113,11 +113,6 @@ def _sampling() -> Decision:
             q * Rational(998, 1000),
             Domain({q: (0, 1)}),
         ),
-        Identity(
-            "amplification turns (e, delta) into (log(1 + q (exp(e) - 1)), q delta), which is q e only for small e",
-            log(1 + q * (exp(epsilon) - 1)),
-            log(1 + q * (exp(epsilon) - 1)),
-        ),
     )
     evidence = Evidence(
         steps,

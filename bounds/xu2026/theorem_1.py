@@ -148,11 +148,6 @@ def _deviation() -> Decision:
 
 def _lemma_4() -> Decision:
     steps = (
-        Identity(
-            "the proof ends at F_0/(T eta) + B_1^2; the statement has q for eta and B_1 for B_1^2",
-            F_0 / (T * eta),
-            F_0 / (T * eta),
-        ),
         Counterexample(
             "the printed F_0/(q T) is smaller: q = 100, eta = 1/2",
             Le(F_0 / (T * eta), F_0 / (Q * T)),
@@ -216,7 +211,6 @@ def _multiplied() -> Decision:
     left, right = symbols("left right", real=True)
     steps = (
         Counterexample("-1 <= -1, but not -1 <= 2 (-1)", Le(left, logs * right), ((left, -1), (right, -1), (logs, 2))),
-        Identity("what Lemma 1 multiplies is the error term alone", logs * excess - allowed, logs * excess - allowed),
         Inequality(
             "with the factor on the error alone the step holds for log(1/delta_1) >= 1",
             excess - allowed,

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Integer, Le, Max, Min, Rational, log, oo, sqrt, symbols
+from sympy import Ge, Integer, Le, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
@@ -216,7 +216,6 @@ def _assumptions() -> Decision:
             ((L, 1000), (x, Rational(1, 10**6))),
         ),
         Cited("with A2 and A3 it is Theorem 8, whose proof uses these two", "Theorem 8"),
-        Identity("A1 enters (19) through the noise alone", Max(1, 1) + Min(0, 0), Integer(1)),
     )
     evidence = Evidence(
         steps,

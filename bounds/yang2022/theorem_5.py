@@ -26,7 +26,7 @@ from sympy import Ge, Le, Lt, Rational, log, sqrt, symbols
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
-from dpcheck.bounds.symbols import D_w, G_w, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho
+from dpcheck.bounds.symbols import G_w, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.theorem_1 import PRIVACY
 
@@ -169,7 +169,6 @@ def _agree() -> Decision:
         Counterexample(
             "two runs with noise 1 and 2 in the second coordinate do not agree", Le((a - b) ** 2, 0), ((a, 1), (b, 2))
         ),
-        Identity("with a unique solution w* of S' both are w*", (a - a) ** 2, 0 * a),
     )
     evidence = Evidence(
         steps,
@@ -198,7 +197,6 @@ def _lipschitz_and_pl() -> Decision:
             Le(mu / 2 * w**2, G_w * w),
             ((mu, 1), (G_w, 1), (w, 3)),
         ),
-        Identity("f = w^2/2 on |w| <= D has G_w = D, mu = 1: both hold", D_w**2 / 2, D_w**2 / 2),
         Cited("on a bounded W Algorithm 1 projects, while Lemma 9 uses the unprojected step", "Algorithm 1, line 6"),
     )
     evidence = Evidence(
