@@ -251,13 +251,16 @@ print(solver.checkSat())
 def second_opinion(text: str) -> str:
     command = [sys.executable, "-c", CVC5]
     try:
-        ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=5, check=True)
+        ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=3, check=True)
     except subprocess.TimeoutExpired:
         return "unknown"
     return ran.stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["square", "Cauchy", "log below root", "log below line", "exp above line", "Motzkin"])
+SOLVED = [name for name, each in TRUE.items() if "solver (z3)" in each.outcome().methods]
+
+
+@pytest.mark.parametrize("name", SOLVED)
 def test_the_second_solver_agrees_on_proofs(name: str) -> None:
     pytest.importorskip("cvc5")
     smaller, larger = TRUE[name].sides()

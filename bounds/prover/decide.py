@@ -42,7 +42,7 @@ _TRUST = ("certificate", "solver (z3)", "ball arithmetic", "search")
 
 
 @functools.lru_cache(maxsize=4096)
-def decide(difference: Any, domain: Domain, seconds: float = 10.0, integers: int = 8) -> Outcome:
+def decide(difference: Any, domain: Domain, seconds: float = 20.0, integers: int = 8) -> Outcome:
     """Decide ``difference >= 0`` on ``domain``; each call of the solver gets at most ``seconds``.
 
     A letter that must be an integer is cut between two integers up to ``integers`` times.

@@ -7,11 +7,12 @@ r"""What one record can change in the queries of Algorithm 3, and what is post-p
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from sympy import Eq, Le, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Searched
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import L, d
 
@@ -31,6 +32,17 @@ def mean_then_clip(threshold: int, *records: int) -> Fraction:
 def clip_then_mean(threshold: int, *records: int) -> Fraction:
     """Appendix D: the mean of the clipped gradients."""
     return sum((clipped(Fraction(z), Fraction(threshold)) for z in records), Fraction(0)) / len(records)
+
+
+def replaced_share(rng: Any) -> float:
+    """B/(2 C) times the move of the mean of B clipped gradients in the plane when one is replaced, drawn at random."""
+    import numpy as np
+
+    count = int(rng.integers(1, 9))
+    gradients = rng.normal(0, 10, (count + 1, 2))
+    gradients *= np.minimum(1, 1 / np.linalg.norm(gradients, axis=1))[:, None]  # C = 1
+    moved_by = np.linalg.norm(gradients[:count].mean(0) - gradients[1:].mean(0))
+    return float(moved_by * count / 2)
 
 
 def estimate(x: int, before: int, refresh: int) -> Fraction:
@@ -81,6 +93,7 @@ def _record_clip() -> Decision:
         Identity("so that it is at most", (C + C) / S, 2 * C / S),
         Enumerated("attained: records 5 and 0, C = 1, B = 2", clip_then_mean, (1, 5, 0), Fraction(1, 2)),
         Enumerated("against -5 and 0", clip_then_mean, (1, -5, 0), Fraction(-1, 2)),
+        Searched("in the plane, in units of the bound", replaced_share, 1.0 + 1e-12, 400),
     )
     return Decision(
         "proved", "exact algebra", Evidence(steps), "For one batch whose places are fixed, replace one record."

@@ -8,7 +8,7 @@ A(S) + N(0, sigma^2 I) with
 
     sigma = 4 L sqrt(2 log(2.5/delta))/(mu n epsilon).
 
-Guarantee. For epsilon < 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1, Theorem 3.3]
+Guarantee. For epsilon <= 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1, Theorem 3.3]
 
     E[F_S(x) - F_S(x_S)] < 33 L^2 kappa d log(2.5/delta)/(mu n^2 epsilon^2),
     E[F(x) - min F] < L^2 kappa (7/(mu n) + 48 d log(2.5/delta)/(mu n^2 epsilon^2)),
@@ -33,7 +33,7 @@ Example
 
 from __future__ import annotations
 
-from sympy import Lt, Rational, log, oo, sqrt
+from sympy import Le, Lt, Rational, log, oo, sqrt
 
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, mu, n, sigma
@@ -49,7 +49,7 @@ SETTING = Domain(
     where=(delta <= 1 / n,),
 )
 SMALL = (
-    Assumption("epsilon", "epsilon < 1", "proof of Theorem 3.3, after (7)", Lt(epsilon, 1)),
+    Assumption("epsilon", "epsilon <= 1", "proof of Theorem 3.3, after (7)", Le(epsilon, 1)),
     Assumption("delta", "delta < 1/n", "proof of Theorem 3.3, after (7)", Lt(delta, 1 / n)),
 )
 PRIVACY = (

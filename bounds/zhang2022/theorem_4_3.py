@@ -9,7 +9,7 @@ probability 1 - delta/8; add N(0, sigma_x^2 I) to A_x and N(0, sigma_y^2 I) to A
 
     sigma_x = (8 L/(n epsilon)) sqrt(2 log(5/delta)/(mu_x mu)),  sigma_y likewise with mu_y.
 
-Guarantee. For epsilon < 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1, Theorem 4.3] the expected
+Guarantee. For epsilon <= 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1, Theorem 4.3] the expected
 empirical gap is at most 257 L^2 (kappa_x kappa_y + kappa) d log(5/delta)/(mu n^2 epsilon^2) and the expected
 (strong) population gap at most ``bound``,
 
