@@ -21,6 +21,8 @@ Example
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sympy import Ge, Integer, Le, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
@@ -33,8 +35,18 @@ from dpcheck.bounds.zhang2025.theorem_2 import BELOW_ONE, PRIVACY
 ell, a, x, y, w = symbols("ell a x y w", positive=True)
 RANGE = Assumption("delta", "delta <= 1/n", "2^(-Omega(n)) <= delta <= 1/n^(1 + Omega(1))", Le(delta, 1 / n))
 
+
+@dataclass(frozen=True, kw_only=True)
+class LowerBound(Theorem):
+    """A theorem whose rate bounds its quantity from below."""
+
+    def to_latex(self) -> str:
+        """As :meth:`Theorem.to_latex`, with Omega for O."""
+        return super().to_latex().replace(r" = O\left(", r" = \Omega\left(")
+
+
 THEOREMS = tuple(
-    Theorem(
+    LowerBound(
         id=f"zhang2025.theorem_{number}",
         title=title,
         paper="zhang2025",

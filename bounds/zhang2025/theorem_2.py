@@ -3,43 +3,54 @@ r"""Theorem 2: the gradient norm that DP-SGDA reaches in the nonconvex-strongly 
 Problem. min over x in R^{d1}, max over y in a convex Y of diameter Lambda; the mean loss is mu-strongly concave
 in y and l-smooth, kappa = l/mu; Phi(x) is its maximum. Minibatch gradients have variance B^2/m.
 
-Algorithm. DP-SGDA with eta_x = 1/(16 (kappa + 1)^2 l), eta_y = 1/l, T of order n epsilon/sqrt(d log(1/delta)), m of
-the same order, noise of Theorem 1.
+Algorithm. DP-SGDA, see ``theorem_1``, with its noise, T of order n epsilon/sqrt(d log(1/delta)), m of the same order,
+thresholds that clip nothing, eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l.
 
 Guarantee. With a = sqrt(d log(1/delta))/(n epsilon), by [1, Theorem 2],
 
     E|grad Phi(x_priv)| = O(a^{1/2}) = O( (d log(1/delta))^{1/4}/sqrt(n epsilon) ).
 
-Smoothness must be joint in (x, y) (claim 003:Lem3), m at least of that order, and Theorem 1 asks for
-epsilon < c_1 m^2 T/n^2, that is (d log(1/delta))^{3/2} of order n epsilon^2 at most (claim 003:Thm2).
+With constants its square is, by [1, (39)], at most 256/103 times
+
+    (Phi(x_0) - inf Phi)/(eta_x (T + 1)) + (9/4) kappa l^2 Lambda^2/(T + 1)
+    + (27 kappa/4 + 1/(16 kappa)) B^2/m + (9 kappa/2 + 1/(16 kappa)) d (sigma_x^2 + sigma_y^2),
+
+whose root is ``bound``. Smoothness must be joint in (x, y) (claim 003:Lem3), Phi bounded below, m at least of that
+order, and Theorem 1 asks for epsilon < c_1 m^2 T/n^2, that is (d log(1/delta))^{3/2} of order n epsilon^2 at most
+(claim 003:Thm2).
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Theorem 2 and its proof.
 
-Arguments. n, d, epsilon, delta.
+Arguments. n, d, epsilon, delta; l and mu (default 1); for the noise the thresholds C_1 >= G_x and C_2 >= G_y and the
+constants c_1 (default 1), c_2 and c_3 (default 49) of Theorem 1; for the bound also B, Lambda and the gap
+Delta_Phi = Phi(x_0) - inf Phi.
 
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem
 >>> thm = theorem("zhang2025.theorem_2")
 >>> thm.schedule(n=10_000, d=10, epsilon=1.0, delta=1e-8)
-{'T': 737, 'm': 737}
+{'T': 737, 'm': 737, 'kappa': 1.0, 'eta_x': 0.015625, 'eta_y': 1.0}
+>>> problem = dict(n=10**9, d=10, epsilon=1.0, delta=1e-9, C_1=1.0, C_2=1.0, B=1.0, Lambda=1.0, Delta_Phi=1.0)
+>>> round(thm.bound(**problem), 4)
+0.028
 """
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, Le, Rational, ceiling, log, oo, sqrt, symbols
+from sympy import Eq, Ge, Le, Lt, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import T, d, delta, epsilon, kappa, m, n
+from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, eta_y, kappa, m, mu, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.zhang2025.theorem_1 import C_1, CLIPPING, EQUATION_3
 
-l, a, eta, g, h, N_x, N_y, theta, young, mu, b, X, ell = symbols(
-    "l a eta g h N_x N_y theta young mu b X ell", positive=True
-)
+l, a, eta, g, h, N_x, N_y, theta, X, ell = symbols("l a eta g h N_x N_y theta X ell", positive=True)
+B, Lambda, Delta_Phi = symbols("B Lambda Delta_Phi", positive=True)
 SMOOTH = (1 + kappa) * l  # of Phi
 STEP = 1 / (16 * (kappa + 1) ** 2 * l)
 SIZE = n * epsilon / sqrt(d * log(1 / delta))
@@ -48,6 +59,13 @@ PRIVACY = (
     Parameter(d, "larger of the dimensions of x and y"),
     Parameter(epsilon, "privacy loss, natural log"),
     Parameter(delta, "probability of a larger loss"),
+)
+# (39), each term of it, divided by 103 eta_x/256; both noises with the larger coefficient
+SQUARE = Rational(256, 103) * (
+    Delta_Phi / (eta_x * (T + 1))
+    + Rational(9, 4) * kappa * l**2 * Lambda**2 / (T + 1)
+    + (Rational(27, 4) * kappa + 1 / (16 * kappa)) * B**2 / m
+    + (Rational(9, 2) * kappa + 1 / (16 * kappa)) * d * (sigma_x**2 + sigma_y**2)
 )
 BELOW_ONE = Assumption(
     "error", "d log(1/delta) <= (n epsilon)^2", "a rate below one", Le(d * log(1 / delta), (n * epsilon) ** 2)
@@ -59,77 +77,50 @@ THEOREMS = (
         title="Gradient norm of DP-SGDA, nonconvex-strongly concave case",
         paper="zhang2025",
         location="Theorem 2 and its proof",
-        quantity="expected gradient norm of the primal function at the output, in order",
+        quantity="expected gradient norm of the primal function at the output",
         quantity_latex=r"\mathbb{E}\|\nabla\Phi(x^{priv})\|",
-        parameters=PRIVACY,
-        assumptions=(
-            Assumption(
-                "A1 to A4", "strongly concave in y, Lipschitz, jointly smooth, bounded variance", "Assumptions 1 to 4"
-            ),
-            BELOW_ONE,
+        parameters=(
+            *PRIVACY,
+            Parameter(l, "joint smoothness of the mean loss", default=1),
+            Parameter(mu, "strong concavity of the mean loss in y", default=1),
+            *CLIPPING,
+            Parameter(c_1, "constant of Theorem 1's region; 1 will do", default=1),
+            Parameter(c_2, "constant of sigma_x; 49 will do", default=49),
+            Parameter(c_3, "constant of sigma_y; 49 will do", default=49),
+            Parameter(B, "standard deviation of a record's gradient, in x and in y"),
+            Parameter(Lambda, "diameter of Y"),
+            Parameter(Delta_Phi, "Phi(x_0) - inf Phi"),
         ),
-        schedule_formulas=((T, ceiling(SIZE)), (m, ceiling(SIZE))),
+        assumptions=(
+            Assumption("A1 to A4", "strongly concave in y, Lipschitz, bounded variance", "Assumptions 1 to 4"),
+            Assumption("smooth", "the mean loss is l-smooth jointly in (x, y)", "needed, claim 003:Lem3"),
+            Assumption("below", "Phi is bounded below", "needed, claim 003:Thm2"),
+            Assumption("thresholds", "C_1 >= G_x and C_2 >= G_y", "Theorem 2"),
+            Assumption("mu", "mu <= l", "needed for A1 and A3 together", Le(mu, l)),
+            BELOW_ONE,
+            Assumption("epsilon", "epsilon <= sqrt(d log(1/delta))", "m <= n", Le(epsilon, sqrt(d * log(1 / delta)))),
+            Assumption(
+                "n",
+                "(d log(1/delta))^(3/2) < c_1 n epsilon^2",
+                "Theorem 1, epsilon < c_1 m^2 T/n^2",
+                Lt((d * log(1 / delta)) ** Rational(3, 2), c_1 * n * epsilon**2),
+            ),
+            Assumption(
+                "log(1/delta)", "epsilon <= log(1/delta)", "needed, claim 003:Thm1", Le(epsilon, log(1 / delta))
+            ),
+        ),
+        schedule_formulas=(
+            (T, ceiling(SIZE)),
+            (m, ceiling(SIZE)),
+            (kappa, l / mu),
+            (eta_x, STEP),
+            (eta_y, 1 / l),
+        ),
+        noise_formulas=EQUATION_3,
+        bound_formula=sqrt(SQUARE),
         regimes=(("privacy", (d * log(1 / delta)) ** Rational(1, 4) / sqrt(n * epsilon)),),
     ),
 )
-
-
-def _smoothness() -> Decision:
-    steps = (
-        Cited(
-            "mu |y*(x) - y*(x')| <= |grad_y L(x, y) - grad_y L(x', y)| <= l |x - x'| for a jointly l-smooth L",
-            "strong concavity, optimality over Y",
-        ),
-        Identity("so that grad Phi is Lipschitz with l (1 + l/mu)", l * (1 + l / mu), l + (l / mu) * l),
-        Cited(
-            "L = b x y - mu y^2/2 is linear in x (l_x = 0) and mu-smooth in y: l = mu and kappa = 1 for every b",
-            "Assumption 3",
-        ),
-        Counterexample(
-            "its y* = b x/mu has slope b/mu, beyond kappa = 1 at b = 5 mu", Le(b / mu, 1), ((b, 5), (mu, 1))
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("l-smooth in each block, as Assumption 3 says", "refuted"),
-            ("jointly l-smooth, as in the source", "proved"),
-        ),
-        condition="the loss is l-smooth jointly in (x, y)",
-    )
-    return Decision(
-        "conditional",
-        "exact algebra from cited facts",
-        evidence,
-        "Assumption 3 bounds each block's own smoothness and leaves the cross term free.",
-    )
-
-
-def _cross() -> Decision:
-    steps = (
-        Cited(
-            "<grad_xy L u, v> is the derivative of <grad_y L(x + t u, y), v>, at most l |u| |v| for a "
-            "jointly l-smooth L",
-            "definition",
-        ),
-        Counterexample(
-            "L = b x y - mu y^2/2: the cross derivative is b, while both blocks are mu-smooth",
-            Le(b, mu),
-            ((b, 5), (mu, 1)),
-        ),
-        Identity("for the joint Hessian [[0, b], [b, -mu]] the norm is at least b", b**2, b * b),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("l from Assumption 3", "refuted"), ("l the joint smoothness", "proved")),
-        condition="the loss is l-smooth jointly in (x, y)",
-    )
-    return Decision(
-        "conditional",
-        "exact algebra",
-        evidence,
-        "True for a jointly smooth function, which Assumption 3 does not ask for.",
-    )
 
 
 def _descent() -> Decision:
@@ -240,11 +231,46 @@ def _coefficients() -> Decision:
     return Decision("refuted", "prover", evidence, "The two coefficients have changed places.")
 
 
+# The parts of the sum of (29), with theta_t from (15) and the geometric series at most 4 kappa.
+OVER = Domain({kappa: (1, oo), l: (0, oo)})
+SUM: tuple[Step, ...] = (
+    Inequality(
+        "gamma = 1 - 1/(2 kappa) + 4 kappa^3 l^2 eta^2 <= 1 - 1/(4 kappa): its powers sum to at most 4 kappa",
+        1 - 1 / (2 * kappa) + 4 * kappa**3 * l**2 * STEP**2,
+        1 - 1 / (4 * kappa),
+        OVER,
+    ),
+    Inequality(
+        "the gradients keep 7/16 - 9/256 = 103/256",
+        Rational(9, 16) * l**2 * 4 * kappa * 4 * kappa**3 * STEP**2,
+        Rational(9, 256),
+        OVER,
+    ),
+    Identity("the start, theta_0 <= Lambda^2", Rational(9, 16) * l**2 * 4 * kappa, Rational(9, 4) * kappa * l**2),
+    Inequality(
+        "the sampling error B^2/m",
+        Rational(9, 16) * l**2 * 4 * kappa * (2 * kappa**3 * STEP**2 + 2 / l**2) + SMOOTH * STEP,
+        Rational(27, 4) * kappa + 1 / (16 * kappa),
+        OVER,
+    ),
+    Inequality(
+        "the noise in x",
+        Rational(9, 16) * l**2 * 4 * kappa * 2 * kappa**3 * STEP**2 + SMOOTH * STEP,
+        Rational(9, 2) * kappa + 1 / (16 * kappa),
+        OVER,
+    ),
+    Identity("the noise in y", Rational(9, 16) * l**2 * 4 * kappa * 2 / l**2, Rational(9, 2) * kappa),
+)
+
+
 def _rate() -> Decision:
     region = Region(Le(a, 1), Ge(T, 1), Ge(m, 1))
     parts = 1 / T + 1 / m + a**2 * T
     size = 1 / a
+    x = symbols("x", positive=True)
     steps = (
+        *SUM,
+        Cited("the mean of a square is at least the square of the mean; x_priv is uniform", "Jensen's inequality"),
         Dominated(
             "with T and m of order 1/a the three parts are of order a, whose root is the rate",
             1 / X + 1 / X + a**2 * X,
@@ -262,19 +288,38 @@ def _rate() -> Decision:
             Le(epsilon, n * epsilon**3 / (d * ell) ** Rational(3, 2)),
             ((d, 100), (ell, 10), (n, 10**4), (epsilon, 1)),
         ),
-        AtMost("it holds with n = X (d ell)^{3/2}/epsilon^2, X >= 1", 1 / (1 + X), 1 + 0 * X),
+        Identity(
+            "f = -sqrt(1 + x^2) - y^2/2 <= 0 meets A1 to A4 with l = mu = 1, B = 0: the squared gradient of Phi",
+            sqrt(1 + x**2).diff(x) ** 2,
+            1 - 1 / (1 + x**2),
+        ),
+        AtMost("which is at least 1/2 for x = 1 + X", Rational(1, 2), 1 - 1 / (1 + (1 + X) ** 2)),
+        Identity(
+            "its steps lead outward but for the noise, of variance eta^2 sigma^2 T = (c_2 eta C_1)^2/d at T = 1/a",
+            (eta**2 * (c_2 * C_1 * sqrt(T * ell) / (n * epsilon)) ** 2 * T)
+            .subs(T, 1 / a)
+            .subs(ell, (a * n * epsilon) ** 2 / d),
+            (c_2 * eta * C_1) ** 2 / d,
+        ),
+        Cited("from x_0 = 1 + 10 c_2 eta C_1 on, x_t >= 1 throughout with chance 99/100", "Kolmogorov's inequality"),
+        Counterexample(
+            "so the mean gradient norm is above 1/2, whatever n, and no X sqrt(a) bounds it",
+            Le(Rational(1, 2), X * sqrt(a)),
+            ((a, 1 / (16 * X**2)),),
+        ),
     )
     evidence = Evidence(
         steps,
-        condition="joint smoothness (003:Lem3), m at least of the order n "
-        "epsilon/sqrt(d log(1/delta)), and n epsilon^2 at least of order (d log(1/delta))^{3/2} for Theorem 1's "
-        "region; kappa and l constants",
+        condition="joint smoothness (003:Lem3); Phi bounded below, which f <= M does not give (003:A1); "
+        "eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l, or of that order, not only at most; m at least of the order "
+        "n epsilon/sqrt(d log(1/delta)) and at most n; n epsilon^2 at least of order (d log(1/delta))^{3/2} for "
+        "Theorem 1's region; l, kappa, B, G, Lambda and Phi(x_0) - inf Phi constants",
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers",
+        "prover; linear program with exact multipliers",
         evidence,
-        "The rate follows from (38) and its maximum; the minibatch needs a lower bound, not an upper one.",
+        "The rate follows from (39), whose maximum mends (38); steps and minibatch need lower bounds, not upper ones.",
     )
 
 
@@ -308,22 +353,6 @@ def _remark() -> Decision:
 
 
 CLAIMS = (
-    Claim(
-        "003:Lem3",
-        "zhang2025",
-        "lemma",
-        "Under Assumptions 1 and 3 Phi is (l + kappa l)-smooth and y* is kappa-Lipschitz.",
-        "Lemma 3",
-        _smoothness,
-    ),
-    Claim(
-        "004:Lem11",
-        "zhang2025",
-        "lemma",
-        "Under Assumption 3 the norm of grad_xy L is at most l.",
-        "version with proofs, Lemma 11",
-        _cross,
-    ),
     Claim(
         "004:Lem4",
         "zhang2025",

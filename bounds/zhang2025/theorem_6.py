@@ -34,6 +34,7 @@ from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, I
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, kappa, m, n
 from dpcheck.bounds.theorem import Assumption, Theorem
+from dpcheck.bounds.zhang2025.privatediff import slope
 from dpcheck.bounds.zhang2025.theorem_2 import BELOW_ONE, PRIVACY
 
 a, l, eta, u, v, logs, sigma_2, C_2, move, dist, X, theta, moved = symbols(
@@ -72,38 +73,17 @@ THEOREMS = (
 
 
 def sample_difference(first: int, second: int) -> Fraction:
-    """|grad f(x, y*; z_r) - grad f(x, y*; z_{r-1})| for f = z x - y^2/2 at the same x, records z of 1 and -1."""
-    return Fraction(abs(first - second))
-
-
-def _sgd() -> Decision:
-    steps = (
-        Cited(
-            "as in its source, for unbiased gradients of norm at most G and lambda-strongly convex losses",
-            "A. Rakhlin, O. Shamir, K. Sridharan, ICML 2012, Proposition 1",
-        ),
-        Inequality(
-            "at t = 1 it holds already by |w - w*| <= 2 G/lambda: 4 is below its constant",
-            Integer(4),
-            624 * log(X / theta) + 1,
-            Domain({X: (Rational(138, 100), oo), theta: (0, 1 / E)}),
-        ),
-        Inequality("log T > 1.38 for T >= 4", Rational(138, 100), log(X), Domain({X: (4, oo)})),
-    )
-    evidence = Evidence(
-        steps,
-        condition="the inner gradients are fresh unbiased samples given the past, as "
-        "the source asks; here each call of Algorithm 4 draws its minibatches anew",
-    )
-    return Decision(
-        "conditional", "cited, with a checked start", evidence, "As in its source; its proof is not reproduced here."
-    )
+    """|grad_x f(x, y*; first) - grad_x f(x, y*; second)| at x = 0 for f = z h(x) - y^2/2, h(x) = x/(1 + x^2)."""
+    return abs(first * slope(Fraction(0)) - second * slope(Fraction(0)))
 
 
 def _no_clipping() -> Decision:
     steps = (
         Enumerated(
-            "x_r = x_{r-1} and two different records: the difference is", sample_difference, (1, -1), Fraction(2)
+            "f = z h(x) - y^2/2 meets A1 to A4; at x_r = x_{r-1} = 0 records 1 and -1 differ by",
+            sample_difference,
+            (1, -1),
+            Fraction(2),
         ),
         Counterexample(
             "which (l + kappa l)|x_r - x_{r-1}| = 0 does not bound",
@@ -154,47 +134,6 @@ def _third_radius() -> Decision:
     )
     return Decision(
         "conditional", "prover", evidence, "2 sqrt 624 = 49.96: the constant 50 is what two distances need."
-    )
-
-
-def _lagged() -> Decision:
-    # Phi = -S x^2/2 at x = 1, S = 1, v = k grad Phi: x_r = 1 + u k with u = eta S.
-    left = (1 + eta * k) ** 2
-    right = 2 / eta * (((1 + eta * k) ** 2 - 1) / 2) - k**2 / 2 + 2 * (1 - k) ** 2
-    g = symbols("g", real=True)
-    steps = (
-        Identity(
-            "Phi = -x^2/2, x_{r-1} = 1, step -eta k grad Phi: the right side of (49)",
-            right,
-            2 * k + eta * k**2 - k**2 / 2 + 2 * (1 - k) ** 2,
-        ),
-        Counterexample(
-            "at eta = 1/2 = 1/(2 (l + kappa l)) for smoothness 1, k = 6/7: |grad Phi(x_r)|^2 = 100/49 against 86/49",
-            Le(left, right),
-            ((eta, Rational(1, 2)), (k, Rational(6, 7))),
-        ),
-        Identity(
-            "at x_{r-1} instead: the square completed, v the estimate",
-            -g * v + v**2 / 2,
-            -(g**2) / 2 + (g - v) ** 2 / 2,
-        ),
-        Inequality(
-            "and -(1/eta^2 - S/eta) <= -1/(2 eta^2) for eta <= 1/(2 S)",
-            1 / (2 * eta**2),
-            1 / eta**2 - X / eta,
-            Domain({eta: (0, oo), X: (0, oo)}, where=(Le(2 * eta * X, 1),)),
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        repaired="|grad Phi(x_{r-1})|^2 on the left, and then even with 1 for the "
-        "last factor 2; averaged over r nothing changes",
-    )
-    return Decision(
-        "refuted",
-        "exact arithmetic; prover",
-        evidence,
-        "The left side should be at x_{r-1}; at x_r a concave quadratic breaks it.",
     )
 
 
@@ -276,11 +215,24 @@ def _rate() -> Decision:
             {n: s, a: 1 / s},
         ),
         Dominated("it does not for a >= n^{-3/4}", a ** Rational(-4, 3), n, Region(Ge(a * n ** Rational(3, 4), 1))),
+        Identity(
+            "and m = n leaves no sampling error: the variance of a mean of m out of n, in units of B^2",
+            ((n - m) / (m * (n - 1))).subs(m, n),
+            0,
+        ),
+        Dominated(
+            "differences on one minibatch add C_{2,r}^2/m where the noise has sigma_2^2 d C_{2,r}^2 = R a^2 C_{2,r}^2",
+            1 / r_,
+            r_ * a**2,
+            Region(Le(a, 1)),
+        ),
     )
     evidence = Evidence(
         steps,
-        condition="the repairs of 004:Lem13(a), 004:Lem14 and 004:Lem15, joint "
-        "smoothness, and m <= n, that is a >= n^{-3/4}; the noise of Theorem 5, whose privacy is refuted apart",
+        condition="both gradients of step 7 on one minibatch and at the y_r that was released or not in both places "
+        "(004:Lem13(a), 003:Alg3 step 3), l^2 for l in 004:Lem15, every f l-smooth jointly, Phi bounded below (003:A1 "
+        "and 003:Thm2), eta_x of the stated order, not only at most, m = n where a^{-4/3} exceeds n; the noise of "
+        "Theorem 5, whose privacy is refuted apart",
     )
     return Decision(
         "conditional",
@@ -312,14 +264,6 @@ def _better() -> Decision:
 
 CLAIMS = (
     Claim(
-        "004:Lem12",
-        "zhang2025",
-        "lemma",
-        "|w_t - w*|^2 <= (624 log(log(T)/theta) + 1) G^2/(lambda^2 t) with probability 1 - theta.",
-        "version with proofs, Lemma 12",
-        _sgd,
-    ),
-    Claim(
         "004:Lem13(a)",
         "zhang2025",
         "no clipping",
@@ -334,15 +278,6 @@ CLAIMS = (
         "C_3 = 50 kappa G sqrt((log(R log T_2)/theta + 1)/T_2) covers both errors of y.",
         "version with proofs, Lemma 13",
         _third_radius,
-    ),
-    Claim(
-        "004:Lem14",
-        "zhang2025",
-        "step",
-        "|grad Phi(x_r)|^2 <= (2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v_r - "
-        "grad Phi(x_{r-1})|^2 for eta <= 1/(2 (l + kappa l)).",
-        "version with proofs, equation (49)",
-        _lagged,
     ),
     Claim(
         "004:Lem15",
