@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
     _add_outputs(check)
 
-    lister = command("list", "list theorems, algorithms, problems and testers")
+    lister = command("list", "list theorems, algorithms, base solvers, problems, testers and data sets")
     _add_format(lister)
 
     show = command("show", "show a theorem: assumptions, schedule, noise, bound, rate")

@@ -18,6 +18,7 @@ import pytest
 
 import dpcheck
 from dpcheck import commands
+from dpcheck.bases import BASES
 from dpcheck.bounds import ledger, registry
 from dpcheck.checks import BINDINGS
 from dpcheck.cli import main
@@ -137,6 +138,7 @@ def test_list(call):
     ids = {kind: [entry["id"] for entry in entries] for kind, entries in found.items()}
     assert ids["theorems"] == [each.id for each in registry.theorems()]
     assert ids["algorithms"] == list(ALGORITHMS)
+    assert ids["bases"] == list(BASES)
     assert ids["problems"] == list(PROBLEMS)
     assert {name for name in ids["testers"] if name.startswith("audit_")} >= {"audit_privacy", "audit_noise"}
     assert ids["datasets"] == list(dpcheck.datasets.names())

@@ -13,7 +13,8 @@ _TESTERS = {
 
 
 def catalogue() -> dict[str, list[dict[str, str]]]:
-    """Theorems, algorithms, problems, testers and data sets, each an id and a title."""
+    """Theorems, algorithms, base solvers, problems, testers and data sets, each an id and a title."""
+    from dpcheck.bases import BASES
     from dpcheck.bounds.registry import theorems
     from dpcheck.datasets import names
     from dpcheck.problems import PROBLEMS
@@ -24,6 +25,10 @@ def catalogue() -> dict[str, list[dict[str, str]]]:
         "algorithms": [
             {"id": name, "title": _title(algorithm(name) if "." in ALGORITHMS[name] else _home(name))}
             for name in ALGORITHMS
+        ],
+        "bases": [
+            {"id": base.name, "title": _title(importlib.import_module(f"dpcheck.bases.{base.module}"))}
+            for base in BASES.values()
         ],
         "problems": [
             {"id": name, "title": _title(importlib.import_module(f"dpcheck.problems.{name}"))} for name in PROBLEMS
