@@ -307,6 +307,11 @@ class AUCMLP(Defaults):
     def concavity(self) -> float:
         return float(2 * self.weights[2])
 
+    @property
+    def ascent_limit(self) -> float:
+        """2/(2 s0): a clipped derivative in the scalar v falls with slope 2 s0 or 0."""
+        return float(1 / self.weights[2])
+
     def scores(self, w: Array, X: Array) -> Array:
         """h of the rows of X : (n, k) at w."""
         return self.network.outputs(w[:-2], X)[:, 0]

@@ -192,6 +192,11 @@ class MatrixSensing(StronglyConcave):
         return float(self._counts().min() / len(self.records))
 
     @property
+    def ascent_limit(self) -> float:
+        """2: y_i is moved by step clip(r_i - y_i), the other entries stay."""
+        return 2.0
+
+    @property
     def hessian_lipschitz(self) -> float:
         """rho_Phi = 3 a^2 R."""
         return 3 * self.bound_a**2 * self.radius

@@ -30,7 +30,11 @@ class Problem(Protocol):
     lipschitz_w, lipschitz_v : bounds on the partial gradients' norms over the domains and all
         admissible records (a public constant, never read off the data); inf where there is none
     smoothness : Lipschitz constant of the joint gradient (inf where there is none)
-    convexity, concavity : strong convexity of f in w, strong concavity in v; 0 where there is none
+    convexity, concavity : strong convexity of f in w, strong concavity in v, of one record; 0 where there is none
+    empirical_concavity : strong concavity in v of the mean over these records, no less than ``concavity``; where it
+        is more, the records decide it
+    ascent_limit : largest step at which v -> v + step clip(grad_v f(w, v; z), C) moves no two points apart, for
+        every w, admissible z and C; 0 where there is none
     hessian_lipschitz : Lipschitz constant of the Hessian of Phi; inf where there is none
 
     The closed forms concern the mean over the records, over the whole space where no domain is
@@ -76,6 +80,10 @@ class Problem(Protocol):
     @property
     def concavity(self) -> float: ...
     @property
+    def empirical_concavity(self) -> float: ...
+    @property
+    def ascent_limit(self) -> float: ...
+    @property
     def hessian_lipschitz(self) -> float: ...
     def best_response(self, w: Array) -> Array: ...
     def primal(self, w: Array) -> float: ...
@@ -95,11 +103,16 @@ class Defaults:
     difference: ClassVar[Callable[..., Any]] = staticmethod(gradients.difference)
     convexity: Any = 0.0
     concavity: Any = 0.0
+    ascent_limit: Any = 0.0
     hessian_lipschitz: Any = inf
 
     @property
     def start(self) -> Array:
         return np.zeros(self.dim_w + self.dim_v)
+
+    @property
+    def empirical_concavity(self) -> float:
+        return float(self.concavity)
 
     def best_response(self, w: Array) -> Array:
         raise self._missing("best response")

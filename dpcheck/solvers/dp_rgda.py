@@ -19,9 +19,9 @@ end            the last anchor, certified or not           the last iterate, rep
 =============  ==========================================  ============================================
 
 The repaired variant bounds its refreshes, and with them its privacy: after ``escapes`` perturbations the
-next anchor ends the run uncertified. It needs a Lipschitz Hessian of the primal function. In both variants x is
-projected onto its domain (the paper's is R^d) and y is put out with x; as printed, a run without an anchor puts
-out its start.
+next anchor ends the run uncertified. In both variants x is projected onto its domain (the paper's is R^d) and y is
+put out with x; as printed, a run without an anchor puts out its start. A problem without a constant that the
+schedule needs runs where every number is given that the constant decides.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from dpcheck.kernels.jit import RUN_SIGNATURE, VECTOR, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, move_in_ball, project
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark, release, sample
 from dpcheck.problems.problem import Problem
+from dpcheck.solvers.privatediff import assumed
 from dpcheck.solvers.solver import Packed, Sizes, Solver
 
 
@@ -173,7 +174,8 @@ class DPRGDA(Solver):
     def configure(
         cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
         alpha: float | None = None, steps: int | None = None, period: int | None = None, S1: int | None = None,
-        S2: int | None = None, K: int | None = None, eta: float | None = None, t_thres: int | None = None,
+        S2: int | None = None, K: int | None = None, eta: float | None = None, eta_H: float | None = None,
+        lam: float | None = None, r: float | None = None, t_thres: int | None = None, D_bar: float | None = None,
         C_v: float | None = None, C_u: float | None = None, F0: float = 1.0, C: float = 4.0,
         failure: float = 0.1, escapes: int | None = None, private: bool = True,
     ) -> Self:  # fmt: skip
@@ -182,15 +184,19 @@ class DPRGDA(Solver):
         F0 : bound on Phi(x_0) - min Phi;  failure : delta_2 of the escape;  C : its constant
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        n, a, L, mu = sizes.n, sizes.privacy_error, problem.smoothness, problem.concavity
-        require(mu > 0, "problem", "be strongly concave in v", problem.name)
-        require(math.isfinite(L), "problem", "be smooth", problem.name)
-        rho = problem.hessian_lipschitz
-        require(math.isfinite(rho), "problem", "have a primal function with a Lipschitz Hessian", problem.name)
+        n, a, L = sizes.n, sizes.privacy_error, problem.smoothness
+        mu, rho = problem.concavity or problem.empirical_concavity, problem.hessian_lipschitz
+        escape = None not in (r, t_thres, D_bar)
+        given = escape and None not in (steps, K, eta, eta_H, lam, C_u)
+        require(given or mu > 0, "problem", "be strongly concave in v", problem.name)
+        require(given or math.isfinite(L), "problem", "be smooth", problem.name)
+        require(
+            escape or math.isfinite(rho), "problem", "have a primal function with a Lipschitz Hessian", problem.name
+        )
         for name, value in (("F0", F0), ("C", C), ("failure", failure)):
             require_positive(value, name)
         repaired = variant == "repaired"
-        L_Phi = L * (1 + L / mu)
+        L_Phi = L * (1 + L / mu) if mu > 0 else math.inf
         alpha = a ** (2 / 3) if alpha is None else alpha
         require_positive(alpha, "alpha")
         C_v = max(problem.lipschitz_w, problem.lipschitz_v) if C_v is None else C_v
@@ -207,12 +213,15 @@ class DPRGDA(Solver):
             S2 = min(n, max(1, math.ceil(n / math.sqrt(steps)), math.ceil(1 / (steps * a**2))))
         eta = (alpha / (2 * L) if repaired else 1 / (2 * L)) if eta is None else eta
         C_u = (alpha if repaired else L * eta) if C_u is None else C_u
-        eta_H = 1 / L_Phi
-        alpha_H = math.sqrt(max(rho, 1e-12) * alpha)
-        R = L_Phi * eta_H * alpha_H / (C * max(rho, 1e-12)) if repaired else 1 / (2 * L_Phi * eta_H)
-        r = R / 2
-        ratio = R * math.sqrt(problem.dim_w) / (failure * r)  # R/r_0, r_0 = delta_2 r/sqrt d
-        t_thres = math.ceil(2 * math.log(ratio) / (eta_H * alpha_H)) if t_thres is None else t_thres
+        eta_H = 1 / L_Phi if eta_H is None else eta_H
+        lam = 1 / (6 * L) if lam is None else lam
+        if r is None or t_thres is None or D_bar is None:
+            alpha_H = math.sqrt(max(rho, 1e-12) * alpha)
+            R = L_Phi * eta_H * alpha_H / (C * max(rho, 1e-12)) if repaired else 1 / (2 * L_Phi * eta_H)
+            r = R / 2 if r is None else r
+            ratio = R * math.sqrt(problem.dim_w) / (failure * r)  # R/r_0, r_0 = delta_2 r/sqrt d
+            t_thres = math.ceil(2 * math.log(ratio) / (eta_H * alpha_H)) if t_thres is None else t_thres
+            D_bar = R**2 / t_thres**2 if D_bar is None else D_bar
         escapes = max(1, math.ceil(steps / period)) if escapes is None else escapes
         for name, count in (
             ("steps", steps), ("period", period), ("S1", S1), ("S2", S2), ("K", K), ("t_thres", t_thres),
@@ -221,7 +230,7 @@ class DPRGDA(Solver):
         require_count(escapes, "escapes", least=0)
         require(max(S1, S2) <= n, "S1 and S2", f"be at most the number of records, {n}", max(S1, S2))
         require(K >= 2 or not repaired, "K", "be at least 2", K)
-        for name, value in (("eta", eta), ("C_u", C_u)):
+        for name, value in (("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r), ("D_bar", D_bar), ("C_u", C_u)):
             require_positive(value, name)
         refreshes = math.ceil(steps / period)
         if not private:
@@ -238,8 +247,8 @@ class DPRGDA(Solver):
             sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)
             sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
         return cls(
-            steps, period, S1, S2, K, alpha, eta, eta_H, 1 / (6 * L), r, t_thres, R**2 / t_thres**2, C_v, C_u,
-            sigma_v, sigma_u, escapes, repaired, _outside(steps, t_thres, epsilon, repaired),
+            steps, period, S1, S2, K, alpha, eta, eta_H, lam, r, t_thres, D_bar, C_v, C_u, sigma_v, sigma_u, escapes,
+            repaired, (*assumed("Theorem 1", problem), *_outside(steps, t_thres, epsilon, repaired, rho)),
         )  # fmt: skip
 
     def iterations(self, problem: Problem) -> int:
@@ -280,10 +289,11 @@ def _events(z_v: float, z_u: float, n: int, S1: int, S2: int, refreshes: int, di
     return pair(z_v, S1, refreshes), pair(z_u, S2, differences)
 
 
-def _outside(steps: int, t_thres: int, epsilon: float, repaired: bool) -> tuple[str, ...]:
+def _outside(steps: int, t_thres: int, epsilon: float, repaired: bool, rho: float) -> tuple[str, ...]:
     """What the analysis assumes and these numbers break."""
     broken = {
         f"Definition 3 assumes epsilon < 1, got {epsilon}": epsilon >= 1 and not repaired,
+        "Theorem 1 assumes a primal function with a Lipschitz Hessian": math.isinf(rho),
         f"an escape takes {t_thres} steps and there are {steps}: nothing can be certified": t_thres >= steps,
     }
     return tuple(sentence for sentence, is_broken in broken.items() if is_broken)

@@ -17,7 +17,8 @@ noise          Remark 2                                 one multiplier for all, 
 =============  =======================================  =============================================
 
 The print's sensitivities leave out that y_{r+1} itself depends on the record (claims 004:Lem8, 004:Lem9). Its x
-roams R^d and its noised y is not projected; here both are projected onto the problem's domains.
+roams R^d and its noised y is not projected; here both are projected onto the problem's domains. Problems that are
+not smooth, or not strongly concave, run where eta_y, C2 and C3 are given; ``moved`` is then the sensitivity.
 """
 
 from __future__ import annotations
@@ -133,17 +134,23 @@ class PrivateDiff(Solver):
     def configure(
         cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
         rounds: int | None = None, restart: int | None = None, inner: int | None = None, batch: int | None = None,
-        eta_x: float | None = None, C0: float | None = None, C1: float | None = None, C2: float | None = None,
-        C3: float | None = None, failure: float = 0.05, M: float = 1.0, private: bool = True,
+        eta_x: float | None = None, eta_y: float | None = None, C0: float | None = None, C1: float | None = None,
+        C2: float | None = None, C3: float | None = None, sensitivity_y: float | None = None, failure: float = 0.05,
+        M: float = 1.0, private: bool = True,
     ) -> Self:  # fmt: skip
         """Theorem 6's schedule with every constant 1, save what is given.
 
-        rounds, restart, inner, batch : R, T, T2, m;  failure : theta of C3;  M : bound on f, for the printed noise
+        rounds, restart, inner, batch : R, T, T2, m;  eta_y : the same step for the whole ascent
+        sensitivity_y : as printed, in place of Lemma 9's;  M : bound on f, in Lemma 9;  failure : theta of C3
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        n, a, l, mu = sizes.n, sizes.privacy_error, problem.smoothness, problem.concavity
-        require(mu > 0, "problem", "be strongly concave in v", problem.name)
-        require(math.isfinite(l), "problem", "be smooth", problem.name)
+        n, a, l = sizes.n, sizes.privacy_error, problem.smoothness
+        mu = problem.concavity or problem.empirical_concavity
+        repaired = variant == "repaired"
+        given = None not in (eta_y, C2, C3) and (repaired or sensitivity_y is not None)
+        require(given or mu > 0, "problem", "be strongly concave in v", problem.name)
+        require(given or math.isfinite(l), "problem", "be smooth", problem.name)
+        require(not repaired or sensitivity_y is None, "sensitivity_y", "be left to the analysis", sensitivity_y)
         rounds = max(2, math.ceil(a ** (-4 / 3))) if rounds is None else rounds
         restart = max(1, math.ceil(a ** (2 / 3) * rounds)) if restart is None else restart
         inner = max(2, math.ceil(a ** (-4 / 3))) if inner is None else inner
@@ -151,7 +158,7 @@ class PrivateDiff(Solver):
         for name, value in (("rounds", rounds), ("restart", restart), ("inner", inner), ("batch", batch)):
             require_count(value, name)
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        kappa, G = l / mu, math.hypot(problem.lipschitz_w, problem.lipschitz_v)
+        kappa, G = l / mu if mu > 0 else math.inf, math.hypot(problem.lipschitz_w, problem.lipschitz_v)
         C0 = problem.lipschitz_v if C0 is None else C0
         C1 = problem.lipschitz_w if C1 is None else C1
         C2 = (1 + kappa) * l if C2 is None else C2
@@ -159,12 +166,14 @@ class PrivateDiff(Solver):
             C3 = 50 * kappa * G * math.sqrt((math.log(rounds * max(math.log(inner), 1.0) / failure) + 1) / inner)
         for name, bound in (("C0", C0), ("C1", C1), ("C2", C2), ("C3", C3), ("M", M)):
             require_positive(bound, name)
-        repaired = variant == "repaired"
-        eta_y = 1 / (mu * np.arange(1, inner + 1))
+        if eta_y is None:
+            ascent = 1 / (mu * np.arange(1, inner + 1))
+            ascent = np.minimum(ascent, 1 / l) if repaired else ascent
+        else:
+            require_positive(eta_y, "eta_y")
+            ascent = np.full(inner, eta_y)
         if repaired:
-            require(problem.lipschitz_v <= C0, "C0", f"be at least G_y = {problem.lipschitz_v:.6g}", C0)
-            eta_y = np.minimum(eta_y, 1 / l)
-            sensitivity_y = 2 * C0 / (mu * n)
+            sensitivity_y = moved(problem, C0, ascent)
             refreshes = math.ceil((rounds + 1) / restart)
 
             def events(z: float) -> tuple[Event, ...]:
@@ -176,7 +185,8 @@ class PrivateDiff(Solver):
         else:
             share = 4 * math.sqrt(rounds * math.log(1 / delta)) / (n * epsilon)  # Remark 2
             sigma_1, sigma_2 = share / math.sqrt(restart), share
-            sensitivity_y = (2 * C0**2 + l * M) / (mu * n)  # Lemma 9
+            sensitivity_y = (2 * C0**2 + l * M) / (mu * n) if sensitivity_y is None else sensitivity_y  # Lemma 9
+            require_positive(sensitivity_y, "sensitivity_y")
             sigma_y = share * sensitivity_y * n
         if eta_x is None:
             noise = max(sigma_2, 1e-300) * math.sqrt(2 * restart * sizes.d)
@@ -184,9 +194,11 @@ class PrivateDiff(Solver):
         require_positive(eta_x, "eta_x")
         if not private:
             sigma_1 = sigma_2 = sigma_y = 0.0
-        notes = () if repaired else _outside(n, restart, batch, epsilon, delta, M)
+        notes = assumed("Theorem 6", problem)
+        if not repaired:
+            notes = (*notes, *_outside(n, restart, batch, epsilon, delta, M))
         return cls(
-            rounds, restart, batch, eta_x, eta_y, C0, C1, C2, C3, sigma_1, sigma_2, sigma_y, sensitivity_y,
+            rounds, restart, batch, eta_x, ascent, C0, C1, C2, C3, sigma_1, sigma_2, sigma_y, sensitivity_y,
             repaired, notes,
         )  # fmt: skip
 
@@ -219,6 +231,34 @@ class PrivateDiff(Solver):
             np.array([self.rounds, self.restart, self.batch, self.repaired]),
             self.eta_y[None],
         )  # fmt: skip
+
+
+def moved(problem: Problem, C0: float, eta_y: Array) -> float:
+    """How far replacing a record moves the end of an ascent by full passes with these steps.
+
+    Where a step moves no two points apart, by what the steps differ in, 2 C0/n times their sum; with strong
+    concavity by 2 C0/(mu n) at most; and without either by no more than two ascents are long.
+    """
+    n = len(problem.records)
+    if eta_y.max() <= problem.ascent_limit:
+        return float(2 * C0 * eta_y.sum() / n)
+    if problem.concavity > 0 and math.isfinite(problem.smoothness):
+        require(problem.lipschitz_v <= C0, "C0", f"be at least G_y = {problem.lipschitz_v:.6g}", C0)
+        require(eta_y.max() * problem.smoothness <= 1 + 1e-12, "eta_y", "be at most 1/l", eta_y.max())
+        return 2 * C0 / (problem.concavity * n)
+    return float(2 * C0 * eta_y.sum())
+
+
+def assumed(theorem: str, problem: Problem) -> tuple[str, ...]:
+    """What a theorem on smooth problems that are strongly concave in v assumes and this problem has not."""
+    mu = problem.empirical_concavity
+    broken = {
+        f"{theorem} assumes a smooth f": math.isinf(problem.smoothness),
+        f"{theorem} assumes f strongly concave in v": mu <= 0,
+        f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public":
+            problem.concavity <= 0 < mu,
+    }  # fmt: skip
+    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)
 
 
 def _events(z_1: float, z_2: float, z_y: float, n: int, batch: int, rounds: int, refreshes: int) -> tuple[Event, ...]:
