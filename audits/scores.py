@@ -6,112 +6,47 @@ whether a set ``{score >= threshold}`` was chosen well or badly never affects va
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits import discriminants
+from dpcheck.audits.discriminants import Distance, Projection, Quadratic
+from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram, pairs, promises
+from dpcheck.audits.patterns import Patterns, patterns
+from dpcheck.audits.product import Product, product
+from dpcheck.audits.trees import Trees, trees
+
+__all__ = [
+    "Coordinate",
+    "Histogram",
+    "Patterns",
+    "Projection",
+    "Quadratic",
+    "Score",
+    "evaluate",
+    "given",
+    "learned",
+    "parameters",
+]
+
 Floats = NDArray[np.float64]
+Score = Coordinate | Histogram | Distance | Projection | Quadratic | Product | Patterns | Trees
 
-# Wider outputs get no scores of single coordinates; no full covariance.
+# Wider outputs get no scores of single coordinates; no product.
 _COORDINATES = 32
-_COVARIANCE = 256
-# Bins of a learned likelihood ratio, and values that may have one of their own.
-_BINS = 64
-_ATOMS = 256
-# Larger arrays of parameters are not written out: the seed gives them again.
+_PRODUCT = 512
+# Coordinates whose pairs are looked at, runs of each dataset for looking, pairs kept by each criterion.
+_PAIRED = 12
+_LOOKED = 4_000
+_PAIRS = 2
+# Coordinates given to the trees, those that say most.
+_FEATURES = 12
+# Larger arrays and longer lists of parameters are not written out: the seed gives them again.
 _SHOWN = 2_000
-
-
-@dataclass(frozen=True)
-class Coordinate:
-    """One number of the output."""
-
-    index: int
-    width: int
-
-    @property
-    def words(self) -> str:
-        """As it appears in an inequality."""
-        return "output" if self.width == 1 else f"output[{self.index}]"
-
-    def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
-        return outputs[:, self.index]
-
-
-@dataclass(frozen=True, eq=False)
-class Histogram:
-    """Log-likelihood ratio of one coordinate, constant on bins ``[edges[i-1], edges[i])``.
-
-    A value that repeats exactly has a bin of its own.
-    """
-
-    index: int
-    width: int
-    edges: Floats
-    ratios: Floats  # (edges.size + 1,)
-
-    @property
-    def words(self) -> str:
-        """As it appears in an inequality."""
-        return f"learned likelihood ratio of {Coordinate(self.index, self.width).words}"
-
-    def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
-        return self.ratios[np.searchsorted(self.edges, outputs[:, self.index], side="right")]
-
-
-@dataclass(frozen=True, eq=False)
-class Distance:
-    """Distance from a centre, each coordinate in units of its spread."""
-
-    centre: Floats
-    spread: Floats
-    words = "distance of the output from its mean"
-
-    def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
-        return np.asarray(np.sqrt((((outputs - self.centre) / self.spread) ** 2).sum(axis=1)))
-
-
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """Linear discriminant ``v . slope``, v the distance from the centre in units of the spread.
-
-    ``slope`` is scaled so that the values' standard deviation on one dataset is about 1.
-    """
-
-    centre: Floats
-    spread: Floats
-    slope: Floats
-    words = "linear discriminant of the output"
-
-    def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
-        return np.asarray(((outputs - self.centre) / self.spread) @ self.slope)
-
-
-@dataclass(frozen=True, eq=False)
-class Quadratic:
-    """Quadratic discriminant ``v . curvature v + v . slope``; a diagonal curvature is a vector."""
-
-    centre: Floats
-    spread: Floats
-    slope: Floats
-    curvature: Floats
-    words = "quadratic discriminant of the output"
-
-    def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
-        v = (outputs - self.centre) / self.spread
-        bent = v @ self.curvature if self.curvature.ndim == 2 else v * self.curvature
-        return np.asarray((bent * v).sum(axis=1) + v @ self.slope)
-
-
-Score = Coordinate | Histogram | Distance | Projection | Quadratic
+_LISTED = 64
 
 
 def given(width: int) -> list[Score]:
@@ -122,15 +57,8 @@ def given(width: int) -> list[Score]:
 def learned(a: Floats, b: Floats) -> list[Score]:
     """Scores fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
     width = a.shape[1]
-    scores: list[Score] = [
-        Histogram(index, width, *_likelihood_ratio(a[:, index], b[:, index]))
-        for index in range(min(width, _COORDINATES))
-    ]
-    a, b = (v[np.isfinite(v).all(axis=1)] for v in (a, b))
-    if min(len(a), len(b)) >= 4:
-        with np.errstate(all="ignore"):
-            scores += [s for s in _discriminants(a, b) if _finite(s)]
-    return scores
+    single = [histogram(Coordinate(index, width), a, b) for index in range(min(width, _COORDINATES))]
+    return [*single, *discriminants.fit(a, b), *(_joint(single, a, b) if width > 1 else [])]
 
 
 def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:
@@ -142,66 +70,42 @@ def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:
 
 def parameters(score: Score) -> dict[str, Any]:
     """What defines the score, ready for JSON."""
-    plain = {name: _plain(value) for name, value in vars(score).items()}
-    return {"kind": type(score).__name__.lower(), **plain}
+    return {"kind": type(score).__name__.lower(), **{f.name: _plain(getattr(score, f.name)) for f in fields(score)}}
+
+
+def _joint(single: list[Histogram], a: Floats, b: Floats) -> list[Score]:
+    """Scores of several coordinates together."""
+    width = a.shape[1]
+    scores: list[Score] = [histogram(pair, a, b) for pair in _pairs(a, b)]
+    found = patterns(a, b)
+    if found is not None:
+        scores.append(found)
+    if width <= _PRODUCT:
+        scores.append(product(a, b))
+    sources = [h.source for h in [*_best(single, a, b, _FEATURES), *scores] if isinstance(h, Histogram)]
+    return [*scores, trees(sources, a, b)]
+
+
+def _pairs(a: Floats, b: Floats) -> list[Pair]:
+    """The differences and sums that tell most, in a first look."""
+    a, b = a[:_LOOKED], b[:_LOOKED]
+    looked = [histogram(pair, a, b) for pair in pairs(a, b, range(min(a.shape[1], _PAIRED)))]
+    return [h.source for h in _best(looked, a, b, _PAIRS) if isinstance(h.source, Pair)]
+
+
+def _best(scores: list[Histogram], a: Floats, b: Floats, most: int) -> list[Histogram]:
+    """At most ``most`` by either criterion."""
+    order = np.argsort(-promises(scores, a[:_LOOKED], b[:_LOOKED]), axis=1, kind="stable")[:, :most]
+    return [scores[i] for i in np.unique(order)]
 
 
 def _plain(value: Any) -> Any:
-    if not isinstance(value, np.ndarray):
-        return value
-    if value.size > _SHOWN:
-        return f"array of shape {value.shape}"
-    return [v if np.isfinite(v) else str(v) for v in value.tolist()] if value.ndim == 1 else value.tolist()
-
-
-def _finite(score: Score) -> bool:
-    return all(np.isfinite(value).all() for value in vars(score).values())
-
-
-def _likelihood_ratio(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    both = np.concatenate([a, b])
-    values, counts = np.unique(both, return_counts=True)
-    atoms = values
-    if values.size > _ATOMS:
-        heavy = counts >= 5 * max(1.0, float(np.median(counts)))
-        order = np.argsort(-counts[heavy], kind="stable")
-        atoms = values[heavy][order[:_ATOMS]]
-    rest = both[~np.isin(both, atoms)]
-    bins = min(_BINS, rest.size // 40)
-    inner = (np.arange(1, bins) * rest.size // bins) if bins > 1 else np.zeros(0, int)
-    edges = np.unique(np.concatenate([atoms, np.nextafter(atoms, np.inf), np.sort(rest)[inner]]))
-    hits = [np.bincount(np.searchsorted(edges, v, side="right"), minlength=edges.size + 1) + 1.0 for v in (a, b)]
-    return edges, np.log(hits[0] / hits[1])
-
-
-def _discriminants(a: Floats, b: Floats) -> Iterator[Score]:
-    width, rows = a.shape[1], min(len(a), len(b))
-    centre = (a.mean(axis=0) + b.mean(axis=0)) / 2
-    spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
-    spread = np.where(spread > 0, spread, 1.0)
-    if not (np.isfinite(centre).all() and np.isfinite(spread).all()):
-        return
-    yield Distance(centre, spread)
-    a, b = (a - centre) / spread, (b - centre) / spread
-    half = (a.mean(axis=0) - b.mean(axis=0)) / 2
-    if width <= min(_COVARIANCE, rows // 4):
-        sa, sb = _covariance(a), _covariance(b)
-        if width > 1:
-            slope = np.linalg.solve((sa + sb) / 2, half)
-            yield Projection(centre, spread, slope / np.sqrt(slope @ half))
-        ia, ib = np.linalg.inv(sa), np.linalg.inv(sb)
-        yield Quadratic(centre, spread, (ia + ib) @ half, (ib - ia) / 2)
-    else:
-        va, vb = (np.maximum(v.var(axis=0), 1e-6) for v in (a, b))
-        slope = half / ((va + vb) / 2)
-        yield Projection(centre, spread, slope / np.sqrt(slope @ half))
-        yield Quadratic(centre, spread, (1 / va + 1 / vb) * half, (1 / vb - 1 / va) / 2)
-
-
-def _covariance(v: Floats) -> Floats:
-    """Shrunk towards its diagonal, so that it can be inverted."""
-    width = v.shape[1]
-    full = np.cov(v, rowvar=False).reshape(width, width)
-    share = width / (width + len(v))
-    diagonal = np.diag(np.maximum(np.diag(full), 1e-6))
-    return np.asarray((1 - share) * full + share * diagonal + 1e-9 * np.eye(width))
+    if is_dataclass(value):
+        return parameters(value)  # type: ignore[arg-type]
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}" if value.size > _SHOWN else _plain(value.tolist())
+    if isinstance(value, tuple) and len(value) > _LISTED:
+        return f"{len(value)} times {type(value[0]).__name__.lower()}"
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return value if not isinstance(value, float) or np.isfinite(value) else str(value)

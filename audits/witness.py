@@ -14,6 +14,7 @@ from dpcheck.audits.binomial import predicted_limit
 from dpcheck.audits.scores import (
     Coordinate,
     Histogram,
+    Patterns,
     Projection,
     Quadratic,
     Score,
@@ -71,8 +72,8 @@ class Event:
     @property
     def words(self) -> str:
         """The set as a sentence would name it."""
-        if isinstance(self.score, Histogram):
-            return _union(self.score, self.direction, self.threshold)
+        if isinstance(self.score, Histogram | Patterns):
+            return self.score.describe(self.direction, self.threshold)
         return f"{self.score.words} {self.direction} {self.threshold:.6g}"
 
     def __str__(self) -> str:
@@ -170,22 +171,3 @@ def _counted(values: list[Floats], thresholds: Floats, trials: int, delta: float
         limit = predicted_limit(hits / n, other / n, trials, delta=delta, alpha=alpha)
         promises[favoured] = np.where(hits >= _SEEN, limit, -np.inf)
     return promises
-
-
-def _union(score: Histogram, direction: str, threshold: float) -> str:
-    """The bins of a likelihood-ratio set, neighbours joined."""
-    inside = score.ratios >= threshold if direction == ">=" else score.ratios <= threshold
-    bounds = np.concatenate([[-np.inf], score.edges, [np.inf]])
-    pieces: list[str] = []
-    start = None
-    for i in range(inside.size + 1):
-        if i < inside.size and inside[i]:
-            start = i if start is None else start
-        elif start is not None:
-            low, high = bounds[start], bounds[i]
-            single = high == np.nextafter(low, np.inf)
-            pieces.append(f"{{{low:.6g}}}" if single else f"[{low:.6g}, {high:.6g})")
-            start = None
-    name = Coordinate(score.index, score.width).words
-    shown = " or ".join(pieces[:6]) + (f" or {len(pieces) - 6} more" if len(pieces) > 6 else "")
-    return f"{name} in {shown}"

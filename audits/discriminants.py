@@ -1,0 +1,103 @@
+"""Linear and quadratic discriminants of outputs with many coordinates, from their means and covariances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Wider outputs get no full covariance.
+_COVARIANCE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """Distance from a centre, each coordinate in units of its spread."""
+
+    centre: Floats
+    spread: Floats
+    words = "distance of the output from its mean"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        """Values (n,)."""
+        return np.asarray(np.sqrt((((outputs - self.centre) / self.spread) ** 2).sum(axis=1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Linear discriminant ``v . slope``, v the distance from the centre in units of the spread.
+
+    ``slope`` is scaled so that the values' standard deviation on one dataset is about 1.
+    """
+
+    centre: Floats
+    spread: Floats
+    slope: Floats
+    words = "linear discriminant of the output"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        """Values (n,)."""
+        return np.asarray(((outputs - self.centre) / self.spread) @ self.slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """Quadratic discriminant ``v . curvature v + v . slope``; a diagonal curvature is a vector."""
+
+    centre: Floats
+    spread: Floats
+    slope: Floats
+    curvature: Floats
+    words = "quadratic discriminant of the output"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        """Values (n,)."""
+        v = (outputs - self.centre) / self.spread
+        bent = v @ self.curvature if self.curvature.ndim == 2 else v * self.curvature
+        return np.asarray((bent * v).sum(axis=1) + v @ self.slope)
+
+
+def fit(a: Floats, b: Floats) -> list[Distance | Projection | Quadratic]:
+    """Fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k); infinite rows are left out."""
+    a, b = (v[np.isfinite(v).all(axis=1)] for v in (a, b))
+    if min(len(a), len(b)) < 4:
+        return []
+    with np.errstate(all="ignore"):
+        return [s for s in _discriminants(a, b) if all(np.isfinite(v).all() for v in vars(s).values())]
+
+
+def _discriminants(a: Floats, b: Floats) -> Iterator[Distance | Projection | Quadratic]:
+    width, rows = a.shape[1], min(len(a), len(b))
+    centre = (a.mean(axis=0) + b.mean(axis=0)) / 2
+    spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
+    spread = np.where(spread > 0, spread, 1.0)
+    if not (np.isfinite(centre).all() and np.isfinite(spread).all()):
+        return
+    yield Distance(centre, spread)
+    a, b = (a - centre) / spread, (b - centre) / spread
+    half = (a.mean(axis=0) - b.mean(axis=0)) / 2
+    if width <= min(_COVARIANCE, rows // 4):
+        sa, sb = _covariance(a), _covariance(b)
+        if width > 1:
+            slope = np.linalg.solve((sa + sb) / 2, half)
+            yield Projection(centre, spread, slope / np.sqrt(slope @ half))
+        ia, ib = np.linalg.inv(sa), np.linalg.inv(sb)
+        yield Quadratic(centre, spread, (ia + ib) @ half, (ib - ia) / 2)
+    else:
+        va, vb = (np.maximum(v.var(axis=0), 1e-6) for v in (a, b))
+        slope = half / ((va + vb) / 2)
+        yield Projection(centre, spread, slope / np.sqrt(slope @ half))
+        yield Quadratic(centre, spread, (1 / va + 1 / vb) * half, (1 / vb - 1 / va) / 2)
+
+
+def _covariance(v: Floats) -> Floats:
+    """Shrunk towards its diagonal, so that it can be inverted."""
+    width = v.shape[1]
+    full = np.cov(v, rowvar=False).reshape(width, width)
+    share = width / (width + len(v))
+    diagonal = np.diag(np.maximum(np.diag(full), 1e-6))
+    return np.asarray((1 - share) * full + share * diagonal + 1e-9 * np.eye(width))
