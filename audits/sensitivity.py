@@ -27,6 +27,11 @@ class Witness:
     replacement: Any
     base: str  # "the dataset" or "every record equal to replacement k"
 
+    @property
+    def neighbour(self) -> Any:
+        """The other dataset of the pair."""
+        return _replaced(self.dataset, self.index, self.replacement)
+
 
 @dataclass(frozen=True, eq=False)
 class SensitivityAudit:

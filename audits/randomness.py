@@ -1,0 +1,163 @@
+"""What a mechanism does with its randomness, read off from a few recorded runs on a pair of neighbours.
+
+Null hypothesis, in parts: all randomness comes fresh from ``rng``; what is drawn, and its scales, do
+not depend on the data; with a claim, the outputs on the pair keep (epsilon, delta). Nothing is
+estimated: the parts are deterministic, or compare continuous draws that coincide with probability
+0. "violated" is a certain fault, under what its sentence assumes; "inconclusive" is something that a
+proof of privacy has to account for, or that cannot be decided from inside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.audits import draws
+from dpcheck.audits.additive import Implied, implied, respond
+from dpcheck.audits.draws import Observation
+from dpcheck.audits.recorder import Recorder, Silenced
+from dpcheck.audits.sensitivity import audit_sensitivity
+from dpcheck.errors import InputError, require, require_count, require_delta, require_epsilon
+
+Array = NDArray[np.float64]
+
+# Epsilons this close are equal up to rounding of the output.
+_SLACK = 1e-5
+# Laws that some delta below 1 cannot save are singular to each other: then none can.
+_ANY_DELTA = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class RandomnessAudit:
+    """The worst of the observations, and all of them.
+
+    implied : the epsilon at delta that this pair needs; None where the noise does not tell
+    data, neighbour : the pair, as given or as found
+    """
+
+    verdict: str
+    observations: tuple[Observation, ...]
+    implied: Implied | None
+    data: Any
+    neighbour: Any
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the datasets, ready for JSON."""
+        shown = None
+        if self.implied is not None:
+            shown = asdict(self.implied)
+            shown["epsilon"] = shown["epsilon"] if math.isfinite(shown["epsilon"]) else "inf"
+        return {
+            "verdict": self.verdict,
+            "observations": [asdict(each) for each in self.observations],
+            "implied": shown,
+            "seed": self.seed,
+        }
+
+
+def audit_randomness(
+    mechanism: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any = None, *,
+    replacements: Sequence[Any] | None = None, epsilon: float | None = None, delta: float = 0.0, seed: int = 0,
+) -> RandomnessAudit:  # fmt: skip
+    """Open ``mechanism(dataset, rng) -> number or array`` by recording and replaying its draws.
+
+    neighbour : a neighbour of data; or, where ``replacements`` are given, none: the records that may
+        be put in are searched for the pair whose outputs without noise are farthest apart
+    epsilon, delta : the claim, epsilon >= 0 (natural log); None for no claim
+
+    The mechanism must not change its dataset. Raises :class:`~dpcheck.errors.InputError` where it
+    raises or returns anything but finite numbers.
+    """
+    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
+    which = "neither" if neighbour is None else "both"
+    require((neighbour is None) != (replacements is None), "neighbour or replacements", "be given", which)
+    if epsilon is not None:
+        require_epsilon(epsilon)
+    require_delta(delta)
+    require_count(seed, "seed", least=0)
+
+    def run(dataset: Any, rng: np.random.Generator) -> Array:
+        try:
+            value = np.asarray(mechanism(dataset, rng), dtype=float).ravel()
+        except Exception as error:
+            raise InputError(f"mechanism must return numbers, got {type(error).__name__}: {error}") from error
+        require(bool(np.isfinite(value).all()), "mechanism", "return finite numbers", value)
+        return value
+
+    outside = draws.source(run, data, seed)
+    if outside is None and replacements is not None:
+        witness = audit_sensitivity(Silenced(run, seed), data, replacements, claimed=0.0, seed=seed).witness
+        require(witness is not None, "replacements", "hold one that moves the output without noise", "none")
+        assert witness is not None
+        data, neighbour = witness.dataset, witness.neighbour
+    if outside is None:
+        outside = draws.source(run, neighbour, seed)
+    if outside is not None:  # nothing can be replayed
+        return RandomnessAudit(outside.verdict, (outside,), None, data, neighbour, seed)
+
+    seen, found = _compare(run, data, neighbour, delta, seed)
+    seen.append(_judge(found, epsilon))
+    verdicts = [each.verdict for each in seen]
+    verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
+    known = found.implied if isinstance(found, _Found) else None
+    return RandomnessAudit(verdict, tuple(seen), known, data, neighbour, seed)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """``singular``: no epsilon is enough at any delta below 1;  given : other draws, held fixed."""
+
+    implied: Implied
+    singular: bool
+    given: tuple[str, ...]
+
+
+def _compare(
+    run: draws.Run, data: Any, neighbour: Any, delta: float, seed: int
+) -> tuple[list[Observation], _Found | str]:
+    """What differs between the two datasets, and the epsilon that their outputs need."""
+    recorders = Recorder(seed), Recorder(seed)
+    outputs = run(data, recorders[0]), run(neighbour, recorders[1])
+    seen = draws.differences(recorders[0].draws, recorders[1].draws)
+    if not any(recorder.draws for recorder in recorders):
+        if np.array_equal(*outputs):
+            return seen, _Found(Implied(0.0, delta, True, "one output on both, without any noise"), False, ())
+        words = "the outputs differ, and nothing is drawn from rng: they are functions of the data alone"
+        return seen, _Found(Implied(math.inf, delta, True, words), True, ())
+    first, second = respond(lambda rng: run(data, rng), seed), respond(lambda rng: run(neighbour, rng), seed)
+    if isinstance(first, str) or isinstance(second, str):
+        silent = [Silenced(run, seed)(dataset) for dataset in (data, neighbour)]
+        gap = ""
+        if silent[0].shape == silent[1].shape:
+            distance = np.linalg.norm(silent[0] - silent[1])
+            gap = f"; with additive noise silenced and other draws held the outputs are {distance:.6g} apart"
+        return seen, f"{first if isinstance(first, str) else second}{gap}"
+    if first.query.shape == second.query.shape:
+        seen += draws.reuse(run, data, neighbour, np.abs(first.mixing).sum(1), seed)
+    found, most = implied(first, second, delta), implied(first, second, _ANY_DELTA)
+    if isinstance(found, str) or isinstance(most, str):
+        return seen, str(found)
+    return seen, _Found(found, most.epsilon == math.inf, first.given)
+
+
+def _judge(found: _Found | str, epsilon: float | None) -> Observation:
+    if isinstance(found, str):
+        return Observation("privacy", "inconclusive", f"no epsilon follows from the noise: {found}")
+    bound = found.implied
+    size = f"epsilon {'=' if bound.exact else '>='} {bound.epsilon:.6g} at delta {bound.delta:g}"
+    if found.given:
+        given = ", ".join(found.given)
+        reason = f"given the values it draws from {given}, {bound.reason}: {size}; this alone bounds nothing"
+        return Observation("privacy", "inconclusive", reason)
+    assumed = "for this pair, assuming that the output is affine in the noise throughout"
+    reason = f"{bound.reason}: {size} {assumed}"
+    if epsilon is None:
+        return Observation("privacy", "violated" if found.singular else "consistent", reason)
+    broken = bound.epsilon > epsilon * (1 + _SLACK) + _SLACK
+    return Observation("privacy", "violated" if broken else "consistent", f"{reason}; claimed {epsilon:g}")
