@@ -1,0 +1,200 @@
+"""Clipping record by record, as the sensitivity of a private gradient step assumes it.
+
+Null hypothesis: for every batch B, ``query(B) = sum of g(record) over B / divisor`` with a vector
+``g(record)`` of norm at most ``bound`` that depends on its record alone. Then one record moves the
+query by at most ``2 bound / divisor`` when replaced and ``bound / divisor`` when added or removed.
+Each test is an exact consequence on one or two batches: "violated" is evidence without error rate,
+up to rounding; "consistent" says that no batch tried contradicts it. Clipping the batch's mean
+instead of its records, dividing by the norm's floor, dividing by the number of records there happen
+to be, and records that are not numbers all break it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.errors import InputError, require, require_count, require_positive
+
+Array = NDArray[np.float64]
+
+# What a record is multiplied by: fine steps meet a norm that is clipped too late, large ones a norm
+# that is not clipped.
+_FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
+# Relative; leaves room for single precision.
+_ROUNDING = 1e-4
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """One consequence: how far the query went, at most, and how far it may.
+
+    test : "norm" (of a batch of one), "sum" (of records against the batch), "replacement",
+        "not a number", "empty batch";  reason : in words, with the batch
+    """
+
+    test: str
+    verdict: str
+    found: float
+    allowed: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class ClippingAudit:
+    """``reason`` : what was violated, in words; ``tests`` : each consequence."""
+
+    verdict: str
+    bound: float
+    divisor: float | str
+    tests: tuple[Clipping, ...]
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        shown = asdict(self)
+        for test in shown["tests"]:
+            test["found"] = test["found"] if np.isfinite(test["found"]) else str(test["found"])
+        return shown
+
+
+def audit_clipping(
+    query: Callable[[Any], Any], records: Sequence[Any], *, bound: float, divisor: float | Literal["size"] = 1.0,
+    scale: Callable[[Any, float], Any] | None = None, batches: int = 20, seed: int = 0,
+) -> ClippingAudit:  # fmt: skip
+    """Audit ``query(batch) -> number or array``, a sum of clipped vectors without noise.
+
+    records : (n, ...) array or list of at least two; batches are taken from them, and are arrays where
+        they are an array
+    bound : claimed norm (l2) of one record's vector
+    divisor : a public number; or "size", the size of the batch, which only neighbours that replace a
+        record leave alone (no claim is then made for the empty batch)
+    scale : (record, factor) -> an outlier in the same direction; the product, for records that are arrays
+    """
+    require(callable(query), "query", "be callable", type(query).__name__)
+    require(len(records) >= 2, "records", "hold at least two", len(records))
+    require_positive(bound, "bound")
+    if divisor != "size":
+        require_positive(divisor, "divisor")
+    require_count(batches, "batches")
+    by_size = divisor == "size"
+
+    def divided(size: int) -> float:
+        return float(size if by_size else divisor)
+
+    grow = scale if scale is not None else lambda record, factor: np.asarray(record, float) * factor
+    rng = np.random.default_rng(seed)
+    outliers = [grow(records[k], f) for k in rng.integers(0, len(records), 3) for f in (*_FACTORS, -1e3)]
+    pool = [*records, *outliers]
+    alone = {k: _evaluate(query, _batch(records, [pool[k]])) for k in range(len(records), len(pool))}
+
+    norm, addition, replacement, own = _Worst("norm"), _Worst("sum"), _Worst("replacement"), 0.0
+    for k, value in alone.items():
+        norm.see(float(np.linalg.norm(value)), bound / divided(1), f"a batch of record {pool[k]!r} alone")
+    for _ in range(batches):
+        size = int(rng.integers(2, min(len(records), 32) + 1))
+        chosen = rng.choice(len(records), size, replace=False)
+        odd = int(rng.integers(len(records), len(pool)))
+        members = [*chosen[1:], odd]
+        alone |= {k: _evaluate(query, _batch(records, [pool[k]])) for k in {*members, chosen[0]} - alone.keys()}
+        whole = _evaluate(query, _batch(records, [pool[k] for k in members]))
+        before = _evaluate(query, _batch(records, [pool[k] for k in chosen]))
+        parts = sum((alone[k] for k in members), np.zeros_like(whole)) * (divided(1) / divided(size))
+        words = f"a batch of {size} with record {pool[odd]!r}"
+        addition.see(_gap(whole, parts), _ROUNDING * bound * size / divided(size), words)
+        own = max(own, _gap(whole, parts * divided(size) / divided(1) / size) / (_ROUNDING * bound))
+        replacement.see(_gap(whole, before), 2 * bound / divided(size), words)
+    if addition.ratio > 1 and own <= 1:
+        addition.words += ", which is divided by its own size"
+    tests = [norm.result(), addition.result(), replacement.result(), *_odd(query, records, bound, divided)]
+    if not by_size:
+        tests.append(_empty(query, records, alone[len(records)]))
+    verdicts = [test.verdict for test in tests]
+    verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
+    reasons = [f"{test.test}: {test.reason}" for test in tests if test.verdict != "consistent"]
+    return ClippingAudit(
+        verdict, bound, divisor, tuple(tests), "; ".join(reasons) or "every batch tried is a sum of clipped vectors"
+    )
+
+
+class _Worst:
+    """The batch that breaks an inequality most."""
+
+    def __init__(self, test: str) -> None:
+        self.test, self.ratio, self.words, self.found, self.allowed = test, -1.0, "", 0.0, 0.0
+
+    def see(self, found: float, allowed: float, words: str) -> None:
+        found = found if np.isfinite(found) else np.inf
+        if found / allowed > self.ratio:
+            self.ratio, self.found, self.allowed, self.words = found / allowed, found, allowed, words
+
+    def result(self) -> Clipping:
+        broken = self.ratio > 1 + _ROUNDING
+        reason = f"{self.found:.6g}, at most {self.allowed:.6g} is allowed, in {self.words}"
+        return Clipping(self.test, "violated" if broken else "consistent", self.found, self.allowed, reason)
+
+
+def _odd(
+    query: Callable[[Any], Any], records: Sequence[Any], bound: float, divided: Callable[[int], float]
+) -> list[Clipping]:
+    """Records that hold no numbers; only where records are numbers or arrays of them."""
+    if not isinstance(records[0], (float, np.floating, np.ndarray)) or np.asarray(records[0]).dtype.kind != "f":
+        return []
+    before = _evaluate(query, _batch(records, [records[0], records[1]]))
+    worst = _Worst("not a number")
+    for value in (np.nan, np.inf, -np.inf):
+        record = np.array(records[0], float)
+        record.flat[0] = value
+        words = f"a batch of two with a record that holds {value}"
+        try:
+            after = _quietly(query, _batch(records, [record, records[1]]))
+        except Exception as error:
+            return [_raised(worst.test, error, words)]
+        worst.see(_gap(after, before), 2 * bound / divided(2), words)
+    return [worst.result()]
+
+
+def _empty(query: Callable[[Any], Any], records: Sequence[Any], example: Array) -> Clipping:
+    worst, words = _Worst("empty batch"), "the batch without records"
+    try:
+        value = _quietly(query, _batch(records, []))
+    except Exception as error:
+        return _raised(worst.test, error, words)
+    worst.see(_gap(value, np.zeros_like(example)), _ROUNDING, words)
+    return worst.result()
+
+
+def _raised(test: str, error: Exception, words: str) -> Clipping:
+    """Refused records may have been ruled out beforehand; if not, the exception gives them away."""
+    reason = f"{words} raises {type(error).__name__}, which tells that it was there"
+    return Clipping(test, "inconclusive", np.inf, np.inf, reason)
+
+
+def _batch(records: Sequence[Any], members: list[Any]) -> Any:
+    if not isinstance(records, np.ndarray):
+        return members
+    return np.array(members, float if records.dtype.kind in "iub" else records.dtype).reshape(-1, *records.shape[1:])
+
+
+def _evaluate(query: Callable[[Any], Any], batch: Any) -> Array:
+    try:
+        return _quietly(query, batch)
+    except Exception as error:
+        raise InputError(f"query must return numbers, got {type(error).__name__}: {error}") from error
+
+
+def _quietly(query: Callable[[Any], Any], batch: Any) -> Array:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # outliers overflow, empty batches have no mean
+        return np.asarray(query(batch), float).ravel()
+
+
+def _gap(one: Array, other: Array) -> float:
+    if one.shape != other.shape or not (np.isfinite(one).all() and np.isfinite(other).all()):
+        return np.inf
+    return float(np.linalg.norm(one - other))
