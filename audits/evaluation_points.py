@@ -1,0 +1,133 @@
+"""Whether the points at which the data are asked depend on more than what was released.
+
+An accountant composes releases: each query may depend on the releases before it and on nothing else
+of the data. Null hypothesis: the mechanism uses its answers only through answer + noise. If so, a
+run whose k-th answer is moved by d_k and whose k-th noise is moved by - d_k asks at the same points
+and ends in the same output; a step along the raw gradient, a stopping rule on the raw loss or an
+output of a raw iterate does not. Deterministic, up to rounding: a difference is exact evidence.
+
+Assumed: the noise of the k-th answer is the k-th draw of as many numbers, made through ``rng``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.audits.recorder import Draw, Recorder
+from dpcheck.errors import InputError, require, require_count, require_positive
+
+Array = NDArray[np.float64]
+Mechanism = Callable[[Callable[..., Any], np.random.Generator], Any]
+
+# In units of the noise and the answer together: small ones, and some that overturn decisions.
+_MOVES = (0.1, 1.0, 10.0)
+_ROUNDING = 1e-7
+
+
+@dataclass(frozen=True)
+class PointsAudit:
+    """``queries`` : answers given in a run;  reason : what depended on more than the releases."""
+
+    verdict: str
+    queries: int
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    points: list[Array]
+    answers: list[Array]
+    output: Array
+    draws: list[Draw]
+
+
+def audit_evaluation_points(
+    mechanism: Mechanism, oracle: Callable[..., Any], *, weight: float = 1.0, seed: int = 0
+) -> PointsAudit:
+    """Audit ``mechanism(oracle, rng)``, which asks for data by calling ``oracle(*point)``.
+
+    oracle : numbers and arrays -> number or array, such as the clipped gradient at a point; no noise
+    weight : the release is ``weight * answer + noise``
+    """
+    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
+    require(callable(oracle), "oracle", "be callable", type(oracle).__name__)
+    require_positive(weight, "weight")
+    require_count(seed, "seed", least=0)
+    plain = _run(mechanism, oracle, Recorder(seed), [])
+    again = _run(mechanism, oracle, Recorder(seed), [])
+    require(_difference(plain, again) is None, "mechanism", "draw all its randomness from rng and keep no state",
+            "two different runs for one seed")  # fmt: skip
+    require(len(plain.answers) > 0, "mechanism", "call oracle", "a run without a call")
+
+    noise = [draw for draw in plain.draws if draw.law]
+    queries = len(plain.answers)
+    if len(noise) < queries:
+        return PointsAudit("violated", queries, f"{queries} answers and {len(noise)} draws of noise: some have none")
+    for k, (draw, answer) in enumerate(zip(noise, plain.answers, strict=False)):
+        sizes = f"draw {k}, {draw.standard.size} numbers, and answer {k}, {answer.size}"
+        require(draw.standard.size == answer.size, "mechanism", "add to each answer one draw of its size", sizes)
+        require(draw.method != "multivariate_normal", "mechanism", "draw its noise coordinate by coordinate", sizes)
+        if not (draw.scale > 0).all():
+            return PointsAudit("violated", queries, f"the noise of answer {k} has scale 0")
+
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+    for move in _MOVES:
+        moves = [
+            move * (draw.scale / weight + np.sqrt((answer**2).mean())) * rng.standard_normal(answer.size)
+            for draw, answer in zip(noise, plain.answers, strict=False)
+        ]
+        shifted = [draw.standard - weight * d / draw.scale for draw, d in zip(noise, moves, strict=False)]
+        rest = [draw.standard for draw in noise[queries:]]
+        compensated = Recorder(seed, standard=np.concatenate([*shifted, *rest]))
+        moved = _run(mechanism, oracle, compensated, moves, frozen=plain.answers)
+        reason = _difference(plain, moved)
+        if reason is not None:
+            words = f"{reason} when answers move and their noise moves back: it depends on more than the releases"
+            return PointsAudit("violated", queries, words)
+    return PointsAudit("consistent", queries, "points and output depend on the answers through the releases alone")
+
+
+def _run(
+    mechanism: Mechanism, oracle: Callable[..., Any], rng: Recorder, moves: Sequence[Array],
+    frozen: Sequence[Array] = (),
+) -> _Run:  # fmt: skip
+    """A run; ``frozen`` answers are given again, moved by ``moves``, and the oracle's own after their end."""
+    points: list[Array] = []
+    answers: list[Array] = []
+
+    def asked(*point: Any) -> Any:
+        k = len(points)
+        points.append(np.concatenate([np.zeros(0), *(np.asarray(part, float).ravel() for part in point)]))
+        value = np.asarray(oracle(*point), float)
+        if k < len(frozen) and frozen[k].size == value.size:
+            value = (frozen[k] + moves[k]).reshape(value.shape)
+        answers.append(value.ravel())
+        return value if value.shape else value[()]
+
+    try:
+        output = np.asarray(mechanism(asked, rng), float).ravel()
+    except Exception as error:
+        raise InputError(f"mechanism must return numbers, got {type(error).__name__}: {error}") from error
+    return _Run(points, answers, output, rng.draws)
+
+
+def _difference(one: _Run, other: _Run) -> str | None:
+    for k, (p, q) in enumerate(zip(one.points, other.points, strict=False)):
+        if not _close(p, q):
+            return f"query {k} is asked elsewhere"
+    if len(one.points) != len(other.points):
+        return f"{len(other.points)} queries are asked instead of {len(one.points)}"
+    return None if _close(one.output, other.output) else "the output changes"
+
+
+def _close(one: Array, other: Array) -> bool:
+    return one.shape == other.shape and bool((np.abs(one - other) <= _ROUNDING * (1 + np.abs(one))).all())
