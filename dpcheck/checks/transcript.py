@@ -1,0 +1,121 @@
+"""Games between two neighbouring data sets: what a run of an algorithm tells about which of them it saw."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpcheck.events import Scheme
+from dpcheck.kernels import transcripts as kernels
+from dpcheck.kernels.tape import COUNT, RECORD, REPLAY
+from dpcheck.problems.problem import Array, Problem, with_record
+from dpcheck.solvers.output_perturbation import Phased
+from dpcheck.solvers.solver import SCHEMES, Solver, Tape, new_tape
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """An algorithm on ``data``, whose first record is the canary, and on its neighbour, where that is replaced.
+
+    roles : (3, k) the canary, the record that replaces it, and the record that all others equal
+    pattern : what follows each draw of a minibatch: 1 for a release that reads it, 0 for one of all records;
+        zeros alone where releases depend on the records and earlier releases without further chance
+    Under Poisson sampling, where the number of the others varies, their gradient must vanish.
+    """
+
+    solver: Solver
+    data: Any
+    roles: Array
+    pattern: tuple[int, ...]
+
+    @classmethod
+    def of(cls, solver: Solver, problem: Problem, roles: Sequence[Array], pattern: tuple[int, ...]) -> Game:
+        """With as many records as ``problem`` has."""
+        canary, _, others = roles
+        records = np.vstack([canary, *[others] * (len(problem.records) - 1)])
+        return cls(solver, _with(problem, records), np.array(roles), pattern)
+
+    @property
+    def neighbour(self) -> Problem:
+        """The canary replaced."""
+        neighbour: Problem = with_record(self.data, 0, self.roles[1])
+        return neighbour
+
+    @property
+    def _sets(self) -> tuple[Any, ...]:
+        """Data, neighbour, and a set for each role that every record has."""
+        n = len(self.data.records)
+        return (self.data, self.neighbour, *(_with(self.data, np.repeat(role[None], n, axis=0)) for role in self.roles))
+
+    @property
+    def _scheme(self) -> Scheme:
+        return getattr(self.solver, "sampling", "without_replacement")
+
+    @property
+    def _fixed(self) -> Any:
+        """The algorithm with minibatches of a fixed size."""
+        solver: Any = self.solver
+        same = self._scheme == "without_replacement"
+        return solver if same else replace(solver, sampling="without_replacement")
+
+    def scores(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
+        """Log-likelihood ratios, data over neighbour, of ``size`` whole noisy transcripts of runs on ``problem``.
+
+        Exact, save that a private choice which ends a run is not looked at. The noise is what the run says it is.
+        """
+        solver, fixed, sets = self.solver, self._fixed, self._sets
+        *_, counts, _ = fixed._arguments(problem)
+        tape = new_tape(problem, solver.rows(problem), mode=RECORD)
+        replays = [_fed(tape, new_tape(problem, fixed.rows(problem), mode=REPLAY)) for _ in sets]
+        direct, sampled, alike = 0 in self.pattern, 1 in self.pattern, np.array_equal(self.roles[1], self.roles[2])
+        if alike:
+            replays[3] = replays[4]
+        scores, work = np.empty(size), kernels.phased_transcripts if isinstance(solver, Phased) else kernels.transcripts
+        work(
+            solver.kernel, *solver._arguments(problem), rng, tuple(solver._arguments(each)[-4] for each in sets),
+            counts, tuple(copy.deepcopy(rng) for _ in sets), tape, tuple(replays),
+            np.array([direct, direct, sampled, sampled and not alike, sampled], np.int64), np.array(self.pattern), SCHEMES[self._scheme],
+            scores,
+        )  # fmt: skip
+        return scores
+
+    def reached(self, seed: int) -> Array:
+        """Share of its declared sensitivity by which the canary moves each release of one run : (releases,)."""
+        solver = self._fixed
+        history = solver.run(self.data, seed=seed, record=True).history
+        theirs = solver.replay(self.neighbour, history, seed=seed).clean
+        _, _, canary, replaced, _ = (solver.replay(each, history, seed=seed).clean for each in self._sets)
+        shares = np.zeros(len(history.clean))
+        for row, declared in enumerate(history.noise[:, 1]):
+            group, place = divmod(row, len(self.pattern))
+            if self.pattern[place] and group >= len(history.drawn):
+                continue
+            if self.pattern[place]:
+                moved = (canary[row] - replaced[row]) / int((history.drawn[group] >= 0).sum())
+            else:
+                moved = history.clean[row] - theirs[row]
+            shares[row] = np.linalg.norm(moved) / declared if declared > 0 else 0.0
+        return shares
+
+    def paths(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
+        """All iterates and the output of ``size`` runs, one after the other : (size, (T + 1) (d_w + d_v))."""
+        solver = self.solver
+        tape = new_tape(problem, (0, 0, 0), at=range(solver.iterations(problem)), mode=COUNT)
+        outputs = np.empty((size, tape[6].size + problem.dim_w + problem.dim_v))
+        work = kernels.phased_paths if isinstance(solver, Phased) else kernels.paths
+        work(solver.kernel, *solver._arguments(problem), rng, tape, outputs)
+        return outputs
+
+
+def _with(problem: Any, records: Array) -> Any:
+    return replace(problem, records=np.ascontiguousarray(records))
+
+
+def _fed(recorded: Tape, tape: Tape) -> Tape:
+    """``tape`` with what was released on the recorded one."""
+    return (*tape[:3], recorded[3], *tape[4:])
