@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 _HOME = {
     "InputError": "dpcheck.errors",
     "audit_noise": "dpcheck.audits.noise",
+    "audit_one_run": "dpcheck.audits.one_run",
+    "audit_one_run_scores": "dpcheck.audits.one_run",
     "audit_privacy": "dpcheck.audits.membership",
     "audit_sensitivity": "dpcheck.audits.sensitivity",
     "certify": "dpcheck.accounting",
