@@ -5,6 +5,8 @@ the claimed family's privacy curve for SOME noise multiplier. The null at multip
 total variation of the two laws is at most the curve's value at epsilon = 0, P(E) - Q(E) <= delta_z(0).
 The event E, a score of at least 0, is fixed beforehand; for a log-likelihood ratio it is the one that
 attains the total variation. One exact joint test of the two counts decides (:mod:`.binomial`).
+
+The same holds at any other epsilon fixed beforehand, for sets further out (:func:`least_rejected`).
 """
 
 from __future__ import annotations
@@ -56,19 +58,33 @@ def rejected_multiplier(
     require_count(n, "trials", least=100)
     require(len(neighbour_scores) == n, "neighbour_scores", f"have as many runs as scores, {n}", len(neighbour_scores))
     x, y = int((np.asarray(scores) >= 0).sum()), int((np.asarray(neighbour_scores) >= 0).sum())
-    alpha = 1 - confidence
+    multiplier = least_rejected(x, y, n, curve, epsilon=0.0, guess=guess, alpha=1 - confidence)
+    return FamilyBound(multiplier, (x, y), n, confidence)
+
+
+def least_rejected(
+    x: int, y: int, trials: int, curve: Callable[[float], Curve], *, epsilon: float, guess: float, alpha: float
+) -> float:
+    """Least multiplier, to 0.5 %, at which the counts reject ``P <= e^epsilon Q + curve(z)(epsilon)``; inf if none.
+
+    The output set, hit ``x`` and ``y`` times in ``trials`` runs, and ``epsilon`` were fixed beforehand.
+    Larger multipliers have lower curves, so that the rejected ones form a ray.
+    """
+
+    def rejects(delta: float) -> bool:
+        return p_value(x, y, trials, epsilon, delta, alpha=alpha) <= alpha
 
     def rejected(z: float) -> bool:
-        return p_value(x, y, n, 0.0, min(float(curve(z)(0.0)), 1 - 1e-12), alpha=alpha) <= alpha
+        return rejects(min(float(curve(z)(epsilon)), 1 - 1e-12))
 
-    multiplier = math.inf
-    if p_value(x, y, n, 0.0, 0.0, alpha=alpha) <= alpha:  # else not even equal laws are rejected
-        kept, multiplier = guess / 16, guess
-        while not rejected(multiplier) and multiplier < 1e6 * guess:
-            kept, multiplier = multiplier, 2 * multiplier
-        if rejected(kept):
-            multiplier = kept
-        while multiplier / kept > 1.005:  # larger multipliers have lower curves: the rejected form a ray
-            middle = math.sqrt(multiplier * kept)
-            kept, multiplier = (kept, middle) if rejected(middle) else (middle, multiplier)
-    return FamilyBound(multiplier, (x, y), n, confidence)
+    if not rejects(0.0):  # not even without a delta
+        return math.inf
+    kept, multiplier = guess / 16, guess
+    while not rejected(multiplier) and multiplier < 1e6 * guess:
+        kept, multiplier = multiplier, 2 * multiplier
+    if rejected(kept):
+        multiplier = kept
+    while multiplier / kept > 1.005:
+        middle = math.sqrt(multiplier * kept)
+        kept, multiplier = (kept, middle) if rejected(middle) else (middle, multiplier)
+    return multiplier

@@ -1,14 +1,16 @@
 """Membership audit: an empirical lower bound on epsilon, valid for any mechanism.
 
-Null hypothesis: for every output set E, ``P(E) <= e^epsilon Q(E) + delta`` in both directions, P
-and Q being the laws of the outputs on the two datasets. Output sets are chosen on earlier runs and
+Null hypothesis: for every output set E, ``P(E) <= e^epsilon Q(E) + delta`` in both directions and at
+every point (epsilon, delta) of the claim (:mod:`.claim`), P and Q being the laws of the outputs on the
+two datasets. Output sets are chosen on earlier runs and
 tested on fresh ones (:mod:`.sampling_plan`, :mod:`.witness`), each by one exact test
-(:mod:`.binomial`). All choices - score, direction, threshold, when to stop - are thereby paid for:
+(:mod:`.binomial`). All choices - score, direction, threshold, point, when to stop - are thereby paid for:
 a mechanism that keeps its claim is called violated with probability at most ``1 - confidence``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -17,16 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits import binomial
+from dpcheck.audits.claim import Claim
+from dpcheck.audits.family import least_rejected
 from dpcheck.audits.runs import Pool, Runner
 from dpcheck.audits.sampling_plan import LEAST_TRIALS, Plan
-from dpcheck.audits.witness import SIDES, Event, choose
+from dpcheck.audits.witness import SIDES, Event, Test, choose
 from dpcheck.errors import (
     require,
     require_confidence,
     require_count,
     require_delta,
-    require_epsilon,
 )
+from dpcheck.events import scaled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,42 +49,64 @@ _BARS = 80
 class Look:
     """One set tested on a fresh block, and the limit it gave.
 
-    number : of the block; two sets may be tested on one
+    number : of the block; several sets may be tested on one;  kind : as in :class:`~.witness.Test`
     learned_from : earlier runs a dataset on which the set was chosen
     alpha : error probability of this test alone
+    claimed, delta : the point of the claim that was tested;  epsilon_lower : the limit at this delta
     bars : edges (m + 1,) and counts (m,) of the score on data and neighbour, for plotting
     """
 
     number: int
+    kind: str
     event: Event
     learned_from: int
     alpha: float
+    claimed: float
+    delta: float
     epsilon_lower: float
     bars: tuple[Floats, Floats, Floats] = field(repr=False, compare=False)
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the claim fails at this point."""
+        return self.epsilon_lower > self.claimed
 
 
 @dataclass(frozen=True)
 class PrivacyAudit:
     """What was claimed, what was run, and what it showed.
 
-    verdict : "violated" if ``epsilon_lower > epsilon``; "inconclusive" if these trials could not
-        have shown a violation even with outputs that never overlap; else "consistent", which says
-        that none was found, not that there is none
+    verdict : "violated" if a look's limit exceeds the claim (at one point, ``epsilon_lower > epsilon``);
+        "inconclusive" if these trials could not have shown a violation even with outputs that never
+        overlap; else "consistent", which says that none was found, not that there is none
     epsilon_lower : one-sided lower confidence bound (natural log) at this delta, all looks together
     trials : runs used on each dataset; fewer than asked for where a violation was plain early
-    event : the output set behind ``epsilon_lower``
+    event : the output set that broke the claim, else the one behind ``epsilon_lower``
+    claim : in words;  epsilon : claimed at this delta
+    in_family : where the claim was privacy events, a larger bound on epsilon at this delta that ASSUMES the
+        claimed mechanism at some common factor on its noise: that of the least factor rejected
     """
 
     verdict: str
     epsilon_lower: float
     trials: int
     event: Event
+    claim: str
     epsilon: float
     delta: float
     confidence: float
     seed: int
     version: str
     looks: tuple[Look, ...] = field(repr=False)
+    in_family: float | None = None
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether the set was never seen on one dataset: evidence that no finite epsilon will do.
+
+        ``epsilon_lower`` then grows with the logarithm of the trials, and says no more than they can.
+        """
+        return self.event.other_hits == 0 < self.event.hits
 
     def to_dict(self) -> dict[str, Any]:
         """All but the plot's bars, ready for JSON."""
@@ -89,7 +115,10 @@ class PrivacyAudit:
             "epsilon_lower": self.epsilon_lower,
             "trials": self.trials,
             "event": self.event.to_dict(),
-            "epsilon": self.epsilon,
+            "one_sided": self.one_sided,
+            "claim": self.claim,
+            "in_family": self.in_family,
+            "epsilon": _plain(self.epsilon),
             "delta": self.delta,
             "confidence": self.confidence,
             "seed": self.seed,
@@ -97,9 +126,12 @@ class PrivacyAudit:
             "looks": [
                 {
                     "look": look.number,
+                    "kind": look.kind,
                     "event": look.event.to_dict(),
                     "learned_from": look.learned_from,
                     "alpha": look.alpha,
+                    "claimed": _plain(look.claimed),
+                    "delta": look.delta,
                     "epsilon_lower": look.epsilon_lower,
                 }
                 for look in self.looks
@@ -113,6 +145,7 @@ class PrivacyAudit:
         return pd.DataFrame(
             {
                 "look": look.number,
+                "kind": look.kind,
                 "learned_from": look.learned_from,
                 "trials": look.event.trials,
                 "alpha": look.alpha,
@@ -120,6 +153,8 @@ class PrivacyAudit:
                 "favours": look.event.favours,
                 "hits": look.event.hits,
                 "other_hits": look.event.other_hits,
+                "claimed": look.claimed,
+                "delta": look.delta,
                 "epsilon_lower": look.epsilon_lower,
             }
             for look in self.looks
@@ -129,7 +164,7 @@ class PrivacyAudit:
         """The score of the deciding look under both datasets: histogram, tails, the set marked."""
         from matplotlib.figure import Figure
 
-        look = _deciding(self.looks)
+        look = next(look for look in reversed(self.looks) if look.event == self.event)
         event, (edges, *counts) = look.event, look.bars
         figure = Figure(figsize=(9, 3.6), layout="constrained")
         left, right = figure.subplots(1, 2)
@@ -155,8 +190,9 @@ def audit_privacy(
     data: Any,
     neighbour: Any,
     *,
-    epsilon: float = 1.0,
+    epsilon: float | None = None,
     delta: float = 1e-5,
+    claim: Any = None,
     trials: int = 100_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -170,7 +206,10 @@ def audit_privacy(
         :class:`numpy.random.Generator`; with ``vectorized`` ``(dataset, rng, size) -> array`` of
         shape (size,) or (size, ...), ``size`` independent outputs
     data, neighbour : whatever the mechanism takes; the same to every call, never copied or changed
-    epsilon, delta : the claim; epsilon >= 0 (natural log), delta in [0, 1)
+    epsilon, delta : the claim; epsilon >= 0 (natural log; 1 if nothing is claimed), delta in [0, 1)
+    claim : in place of epsilon, more than one point: events of :mod:`dpcheck.events` (the Gaussian mechanism
+        with this noise, what an accountant is told), a curve epsilon -> delta of arrays, or a
+        :class:`~dpcheck.audits.claim.Claim`; ``delta`` is then where ``epsilon_lower`` is stated
     trials : runs on each dataset, at least 100
     confidence : of the bound, one-sided
     jobs : processes, or threads where ``vectorized``; the result is the same for any number
@@ -180,8 +219,9 @@ def audit_privacy(
     and for a mechanism that raises, returns no numbers, changes shape or has other randomness.
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
-    require_epsilon(epsilon)
     require_delta(delta)
+    require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
+    claimed = Claim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else Claim.read(claim)
     require_count(trials, "trials", least=LEAST_TRIALS)
     require_confidence(confidence)
     require_count(seed, "seed", least=0)
@@ -192,17 +232,19 @@ def audit_privacy(
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
     width = runner.probe()
     with Pool(runner, jobs) as pool:
-        looks, used = _run(pool, plan, width, epsilon, delta, progress)
+        looks, used = _run(pool, plan, width, claimed, delta, progress)
     best = _deciding(looks)
-    if best.epsilon_lower > epsilon:
+    broken = [look for look in looks if look.breaks]
+    if broken:
         verdict = "violated"
-    elif not _could_fail(plan, epsilon, delta):
+    elif not _could_fail(plan, claimed):
         verdict = "inconclusive"
     else:
         verdict = "consistent"
     return PrivacyAudit(
-        verdict, best.epsilon_lower, used, best.event, float(epsilon), float(delta),
-        float(confidence), int(seed), _version(), looks,
+        verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
+        claimed.epsilon_at(delta), float(delta), float(confidence), int(seed), _version(), looks,
+        _in_family(claimed, looks, delta),
     )  # fmt: skip
 
 
@@ -210,23 +252,22 @@ def _run(
     pool: Pool,
     plan: Plan,
     width: int,
-    epsilon: float,
+    claim: Claim,
     delta: float,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[tuple[Look, ...], int]:
-    """The looks until one exceeds ``epsilon``, and the runs used on each dataset."""
+    """The looks until one breaks the claim, and the runs used on each dataset."""
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
     looks: list[Look] = []
+    epsilon = claim.epsilon_at(delta)
     done, total = 0, 2 * sum(plan.blocks)
     room = max(50, _KEPT // width)
     for block, size in enumerate(plan.blocks):
         tallies: list[_Tally] = []
         if block:
             a, b = (np.concatenate(kept)[:room] for kept in earlier)
-            tallies = [
-                _Tally(event, share, np.concatenate([a, b]))
-                for event, share in choose(a, b, size, delta=delta, alpha=plan.levels[block - 1])
-            ]
+            tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
+            tallies = [_Tally(test, np.concatenate([a, b])) for test in tests]
         for chunk, outputs in pool.map(plan.chunks(block)):
             require(
                 outputs.shape[1] == width,
@@ -241,8 +282,8 @@ def _run(
             done += chunk.size
             if progress is not None:
                 progress(done, total)
-        looks += [tally.look(block, size, len(a), delta) for tally in tallies]
-        if looks and _deciding(looks).epsilon_lower > epsilon:
+        looks += [tally.look(block, size, len(a)) for tally in tallies]
+        if any(look.breaks for look in looks):
             break
     return tuple(looks), done // 2
 
@@ -250,11 +291,11 @@ def _run(
 class _Tally:
     """Counts of one block: hits of its set, and bars of its score."""
 
-    def __init__(self, event: Event, alpha: float, earlier: Floats) -> None:
-        values = event.values(earlier)
+    def __init__(self, test: Test, earlier: Floats) -> None:
+        values = test.event.values(earlier)
         finite = values[np.isfinite(values)]
         low, high = np.quantile(finite, [0.0005, 0.9995]) if finite.size else (0.0, 0.0)
-        self._event, self._alpha = event, alpha
+        self._test, self._event = test, test.event
         self._edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
         self._hits = [0, 0]
         self._bars = np.zeros((2, _BARS))
@@ -265,25 +306,45 @@ class _Tally:
         inside = np.clip(values, self._edges[0], self._edges[-1])
         self._bars[side] += np.histogram(inside, self._edges)[0]
 
-    def look(self, number: int, trials: int, learned_from: int, delta: float) -> Look:
-        favoured = SIDES.index(self._event.favours)
+    def look(self, number: int, trials: int, learned_from: int) -> Look:
+        test, favoured = self._test, SIDES.index(self._event.favours)
         x, y = self._hits[favoured], self._hits[1 - favoured]
-        limit = binomial.epsilon_lower(x, y, trials, delta=delta, alpha=self._alpha)
+        limit = binomial.epsilon_lower(x, y, trials, delta=test.delta, alpha=test.alpha)
         event = replace(self._event, hits=x, other_hits=y, trials=trials)
-        return Look(number, event, learned_from, self._alpha, limit, (self._edges, *self._bars))
+        bars = (self._edges, *self._bars)
+        return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, limit, bars)
 
 
 def _deciding(looks: Sequence[Look]) -> Look:
-    """The look with the largest limit; of equal ones the last, which had most runs."""
-    return max(reversed(looks), key=lambda look: look.epsilon_lower)
+    """The look with the largest limit at this delta; of equal ones the last, which had most runs."""
+    return max((look for look in reversed(looks) if look.kind != "curve"), key=lambda look: look.epsilon_lower)
 
 
-def _could_fail(plan: Plan, epsilon: float, delta: float) -> bool:
-    """Whether outputs that never overlap would have exceeded the claim."""
+def _could_fail(plan: Plan, claim: Claim) -> bool:
+    """Whether outputs that never overlap would have broken the claim."""
+    epsilon, delta = claim.at(0)
     return any(
         binomial.epsilon_lower(size, 0, size, delta=delta, alpha=alpha) > epsilon
         for size, alpha in zip(plan.blocks[1:], plan.levels, strict=True)
     )
+
+
+def _in_family(claim: Claim, looks: Sequence[Look], delta: float) -> float | None:
+    """Epsilon of the claimed events at the least factor on their noise that the last look at the curve rejects."""
+    if not claim.events:
+        return None
+    from dpcheck.accounting import certify, privacy_curve
+
+    look = next(look for look in reversed(looks) if look.kind == "curve")
+    counts = look.event.hits, look.event.other_hits, look.event.trials
+    factor = least_rejected(
+        *counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0, alpha=look.alpha
+    )
+    return certify(scaled(claim.events, factor), delta).epsilon if math.isfinite(factor) else 0.0
+
+
+def _plain(number: float) -> float | str:
+    return number if math.isfinite(number) else str(number)
 
 
 def _version() -> str:

@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 # Intervals of the tail whose hazards are fitted, and the runs that must lie beyond the last.
 _INTERVALS = 16
 _BEYOND = 6
+# Where a tail begins: the first of these shares beyond it whose fit holds. Many runs see that a whole
+# half is not quite quadratic; what lies far out still is.
+_STARTS = (1 / 2, 1 / 8, 1 / 32, 1 / 128)
 # A fit that the runs contradict at this level is dropped.
 _LEVEL = 0.01
 # Standard errors in a margin. Without one the luckiest threshold would win, not the best; estimates
@@ -41,7 +44,7 @@ def estimate(a: Floats, b: Floats, thresholds: Floats, *, linear: bool) -> tuple
 
 @dataclass(frozen=True)
 class _Tail:
-    """Upper half of a distribution: log-survival quadratic beyond ``start``, counts before.
+    """Upper tail of a distribution: log-survival quadratic beyond ``start``, counts before.
 
     Exact for an exponential tail, close for a Gaussian one. ``slope`` : (2,), hazard at ``start``
     and its growth, both in units of ``scale``.
@@ -56,15 +59,24 @@ class _Tail:
 
     @classmethod
     def fit(cls, values: Floats) -> _Tail | None:
-        """None where the fit does not hold: atoms, heavy tails, too few runs.
+        """The longest tail that fits; None where none does: atoms, heavy tails, too few runs."""
+        n = values.size
+        if np.count_nonzero(values[1:] != values[:-1]) < 0.9 * (n - 1):
+            return None
+        fits = (cls.beyond(values, share) for share in _STARTS)
+        return next((tail for tail in fits if tail is not None), None)
+
+    @classmethod
+    def beyond(cls, values: Floats, share: float) -> _Tail | None:
+        """The fit to the largest ``share`` of the values, if it holds.
 
         The hazard is fitted to the hits of consecutive intervals, which are independent given the
         runs still at risk.
         """
         n = values.size
-        if n <= 8 * _BEYOND or np.count_nonzero(values[1:] != values[:-1]) < 0.9 * (n - 1):
+        if n * share <= 4 * _BEYOND:
             return None
-        start, end = values[n // 2], values[n - 1 - _BEYOND]
+        start, end = values[n - int(n * share)], values[n - 1 - _BEYOND]
         if not (np.isfinite(start) and np.isfinite(end) and end > start):
             return None
         scale = end - start

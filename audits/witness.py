@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits import survival
 from dpcheck.audits.binomial import predicted_limit
+from dpcheck.audits.claim import Claim
 from dpcheck.audits.scores import (
     Coordinate,
     Histogram,
@@ -31,8 +33,16 @@ SIDES = ("data", "neighbour")
 _THRESHOLDS = 160
 # Margins taken off a fitted score for each taken off a plain one: it has more ways to be lucky.
 _LEARNED = 2.0
-# Puts every set without a limit behind every set with one.
+# Puts every set without a limit behind every set with one, and one that breaks the claim before all others.
 _HOPELESS = 1e6
+# Standard deviations beyond the claim that are as good as certain.
+_SURE = 3.0
+# Share of the level for testing a claim of many points; the rest is for the limit at one delta.
+_CURVE = 0.75
+# Standard deviations of advance for the points of a claim that show most in general.
+_PRIOR = 8.0
+# Hits that a set without any may be due, for the spread of its count.
+_UNSEEN = 3.0
 # Share of the level for the bold choice, and hits without which it would be a guess.
 _BOLD = 0.06
 _SEEN = 4
@@ -98,41 +108,81 @@ class Event:
         }
 
 
-def choose(a: Floats, b: Floats, trials: int, *, delta: float, alpha: float) -> list[tuple[Event, float]]:
-    """Sets to test on ``trials`` fresh runs a dataset; their levels add up to ``alpha``.
+@dataclass(frozen=True)
+class Test:
+    """To be tested on fresh runs at level ``alpha``: ``P(event) <= e^epsilon Q(event) + delta``.
 
-    ``a`` and ``b`` : (n, k), earlier outputs on data and neighbour. The steady choice is the set
-    that promises most by a cautious estimate. The bold one, tested at a small level, promises most
-    by its counts as they stand: a rare leak has few, which no caution would let pass.
+    kind : "steady", "bold", or "curve" for the point of a claim of many that is surest to fail
     """
-    width = a.shape[1]
-    options: list[tuple[Score, Floats, Floats]] = [(s, a, b) for s in given(width)]
-    # Fitted scores look better than they are on the runs they were fitted to.
-    options += [(s, a[1::2], b[1::2]) for s in learned(a[::2], b[::2])]
-    alphas = alpha * (1 - _BOLD), alpha * _BOLD
-    best = [-math.inf, -math.inf]
-    chosen = [Event(Coordinate(0, width), ">=", 0.0, "data")] * 2
-    for score, left, right in options:
+
+    kind: str
+    event: Event
+    epsilon: float
+    delta: float
+    alpha: float
+
+
+def choose(
+    a: Floats, b: Floats, trials: int, claim: Claim, *, epsilon: float, delta: float, alpha: float
+) -> list[Test]:
+    """What to test on ``trials`` fresh runs a dataset; the levels add up to ``alpha``.
+
+    ``a`` and ``b`` : (n, k), earlier outputs on data and neighbour;  ``epsilon`` : claimed at ``delta``
+
+    The steady choice is the set that promises most by a cautious estimate: where it promises to break the claim, the one surest
+    to; else the one with the largest limit at ``delta``. The bold one, tested at a small level,
+    promises most by its counts as they stand: a rare leak has few, which no caution would let pass.
+    A claim of many points has a third, the set and the point surest to break it.
+    """
+    curve = len(claim.epsilons) > 1
+    levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
+    if curve:
+        levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
+    best = dict.fromkeys(levels, -math.inf)
+    anything = Event(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
+    chosen = {kind: Test(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
+    for score, left, right in _options(a, b):
+        # They mix the coordinates, which hides a rare leak rather than shows it.
+        mixed = isinstance(score, Projection | Quadratic)
         for sign, direction in ((1, ">="), (-1, "<=")):
             values = [np.sort(evaluate(score, sign, v)) for v in (left, right)]
             thresholds = _thresholds(np.sort(np.concatenate(values)))
-            kinds = [_cautious(score, values, thresholds, trials, delta, alphas[0])]
-            if not isinstance(score, Projection | Quadratic):
-                # They mix the coordinates, which hides a rare leak rather than shows it.
-                kinds.append(_counted(values, thresholds, trials, delta, alphas[1]))
-            for kind, promises in enumerate(kinds):
+            tails = _cautious(score, values, thresholds)
+            for kind, level in levels.items():
+                if kind == "bold" and mixed:
+                    continue
+                if kind == "bold":
+                    promises, points = _counted(values, thresholds, trials, delta, level), None
+                elif kind == "steady":
+                    promises, points = _limits(tails, trials, delta, level, None if curve else epsilon), None
+                else:
+                    promises, points = _sureties(tails, trials, claim)
                 side, place = np.unravel_index(int(np.argmax(promises)), promises.shape)
                 if promises[side, place] > best[kind]:
                     best[kind] = float(promises[side, place])
-                    chosen[kind] = Event(score, direction, sign * float(thresholds[place]), SIDES[side])
-    if isinstance(chosen[0].score, Projection):
-        # Its unit is the noise's spread, so the threshold also fits a better direction.
-        better = [s for s in learned(a, b) if isinstance(s, Projection)]
-        chosen[0] = replace(chosen[0], score=(*better, chosen[0].score)[0])
-    steady, bold = ([event.contains(v) for v in (a, b)] for event in chosen)
-    if np.array_equal(steady, bold):
-        return [(chosen[0], alpha)]
-    return list(zip(chosen, alphas, strict=True))
+                    event = Event(score, direction, sign * float(thresholds[place]), SIDES[side])
+                    at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
+                    chosen[kind] = Test(kind, event, *at, level)
+    refit = [s for s in learned(a, b) if isinstance(s, Projection)]
+    for kind, test in chosen.items():
+        if refit and kind != "bold" and isinstance(test.event.score, Projection):
+            # Its unit is the noise's spread, so the threshold also fits a better direction.
+            chosen[kind] = replace(test, event=replace(test.event, score=refit[0]))
+    steady, bold = chosen["steady"], chosen.pop("bold")
+    if all(np.array_equal(steady.event.contains(v), bold.event.contains(v)) for v in (a, b)):
+        chosen["steady"] = replace(steady, alpha=steady.alpha + levels["bold"])
+    else:
+        chosen["bold"] = bold
+    return list(chosen.values())
+
+
+def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
+    """Scores, and the runs on which to judge them."""
+    for score in given(a.shape[1]):
+        yield score, a, b
+    # Fitted scores look better than they are on the runs they were fitted to.
+    for score in learned(a[::2], b[::2]):
+        yield score, a[1::2], b[1::2]
 
 
 def _thresholds(values: Floats) -> Floats:
@@ -142,23 +192,60 @@ def _thresholds(values: Floats) -> Floats:
     return np.unique(values[n - np.unique(ranks.astype(int))])
 
 
-def _cautious(
-    score: Score, values: list[Floats], thresholds: Floats, trials: int, delta: float, alpha: float
-) -> Floats:
-    """Predicted limit less a margin (2, m): with data favoured, with neighbour favoured."""
+def _cautious(score: Score, values: list[Floats], thresholds: Floats) -> tuple[Floats, Floats, Floats]:
+    """Tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
     plain = isinstance(score, Coordinate)
-    linear = plain or isinstance(score, Projection)
-    left, right = values
-    *tails, margin = survival.estimate(left, right, thresholds, linear=linear)
-    promises = np.empty((2, thresholds.size))
-    for favoured in (0, 1):
-        p, q = tails[favoured], tails[1 - favoured]
-        limit = predicted_limit(p, q, trials, delta=delta, alpha=alpha)
-        with np.errstate(all="ignore"):
-            error = margin * np.maximum(p / (p - delta), 1) * (1 if plain else _LEARNED)
-        # Where delta covers everything, the largest difference is still the best witness.
-        promises[favoured] = np.where(np.isfinite(limit), limit - error, p - q - _HOPELESS)
-    return promises
+    p, q, margin = survival.estimate(*values, thresholds, linear=plain or isinstance(score, Projection))
+    return np.array([p, q]), np.array([q, p]), margin * (1 if plain else _LEARNED)
+
+
+def _promised(tails: tuple[Floats, Floats, Floats], trials: int, delta: float, alpha: float) -> tuple[Floats, Floats]:
+    """Predicted limit less the margin (2, m), and its standard deviation in fresh runs."""
+    p, q, margin = tails
+    limit = predicted_limit(p.ravel(), q.ravel(), trials, delta=delta, alpha=alpha).reshape(p.shape)
+    with np.errstate(all="ignore"):
+        steep = np.maximum(p / (p - delta), 1)
+        spread = np.sqrt(((1 - p) / p * steep**2 + (1 - q) / q) / trials)
+        return np.where(np.isfinite(limit), limit - margin * steep, -np.inf), spread
+
+
+def _limits(
+    tails: tuple[Floats, Floats, Floats], trials: int, delta: float, alpha: float, claimed: float | None
+) -> Floats:
+    """Which set to take for the largest limit (2, m), or for the surest break of what is ``claimed``."""
+    limit, spread = _promised(tails, trials, delta, alpha)
+    # Where delta covers everything, the largest difference is still the best witness.
+    promise = np.where(np.isfinite(limit), limit, tails[0] - tails[1] - _HOPELESS)
+    if claimed is None:
+        return promise
+    with np.errstate(all="ignore"):
+        sure = (limit - claimed) / spread
+    breaking = sure > 0
+    promise[breaking] = _HOPELESS + sure[breaking]
+    safe = sure > _SURE
+    promise[safe] = 2 * _HOPELESS + limit[safe]
+    return promise
+
+
+def _sureties(
+    tails: tuple[Floats, Floats, Floats], trials: int, claim: Claim
+) -> tuple[Floats, NDArray[np.int64]]:
+    """How surely each set breaks the claim where it breaks most surely (2, m), and at which point (2, m).
+
+    Where the earlier runs leave it open, luck would decide between the points: those that show most in
+    general are given an advance.
+    """
+    p, q, margin = tails
+    p = p * np.exp(-margin)
+    best, points, weights = np.full(p.shape, -np.inf), np.zeros(p.shape, np.int64), claim.weights()
+    for number, (epsilon, delta) in enumerate(zip(claim.epsilons, claim.deltas, strict=True)):
+        growth = math.exp(epsilon)
+        # A count of zero is not known to be one of a probability of zero.
+        variance = p * (1 - p) + growth**2 * (q * (1 - q) + _UNSEEN / trials)
+        sure = (p - growth * q - delta) / np.sqrt(variance / trials) + _PRIOR * weights[number]
+        better = sure > best
+        best[better], points[better] = sure[better], number
+    return best, points
 
 
 def _counted(values: list[Floats], thresholds: Floats, trials: int, delta: float, alpha: float) -> Floats:

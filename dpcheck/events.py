@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -144,6 +144,24 @@ class Disjoint:
 
 
 Event: TypeAlias = Gaussian | Laplace | Sampled | Repeated | Disjoint
+
+
+def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
+    """The same events with all noise multiplied by ``factor`` > 0."""
+
+    def one(event: Any) -> Any:
+        match event:
+            case Gaussian() | Laplace():
+                return replace(event, noise_multiplier=event.noise_multiplier * factor)
+            case Sampled():
+                return replace(event, mechanisms=tuple(one(part) for part in event.mechanisms))
+            case Repeated():
+                return replace(event, event=one(event.event))
+            case Disjoint():
+                return replace(event, events=tuple(one(part) for part in event.events))
+        raise AssertionError(event)
+
+    return tuple(one(event) for event in events)
 
 
 def shift_of(noise_multiplier: float) -> float:

@@ -1,0 +1,140 @@
+"""What is claimed of a mechanism, as the points (epsilon, delta) at which it can be tested.
+
+A mechanism keeps a claim if P(E) <= e^epsilon Q(E) + delta for every output set E, in both directions, at
+every point of the claim. One point is the usual promise. A curve epsilon -> delta(epsilon) says more: the
+Gaussian mechanism with this noise, the composition that an accountant certifies, a Renyi bound. It is tested
+at the point where the runs at hand promise most, chosen like the output set on earlier runs; each point by
+itself is implied by the claim, so the test is valid whatever is chosen, and since the curve is convex its
+tangent at the best point loses next to nothing against the curve as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcheck.errors import InputError, require, require_delta, require_epsilon, require_positive
+from dpcheck.events import Event, read_events
+
+Floats = NDArray[np.float64]
+Curve = Callable[[ArrayLike], ArrayLike]  # epsilon (m,) -> delta (m,), nonincreasing, in [0, 1]
+
+# Points of a curve, denser towards epsilon = 0; the last has a delta of at most ``_LAST``.
+_POINTS = 40
+_LAST = 1e-9
+_LARGEST = 100.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """epsilons, deltas : (m,) float64, the points;  words : what is claimed, for a report.
+
+    deltas_at : the whole curve, None where the claim is one point
+    events : what the mechanism is said to release, where that is the claim
+    """
+
+    words: str
+    epsilons: Floats
+    deltas: Floats
+    deltas_at: Curve | None = field(default=None, repr=False, compare=False)
+    events: tuple[Event, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def point(cls, epsilon: float, delta: float) -> Claim:
+        """(epsilon, delta)-privacy; epsilon >= 0 (natural log), delta in [0, 1)."""
+        require_epsilon(epsilon)
+        require_delta(delta)
+        return cls(f"({epsilon:g}, {delta:g})-privacy", np.array([float(epsilon)]), np.array([float(delta)]))
+
+    @classmethod
+    def curve(cls, curve: Curve, words: str, events: tuple[Event, ...] = ()) -> Claim:
+        """Privacy at (epsilon, curve(epsilon)) for all epsilon >= 0."""
+        most = 0.25
+        while _deltas(curve, np.array([most]))[0] > _LAST and most < _LARGEST:
+            most *= 2
+        epsilons = most * np.linspace(0, 1, _POINTS) ** 2
+        deltas = _deltas(curve, epsilons)
+        require(bool((np.diff(deltas) <= 1e-12).all()), "claim", "be a curve that never rises", deltas)
+        said = deltas < 1
+        require(bool(said.any()), "claim", "promise a delta below 1 somewhere", words)
+        return cls(words, epsilons[said], deltas[said], curve, events)
+
+    def weights(self) -> Floats:
+        """How much each point (m,) would show, in (0, 1], were every privacy loss a little larger than claimed.
+
+        If the loss L grows to (1 + h) L, delta(epsilon), about E max(L - epsilon, 0), becomes (1 + h)
+        delta(epsilon/(1 + h)), by h (delta - epsilon delta') more. That is compared with the spread of
+        p - e^epsilon q at the edge of the claim, where q = -e^-epsilon delta' and p = delta + e^epsilon q.
+        """
+        if len(self.epsilons) == 1:
+            return np.ones(1)
+        slope = np.minimum(np.gradient(self.deltas, self.epsilons), 0.0)
+        growth = np.exp(self.epsilons)
+        q = -slope / growth
+        p = np.minimum(self.deltas + growth * q, 1.0)
+        spread = np.sqrt(p * (1 - p) + growth**2 * q * (1 - q))
+        shown = (self.deltas - self.epsilons * slope) / np.maximum(spread, 1e-12)
+        return np.asarray(shown / shown.max())
+
+    def at(self, number: int) -> tuple[float, float]:
+        """Epsilon and delta of one of the points."""
+        return float(self.epsilons[number]), float(self.deltas[number])
+
+    def epsilon_at(self, delta: float) -> float:
+        """The epsilon claimed at this delta, to 1e-9 and rounded up; inf where the claim says nothing of it."""
+        if self.deltas_at is None:
+            return float(self.epsilons[0]) if delta >= self.deltas[0] else math.inf
+        low, high = 0.0, _LARGEST
+        if _deltas(self.deltas_at, np.array([high]))[0] > delta:
+            return math.inf
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            low, high = (low, middle) if _deltas(self.deltas_at, np.array([middle]))[0] <= delta else (middle, high)
+        return 0.0 if _deltas(self.deltas_at, np.array([0.0]))[0] <= delta else high
+
+    @classmethod
+    def read(cls, claim: Any) -> Claim:
+        """A claim as users state it: a Claim, privacy events, or a curve epsilon -> delta."""
+        if isinstance(claim, Claim):
+            return claim
+        if callable(claim):
+            return cls.curve(claim, getattr(claim, "__name__", "a curve"))
+        try:
+            events = read_events(claim)
+        except InputError as error:
+            raise InputError(f"claim must be a Claim, privacy events or a curve, got {claim!r}"[:200]) from error
+        from dpcheck.accounting import privacy_curve
+        from dpcheck.tally import tally
+
+        return cls.curve(privacy_curve(events), str(tally(events)), events)
+
+    @classmethod
+    def renyi(cls, bounds: Mapping[float, float]) -> Claim:
+        """Renyi divergences of at most ``bounds[order]``, orders > 1.
+
+        Converted to a curve by Canonne, Kamath and Steinke (2020), Proposition 12.
+        """
+        require(len(bounds) > 0, "bounds", "hold at least one order", "none")
+        for order, bound in bounds.items():
+            require(1 < order < math.inf, "order", "be finite and > 1", order)
+            require_positive(bound, "bound")
+        orders, divergences = (np.array(list(part), float)[:, None] for part in (bounds, bounds.values()))
+
+        def curve(epsilon: ArrayLike) -> Floats:
+            exponent = (orders - 1) * (divergences - np.atleast_1d(np.asarray(epsilon, float)))
+            logs = exponent + (orders - 1) * np.log1p(-1 / orders) - np.log(orders)
+            return np.asarray(np.exp(np.minimum(logs.min(axis=0), 0)))
+
+        return cls.curve(curve, "Renyi divergences " + ", ".join(f"{b:g} at {a:g}" for a, b in bounds.items()))
+
+
+def _deltas(curve: Curve, epsilons: Floats) -> Floats:
+    deltas = np.asarray(curve(epsilons), dtype=float)
+    good = deltas.shape == epsilons.shape and bool(((deltas >= 0) & (deltas <= 1)).all())
+    require(good, "claim", f"map epsilons of shape {epsilons.shape} to deltas in [0, 1]", deltas)
+    return deltas
