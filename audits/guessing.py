@@ -18,7 +18,7 @@ and no smaller bound holds for all such mechanisms.
   k >= v, z must never fall: the largest nondecreasing sequence below it wastes less below v. A rise at j <= v gains
   beta P(B < j) / (j P(B = j)) for its price, one at j >= v gains (1 - beta) P(B >= j) / (j P(B = j)). Binomials are
   log-concave, so the first grows with j, the second falls: one rise, at j = v, is best and gives the bound.
-* The mechanism that draws W by these w, and guesses W coins right and r - W wrong at random, attains it.
+* The mechanism that draws W by these w, and r coins at random of which it tells W right, the rest wrong, attains it.
 
 With delta = 0 this is the theorem of [1]. With delta > 0 it replaces the bound there, which comes from another
 argument: at level 0.05 and r = m = 1000 its part due to delta is 5 times as large for epsilon = 1, 11 times for 2.
@@ -43,16 +43,18 @@ Floats = NDArray[np.float64]
 _TOLERANCE = 1e-9
 # Below this, tails are no longer normal floats.
 _TINY = 1e-290
+# From here on a coin is guessed right with probability 1 in floats.
+_LARGEST = 300.0
 
 
 def p_value(right: int, guesses: int, canaries: int, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Floats:
     """Largest probability of at least ``right`` right guesses, for each point (epsilon, delta) of a claim.
 
-    epsilon >= 0 (natural log), at most 300, and delta in [0, 1), of shapes that broadcast, which is the result's.
-    The claim at any one point implies the bound, so the least over the points of a curve is a p-value too.
+    epsilon >= 0 (natural log) and delta in [0, 1), of shapes that broadcast to the result's. The claim at any one
+    point implies the bound, so the least over the points of a curve is a p-value too.
     """
     _require_counts(right, guesses, canaries)
-    e, d = np.broadcast_arrays(np.asarray(epsilon, float), np.asarray(delta, float))
+    e, d = np.broadcast_arrays(np.minimum(epsilon, _LARGEST), np.asarray(delta, float))
     if right == 0:
         return np.ones(e.shape)
     v, r = right, guesses
