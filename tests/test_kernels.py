@@ -94,15 +94,20 @@ def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
     assert clip_factor(x, np.inf) == 1.0
 
 
-PROGRAM = (
-    "from dpcheck.kernels import parts, sgda\n"
-    "kernels = [parts.draw, parts.project, sgda.sgda, sgda.sgda_transcripts, sgda.transcript_llr]\n"
-    "print([sum(k.stats.cache_hits.values()) for k in kernels], [len(k.signatures) for k in kernels])\n"
-)
+PROGRAM = """
+from dpcheck import solve
+from dpcheck.kernels import gradients, parts, sgda, trials
+solve("dp_sgda", epsilon=1.0, delta=1e-5, steps=2)
+kernels = [parts.draw, parts.project, sgda.sgda, gradients.mean, trials.trials, sgda.transcript_llr]
+print([sum(k.stats.cache_hits.values()) for k in kernels], [len(k.signatures) for k in kernels])
+"""
 
 
-def test_kernels_compile_once_and_are_kept_on_disk(tmp_path):
-    """A second process loads every kernel from the cache folder and compiles none."""
+def test_kernels_compile_when_called_once_and_are_kept_on_disk(tmp_path):
+    """A second process loads the kernels that a run needs from the cache folder; neither compiles the others.
+
+    Of kernels that another one calls only the caller is loaded.
+    """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     seen = [
         subprocess.run(
@@ -110,8 +115,18 @@ def test_kernels_compile_once_and_are_kept_on_disk(tmp_path):
         ).stdout
         for _ in range(2)
     ]
-    assert seen[0].startswith("[0, 0, 0, 0, 0]")
-    assert seen[1].startswith("[1, 1, 1, 1, 1] [1, 1, 1, 1, 1]")
+    assert seen[0] == "[0, 0, 0, 0, 0, 0] [1, 1, 1, 1, 0, 0]\n"
+    assert seen[1] == "[0, 0, 1, 1, 0, 0] [0, 0, 1, 1, 0, 0]\n"
+
+
+@pytest.mark.parametrize("first", [np.ones(4, np.float32), np.ones(8)[::2], "ones"])
+def test_a_first_call_with_wrong_types_is_refused(first):
+    """It compiles the declared signature and no other."""
+    total = jit.kernel("float64(float64[::1])")(lambda x: x[0] + x[1])
+    with pytest.raises(TypeError, match="No matching definition"):
+        total(first)
+    assert total(np.ones(4)) == 2.0
+    assert total.signatures == [(jit.VECTOR,)]
 
 
 def test_kernels_run_where_no_folder_can_be_written(monkeypatch):

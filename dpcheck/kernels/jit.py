@@ -61,7 +61,7 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile for ``signature``, without the GIL, cached on disk where any folder can be written."""
+    """Compile for ``signature`` when first needed, without the GIL, cached on disk where any folder can be written."""
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FASTMATH}
@@ -73,11 +73,30 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
             compiled = njit(**options)(function)
         if compiled is not function:  # with NUMBA_DISABLE_JIT it is
             _stamp(compiled)
-            compiled.compile(signature)
-            compiled.disable_compile()
+            _on_demand(compiled, signature)
         return compiled  # type: ignore[no-any-return]
 
     return compile_
+
+
+def _on_demand(compiled: Any, signature: Any) -> None:
+    """Have the kernel compiled for ``signature``, and nothing else, at its first call, by Python or another kernel.
+
+    A run needs a fraction of the kernels that its imports bring along.
+    """
+    compile_now = compiled.compile
+
+    def compile_declared(_: Any) -> Any:
+        entry = compile_now(signature)
+        compiled.disable_compile()
+        return entry
+
+    def compile_and_retry(*_: Any, **__: Any) -> Any:
+        compile_declared(None)
+        return compiled  # is called again, and now checks and converts the arguments
+
+    compiled.compile = compile_declared
+    compiled._compile_for_args = compile_and_retry
 
 
 def _stamp(compiled: Any) -> None:

@@ -78,23 +78,24 @@ def clip_factor(g, bound):  # type: ignore[no-untyped-def]
 def project_simplex(x, total):  # type: ignore[no-untyped-def]
     """Project ``x`` onto the vectors of entries >= 0 with sum ``total`` > 0.
 
-    The projection is max(x - tau, 0); tau = (sum of the k largest entries - total)/k for the largest
-    k whose k-th entry stays above it. Entries are taken relative to the largest, so that tau is exact
-    however large they are.
+    The projection is max(x - tau, 0) with entries of sum ``total``. From tau = (largest entry) - total, which is
+    at most the right one, tau is raised to (sum of the entries from tau on - total) over their number until no
+    more entries fall below: each such tau is at most the right one too, so that only entries that end as 0 are
+    left out. Entries are taken relative to the largest, so that tau is exact however large they are.
     """
     peak = x[0]
     for i in range(1, x.size):
         peak = max(peak, x[i])
     for i in range(x.size):
         x[i] -= peak
-    ordered = np.sort(x)
-    tau, running = -total, 0.0
-    for k in range(1, x.size):
-        running += ordered[x.size - 1 - k]
-        candidate = (running - total) / (k + 1)
-        if ordered[x.size - 1 - k] <= candidate:
-            break
-        tau = candidate
+    tau, above, count = -total, x.size + 1, x.size + 2
+    while above < count:
+        count, above, sum_above = above, 0, 0.0
+        for i in range(x.size):
+            if x[i] >= tau:
+                sum_above += x[i]
+                above += 1
+        tau = (sum_above - total) / above
     for i in range(x.size):
         x[i] = max(x[i] - tau, 0.0)
 

@@ -46,7 +46,8 @@ def sgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape)
             for i in range(size):
                 out[i] += x[i] / T
         elif t == chosen:
-            out[:] = x
+            for i in range(size):
+                out[i] = x[i]
         if mark(t, x, tape):
             return
         count = sample(scheme, n, batch, deck, rng, index, tape)  # line 4
