@@ -23,51 +23,55 @@ law exceeds e^epsilon times the other, and A and B cap them to save what delta w
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
 # Values tried for alpha / beta, spread over e^-epsilon to e^epsilon; caps tried, each half of the last.
-_TILTS = 9
-_CAPS = 10
+_TILTS = 7
+_CAPS = 8
 # Beyond, no number of rounds could win anything.
 _LARGEST = 300.0
 
 
-def stakes(share: Floats, mass: Floats, epsilon: float, delta: float = 0.0) -> tuple[Floats, Floats]:
-    """Logarithms (J,) of the factors e and f on J bins of the outputs, for the null hypothesis above.
+def stakes(share: Floats, mass: Floats, epsilons: Floats, delta: float = 0.0) -> tuple[Floats, Floats]:
+    """Logarithms (m, J) of the factors e and f on J bins of the outputs, against each of m claims.
 
     share : (J,) in (0, 1), the chance that an output in the bin came from the data, both being as
         likely beforehand; mass : (J,), the bin's probability under P plus that under Q
+    epsilons : (m,) >= 0, delta : in [0, 1), of the null hypotheses
 
-    Both are guesses: they make the bet good or bad, and the null hypothesis wins either way.
+    Share and mass are guesses: they make a bet good or bad, and a null hypothesis keeps it fair.
     """
-    if epsilon > _LARGEST:
-        return np.zeros(share.size), np.zeros(share.size)
-    ratio = math.exp(epsilon)
-    tilt = np.exp(np.linspace(-epsilon, epsilon, _TILTS if epsilon > 0 else 1))[:, None]
+    known = np.minimum(epsilons, _LARGEST)[:, None, None]
+    ratio = np.exp(known)
+    tilt = np.exp(known * np.linspace(-1, 1, _TILTS)[:, None])  # all arrays: (claims, tilts, bins)
     alpha, beta = 2 * tilt / (1 + tilt), 2 / (1 + tilt)
-    # (tilts, J): the maximisers of share log e + (1 - share) log f; one of them is always 0.
+    # The maximisers of share log e + (1 - share) log f; one of them is always 0.
     a = np.maximum(share * beta / ratio - (1 - share) * alpha, 0)
     b = np.maximum((1 - share) * alpha / ratio - share * beta, 0)
-    cost = np.zeros((len(a), 1))
+    cost: float | Floats = 0.0
     if delta > 0:
         a = _capped(a, share, mass, alpha, beta, ratio, delta)
         b = _capped(b, 1 - share, mass, beta, alpha, ratio, delta)
-        cost = np.log1p(delta * (a.max(axis=1, keepdims=True) + b.max(axis=1, keepdims=True)) / 2)
+        cost = np.log1p(delta * (a.max(axis=2, keepdims=True) + b.max(axis=2, keepdims=True)) / 2)
     e = np.log(alpha + a - ratio * b) - cost
     f = np.log(beta - ratio * a + b) - cost
-    best = int(np.argmax((mass * (share * e + (1 - share) * f)).sum(axis=1)))
-    return e[best], f[best]
+    best = np.argmax((mass * (share * e + (1 - share) * f)).sum(axis=2), axis=1)
+    claims = np.arange(len(best))
+    played = (epsilons <= _LARGEST)[:, None]
+    return e[claims, best] * played, f[claims, best] * played
 
 
-def _capped(a: Floats, share: Floats, mass: Floats, alpha: Floats, beta: Floats, ratio: float, delta: float) -> Floats:
-    """``min(a, A)`` with the cap A, for each tilt, that grows fastest after paying ``delta A``."""
-    caps = a.max(axis=1)[:, None] * np.append(0.5 ** np.arange(_CAPS), 0)  # (tilts, caps)
-    cut = np.minimum(a[:, None, :], caps[:, :, None])
-    gains = share * np.log(alpha[:, None] + cut) + (1 - share) * np.log(beta[:, None] - ratio * cut)
-    best = np.argmax((mass * gains).sum(axis=2) - delta * caps, axis=1)
-    return cut[np.arange(len(a)), best]
+def _capped(a: Floats, share: Floats, mass: Floats, alpha: Floats, beta: Floats, ratio: Floats, delta: float) -> Floats:
+    """``min(a, A)`` with the cap A, for each claim and tilt, that grows fastest after paying ``delta A``."""
+    top = a.max(axis=2, keepdims=True)
+    best, result = np.full(top.shape, -np.inf), a
+    for level in (*0.5 ** np.arange(_CAPS), 0.0):
+        cut = np.minimum(a, level * top)
+        gains = share * np.log(alpha + cut) + (1 - share) * np.log(beta - ratio * cut)
+        growth = (mass * gains).sum(axis=2, keepdims=True) - delta * level * top
+        result = np.where(growth > best, cut, result)
+        best = np.maximum(growth, best)
+    return result

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.histograms import Pair
 from dpcheck.audits.label_tree import LabelTree
 from dpcheck.audits.scores import Coordinate, Histogram, Score, evaluate, given, learned
 from dpcheck.audits.witness import SIDES, Event
@@ -73,9 +72,7 @@ class Predictor:
         n = len(a)
         if n >= max(_FIRST, _REFIT * self.fitted_on):
             past = slice(_start(n), n, 2)
-            # Label trees are the better histograms.
-            found = [s.source if isinstance(s, Histogram) else s for s in learned(a[past], b[past])]
-            self._fitted = [s for s in found if not isinstance(s, Coordinate)]
+            self._fitted = [s for s in learned(a[past], b[past]) if not _plain(s)]
             self.fitted_on = n
         # Chances are learned on other runs than the score: it looks too good on its own.
         fresh = np.ones(n, bool)
@@ -97,7 +94,7 @@ class Predictor:
     def witness(self, a: Floats, b: Floats, epsilon: float, delta: float) -> Event:
         """The set of the best score that shows most, chosen on every other past run; its counts are in the rest."""
         score = self._experts[int(np.argmax(self._weights()))].score
-        if isinstance(score, Coordinate | Pair):
+        if isinstance(score, Coordinate):
             tree = LabelTree.fit(*(evaluate(score, 1, v[::2]) for v in (a, b)))
             score = Histogram(score, tree.edges, np.log(tree.chances / (1 - tree.chances)))
         event = _strongest(score, a[::2], b[::2], math.exp(min(epsilon, _LARGEST)), delta)
@@ -109,6 +106,11 @@ class Predictor:
         logs = np.array([math.log(e.prior) + self.success.get(e.name, 0.0) for e in self._experts])
         weights = np.exp(logs - logs.max())
         return np.asarray(weights / weights.sum())
+
+
+def _plain(score: Score) -> bool:
+    """Whether a label tree of a coordinate says the same, and better."""
+    return isinstance(score, Histogram) and isinstance(score.source, Coordinate)
 
 
 def _start(n: int) -> int:

@@ -195,7 +195,7 @@ def audit_sequential(
     jobs = 1 if jobs is None else jobs
     require_count(jobs, "jobs")
     before = earlier.to_dict() | {"state": earlier.state} if isinstance(earlier, SequentialAudit) else earlier
-    claim = {"epsilon": float(epsilon), "delta": float(delta), "confidence": float(confidence), "seed": int(seed)}
+    claim = {"epsilon": float(epsilon), "delta": float(delta), "confidence": float(confidence), "seed": seed}
     if before is not None:
         same = {name: before[name] for name in claim}
         require(same == claim, "earlier", f"be an audit with {claim}", same)
@@ -221,7 +221,7 @@ def audit_sequential(
                 progress(2 * audit.trials, 2 * most)
             if audit.violated:
                 break
-    return audit.result(**claim)
+    return audit.result(confidence, seed)
 
 
 def _chunks(done: int, most: int, number: int) -> Iterator[Chunk]:
@@ -253,7 +253,7 @@ class _Audit:
             np.linspace(0, epsilon, below + 1) if epsilon else 0.0, epsilon + step * np.arange(1, above + 1)
         )
         self._claimed = int(np.flatnonzero(self._grid == epsilon)[0])
-        self._delta, self._goal = delta, -math.log(alpha)
+        self._delta, self._goal = float(delta), -math.log(alpha)
         self._room = max(_FIRST, _KEPT // width)
         self._predictor = Predictor(width)
         self._log_wealth, self._peak = np.zeros(self._grid.size), np.zeros(self._grid.size)
@@ -309,8 +309,7 @@ class _Audit:
         # A bin that is empty now has the chance of even odds, on which nobody bets.
         share = np.where(counts, np.bincount(bins, chances, counts.size) / np.maximum(counts, 1), 0.5)
         mass = 2 * counts / odds.size
-        pairs = [stakes(share, mass, float(epsilon), self._delta) for epsilon in self._grid]
-        self._stakes = np.array([e for e, _ in pairs]), np.array([f for _, f in pairs])
+        self._stakes = stakes(share, mass, self._grid, self._delta)
 
     def _win(self, x: Floats, y: Floats) -> int:
         """Settle the bets; the rounds it took, fewer than all where the claim was given up."""
@@ -326,15 +325,16 @@ class _Audit:
         self._log_wealth, self._peak = path[:, last], peaks[:, last]
         return last + 1
 
-    def result(self, *, epsilon: float, delta: float, confidence: float, seed: int) -> SequentialAudit:
+    def result(self, confidence: float, seed: int) -> SequentialAudit:
         """The audit as it stands."""
         import dpcheck
 
+        epsilon, delta = float(self._grid[self._claimed]), self._delta
         if self.violated:
             verdict = "violated"
         else:
-            apart = [float(v) for v in stakes(np.array([1 - 1e-12, 1e-12]), np.ones(2), epsilon, delta)[0]]
-            possible = (self.trials - _FIRST) * 2 * max(apart)
+            apart = stakes(np.array([1 - 1e-12, 1e-12]), np.ones(2), self._grid[[self._claimed]], delta)
+            possible = (self.trials - _FIRST) * (apart[0][0, 0] + apart[1][0, 1])
             verdict = "consistent" if possible >= self._goal else "inconclusive"
         state = _State(
             self._log_wealth, self._peak, self.chunks, dict(self._predictor.success), self._predictor.fitted_on,
