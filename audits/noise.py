@@ -1,10 +1,13 @@
 """The noise a mechanism really adds: scale, shape and independence against what is claimed.
 
 Null hypothesis: the outputs are a constant plus independent draws of the claimed distribution, per
-coordinate and per call. Four tests share the level equally (Bonferroni): scale, shape
-(Kolmogorov-Smirnov), correlation between coordinates and from call to call, exact repeats. Those
+coordinate and per call, all calls on one generator. Four tests share the level equally (Bonferroni):
+scale, shape (Kolmogorov-Smirnov), correlation between coordinates and with the calls shortly before,
+and values that cannot be: exact repeats of continuous noise, discrete noise off its lattice. Those
 whose law depends on the centring are calibrated by simulating the null, which keeps their level
-exactly (Monte Carlo p-values). "consistent" says that none of these saw a difference.
+exactly (Monte Carlo p-values). "consistent" says that none of these saw a difference. A generator
+that is seeded anew at each call, or a draw that is kept, gives repeats; a draw used again after
+many calls with another scale is not seen here.
 """
 
 from __future__ import annotations
@@ -16,21 +19,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.noise_laws import LAWS, Law
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_positive
 
 Array = NDArray[np.float64]
-_DRAW: dict[str, Callable[[np.random.Generator, tuple[int, int]], Array]] = {
-    "gaussian": lambda rng, shape: rng.standard_normal(shape),
-    "laplace": lambda rng, shape: rng.laplace(size=shape),
-}
 _SIMULATIONS = 999
+# Simulated at once, to spend time on arithmetic and not on calls.
+_NUMBERS = 50_000
+# Calls back with which a call is compared.
+_LAGS = 4
+# Distance from a whole number that rounding explains, in units of the numbers' size.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class NoiseAudit:
     """What the noise looks like against the claim.
 
-    scale : measured (standard deviation of a Gaussian, mean absolute deviation of a Laplace)
+    scale : measured, from the standard deviation (Laplace: the mean absolute deviation)
     p_values : test -> p-value, each to be read against ``level``
     reason : which tests rejected, in words
     """
@@ -55,7 +61,9 @@ def audit_noise(
 ) -> NoiseAudit:  # fmt: skip
     """Audit the noise of ``mechanism(data, rng)``, number or array, over ``trials`` calls on one rng.
 
-    distribution : "gaussian" (scale is the standard deviation) or "laplace" (scale is b)
+    distribution, scale : as in :mod:`dpcheck.audits.noise_laws`: "gaussian" (scale is the standard
+        deviation), "laplace" (b), "exponential" (the mean); on the integers "discrete_gaussian"
+        (sigma), "geometric" (two-sided, b), at most 10^4
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(trials, "trials", least=50)
@@ -76,56 +84,92 @@ def audit_noise_sample(
 ) -> NoiseAudit:  # fmt: skip
     """The same tests on noise already at hand.
 
-    sample : (trials, k);  centred : True where the mean is known to be 0 (recorded noise)
+    sample : (trials, k);  centred : True where the constant is known to be 0 (recorded noise)
     """
-    require(distribution in _DRAW, "distribution", f"be one of {', '.join(_DRAW)}", distribution)
+    require(distribution in LAWS, "distribution", f"be one of {', '.join(LAWS)}", distribution)
+    law = LAWS[distribution]
     require_positive(scale, "scale")
+    require(not law.discrete or scale <= 1e4, "scale", f"be at most 10000 for {distribution}", scale)
     require_confidence(confidence)
     sample = np.asarray(sample, dtype=float)
     require(sample.ndim == 2 and len(sample) >= 50, "sample", "have shape (>= 50, k)", sample.shape)
     require(bool(np.isfinite(sample).all()), "mechanism", "return finite numbers", "NaN or infinity")
-    noise = sample / scale if centred else (sample - sample.mean(0)) / scale
+    noise = sample if centred else _centred(sample, law)
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
-    observed = _statistics(noise, distribution)
-    null = []
-    for _ in range(_SIMULATIONS):
-        drawn = _DRAW[distribution](rng, noise.shape)
-        null.append(_statistics(drawn if centred else drawn - drawn.mean(0), distribution))
-    p_values = {name: _p_value(name, observed[name], [s[name] for s in null]) for name in observed}
-    # continuous noise repeats with probability zero
-    values = np.sort(np.abs(noise), axis=None)
-    repeated = int((np.diff(values) == 0).sum())
-    p_values["repeats"] = 0.0 if repeated else 1.0
+    observed = {name: float(v[0]) for name, v in _statistics(noise[None], law, scale, centred).items()}
+    null: dict[str, list[float]] = {name: [] for name in observed}
+    at_once = min(_SIMULATIONS, 1 + _NUMBERS // noise.size)
+    for start in range(0, _SIMULATIONS, at_once):
+        drawn = law.draw(rng, (min(at_once, _SIMULATIONS - start), *noise.shape), scale)
+        simulated = _statistics(drawn if centred else _centred(drawn, law), law, scale, centred)
+        for name, values in simulated.items():
+            null[name].extend(values.tolist())
+    p_values = {name: _p_value(name, observed[name], null[name]) for name in observed}
+    name, impossible = _impossible(sample, noise, law)
+    p_values[name] = 0.0 if impossible else 1.0
 
     level = (1 - confidence) / len(p_values)
-    measured = float(observed["scale"] * scale)
-    reasons = _reasons(p_values, level, measured, scale, repeated)
+    measured = observed["scale"] * scale
+    reasons = _reasons(p_values, level, measured, scale, impossible)
     return NoiseAudit(
         "violated" if reasons else "consistent", distribution, scale, measured, p_values, level,
         len(sample), "; ".join(reasons) or "scale, shape and independence agree with the claim",
     )  # fmt: skip
 
 
-def _statistics(noise: Array, distribution: str) -> dict[str, float]:
-    from scipy import special
+def _centred(samples: Array, law: Law) -> Array:
+    """(..., n, k) about the mean; discrete noise about one of its values, so that it stays on its lattice."""
+    if law.discrete:
+        middle = (samples.shape[-2] - 1) // 2
+        noise = samples - np.partition(samples, middle, axis=-2)[..., middle : middle + 1, :]
+        return np.asarray(np.where(np.abs(noise - np.round(noise)) <= _room(samples), np.round(noise), noise))
+    return np.asarray(samples - samples.mean(-2, keepdims=True))
 
-    if distribution == "gaussian":
-        scale = float(np.sqrt((noise**2).mean()))
-        ranks = special.ndtr(np.sort(noise, axis=None))
+
+def _impossible(sample: Array, noise: Array, law: Law) -> tuple[str, int]:
+    """Values of probability zero: off the lattice where noise is discrete, else repeated."""
+    if law.discrete:
+        return "lattice", int((np.abs(noise - np.round(noise)) > _room(sample)).sum())
+    return "repeats", int((np.diff(np.sort(np.abs(noise), axis=None)) == 0).sum())
+
+
+def _room(sample: Array) -> float:
+    return _ROUNDING * (1 + float(np.abs(sample).max()))
+
+
+def _statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str, Array]:
+    """Statistics (B,) of B samples (B, n, k)."""
+    moved = noise if centred else noise + law.mean * scale
+    ordered = np.sort(moved.reshape(len(noise), -1), axis=1)
+    ranks, n = law.cdf(ordered, scale), ordered.shape[1]
+    grid = np.arange(1, n + 1) / n
+    shape = np.abs(grid - ranks)
+    if law.discrete:
+        shape[:, :-1] *= ordered[:, 1:] != ordered[:, :-1]  # the last of equal values counts them all
     else:
-        scale = float(np.abs(noise).mean())
-        ordered = np.sort(noise, axis=None)
-        tail = 0.5 * np.exp(-np.abs(ordered))
-        ranks = np.where(ordered < 0, tail, 1 - tail)
-    grid = np.arange(1, ranks.size + 1) / ranks.size
-    shape = float(max((grid - ranks).max(), (ranks - grid).max() + 1 / ranks.size))
-    serial = np.abs((noise[1:] * noise[:-1]).mean(0)).max()
-    between = 0.0
-    if noise.shape[1] > 1:
-        product = noise.T @ noise / len(noise)
-        between = float(np.abs(product[np.triu_indices(len(product), 1)]).max())
-    return {"scale": scale, "shape": shape, "dependence": float(max(serial, between))}
+        shape = np.maximum(shape, np.abs(ranks - grid + 1 / n))
+    z = np.array(noise.transpose(0, 2, 1), order="C")  # a copy, each series contiguous
+    z -= z.mean(2, keepdims=True)
+    spread = law.size(noise if centred else z)
+    expected = law.expected(scale) * (np.sqrt(2) if centred and law.mean else 1.0)
+    sizes = np.abs(z)
+    sizes -= sizes.mean(2, keepdims=True)
+    dependence = np.maximum(_dependence(z), _dependence(sizes))
+    return {"scale": spread / expected / scale, "shape": shape.max(1), "dependence": dependence}
+
+
+def _dependence(z: Array) -> Array:
+    """Largest correlation with earlier calls and between coordinates, (B,) from centred (B, k, n)."""
+    width, n = z.shape[1:]
+    found = [
+        np.abs(np.einsum("bkn,bkn->bk", z[..., lag:], z[..., :-lag])).max(1) / (n - lag) for lag in range(1, _LAGS + 1)
+    ]
+    if width > 1:
+        product = np.abs(z @ z.transpose(0, 2, 1)) / n
+        found.append(product[:, *np.triu_indices(width, 1)].max(1))
+    square = np.einsum("bkn,bkn->b", z, z) / (n * width)
+    return np.asarray(np.max(found, axis=0) / np.maximum(square, np.finfo(float).tiny))
 
 
 def _p_value(name: str, observed: float, null: list[float]) -> float:
@@ -137,11 +181,12 @@ def _p_value(name: str, observed: float, null: list[float]) -> float:
     return min(1.0, 2 * min(above, below))
 
 
-def _reasons(p_values: dict[str, float], level: float, measured: float, scale: float, repeated: int) -> list[str]:
+def _reasons(p_values: dict[str, float], level: float, measured: float, scale: float, impossible: int) -> list[str]:
     words = {
         "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
         "shape": "the distribution's shape is another",
-        "dependence": "the noise depends on other coordinates or on the call before",
-        "repeats": f"{repeated} values repeat exactly",
+        "dependence": "the noise depends on other coordinates or on the calls before",
+        "repeats": f"{impossible} values repeat exactly",
+        "lattice": f"{impossible} values are no whole numbers apart",
     }
     return [words[name] for name, p in p_values.items() if p <= level]
