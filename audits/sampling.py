@@ -64,11 +64,14 @@ def audit_sampling(
     null = [_statistics(_simulate(rng, scheme, population, batch, steps), population) for _ in range(_SIMULATIONS)]
     p_values = {name: _two_sided(observed[name], [s[name] for s in null]) for name in observed}
     level = (1 - confidence) / len(p_values)
+    even = sorted(s["evenness"] for s in null)[len(null) // 2]
     words = {
         "size": f"mean size {observed['size']:.3g} is not {batch}",
         "spread": f"sizes have standard deviation {observed['spread']:.3g}",
         "distinct": f"{observed['distinct']:g} of {steps} minibatches hold no record twice",
-        "evenness": "some records are drawn more often than others",
+        "evenness": "some records are drawn more often than others"
+        if observed["evenness"] > even
+        else "records are drawn more evenly than by chance, as by shuffling once an epoch",
     }
     unlikely = [words[name] for name, p in p_values.items() if p <= level and not impossible]
     reasons = impossible + unlikely

@@ -17,10 +17,16 @@ __version__ = "0.1.0"
 
 _HOME = {
     "InputError": "dpcheck.errors",
+    "audit_clipping": "dpcheck.audits.clipping",
+    "audit_constants": "dpcheck.audits.constants",
+    "audit_evaluation_points": "dpcheck.audits.evaluation_points",
+    "audit_floating_point": "dpcheck.audits.floating",
     "audit_noise": "dpcheck.audits.noise",
     "audit_one_run": "dpcheck.audits.one_run",
     "audit_one_run_scores": "dpcheck.audits.one_run",
     "audit_privacy": "dpcheck.audits.membership",
+    "audit_randomness": "dpcheck.audits.randomness",
+    "audit_sampling": "dpcheck.audits.sampling",
     "audit_sensitivity": "dpcheck.audits.sensitivity",
     "certify": "dpcheck.accounting",
     "check": "dpcheck.checks",

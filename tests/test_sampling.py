@@ -41,6 +41,9 @@ def test_favoured_records_and_wrong_sizes_are_seen():
     skewed = np.sort((50 * rng.random((300, 10)) ** 1.2).astype(np.int64), axis=1)
     found = audit_sampling(skewed, scheme="with_replacement", population=50, batch=10)
     assert "drawn more often" in found.reason
+    epochs = np.concatenate([rng.permutation(50).reshape(5, 10) for _ in range(40)])
+    shuffled = audit_sampling(epochs, scheme="without_replacement", population=50, batch=10)
+    assert "shuffling once an epoch" in shuffled.reason
     small = audit_sampling(drawn("poisson", batch=8), scheme="poisson", population=50, batch=10)
     assert "mean size" in small.reason
 
