@@ -67,18 +67,18 @@ class Patterns:
         return f"{self.atoms[column][symbol - 1]:.6g}" if symbol else "other"
 
 
-def patterns(a: Floats, b: Floats) -> Patterns | None:
-    """None where fewer than two columns have values that repeat, or their patterns do not."""
+def patterns(a: Floats, b: Floats) -> list[Patterns]:
+    """One, or none where fewer than two columns have values that repeat, or their patterns do not."""
     width = a.shape[1]
     columns, atoms = [], []
     for i in range(min(width, _COLUMNS)):
         values, counts = np.unique(np.concatenate([a[:, i], b[:, i]]), return_counts=True)
         chosen = np.sort(heaviest(values, counts, ATOMS, least=_SEEN))
-        if counts[np.isin(values, chosen)].sum() >= _REPEATING * counts.sum():
+        if values.size > 1 and counts[np.isin(values, chosen)].sum() >= _REPEATING * counts.sum():
             columns.append(i)
             atoms.append(chosen)
     if len(columns) < 2:
-        return None
+        return []
     symbols = [_symbols(v, columns, atoms) for v in (a, b)]
     keys = [_keys(s) for s in symbols]
     known, first, place, counts = np.unique(
@@ -88,12 +88,11 @@ def patterns(a: Floats, b: Floats) -> Patterns | None:
     kept = np.sort(np.argsort(-counts, kind="stable")[:_KEPT])
     kept = kept[counts[kept] >= _SEEN]
     if kept.size < 2:
-        return None
+        return []
     rest = (np.array([len(a), len(b)]) - (hits[:, kept] - 1).sum(axis=1)) + 1.0
-    return Patterns(
-        tuple(columns), width, tuple(atoms), np.concatenate(symbols)[first[kept]],
-        np.log(hits[0] / hits[1])[kept], float(np.log(rest[0] / rest[1])),
-    )  # fmt: skip
+    ratios, others = np.log(hits[0] / hits[1])[kept], float(np.log(rest[0] / rest[1]))
+    found = np.concatenate(symbols)[first[kept]]
+    return [Patterns(tuple(columns), width, tuple(atoms), found, ratios, others)]
 
 
 def _symbols(outputs: Floats, columns: Sequence[int], atoms: Sequence[Floats]) -> NDArray[np.int64]:

@@ -39,7 +39,7 @@ Score = Coordinate | Histogram | Distance | Projection | Quadratic | Product | P
 _COORDINATES = 32
 _PRODUCT = 512
 # Coordinates whose pairs are looked at, runs of each dataset for looking, pairs kept by each criterion.
-_PAIRED = 12
+_PAIRED = 8
 _LOOKED = 4_000
 _PAIRS = 2
 # Coordinates given to the trees, those that say most.
@@ -55,10 +55,20 @@ def given(width: int) -> list[Score]:
 
 
 def learned(a: Floats, b: Floats) -> list[Score]:
-    """Scores fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
+    """Scores fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each.
+
+    Those whose sets are easiest to name come first: of equally good ones the first is taken.
+    """
     width = a.shape[1]
     single = [histogram(Coordinate(index, width), a, b) for index in range(min(width, _COORDINATES))]
-    return [*single, *discriminants.fit(a, b), *(_joint(single, a, b) if width > 1 else [])]
+    if width == 1:
+        return [*single, *discriminants.fit(a, b)]
+    double = [histogram(pair, a, b) for pair in _pairs(a, b)]
+    sources = [h.source for h in (*_best(single, a, b, _FEATURES), *double)]
+    return [
+        *single, *double, *patterns(a, b), *discriminants.fit(a, b),
+        *([product(a, b)] if width <= _PRODUCT else []), trees(sources, a, b),
+    ]  # fmt: skip
 
 
 def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:
@@ -71,19 +81,6 @@ def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:
 def parameters(score: Score) -> dict[str, Any]:
     """What defines the score, ready for JSON."""
     return {"kind": type(score).__name__.lower(), **{f.name: _plain(getattr(score, f.name)) for f in fields(score)}}
-
-
-def _joint(single: list[Histogram], a: Floats, b: Floats) -> list[Score]:
-    """Scores of several coordinates together."""
-    width = a.shape[1]
-    scores: list[Score] = [histogram(pair, a, b) for pair in _pairs(a, b)]
-    found = patterns(a, b)
-    if found is not None:
-        scores.append(found)
-    if width <= _PRODUCT:
-        scores.append(product(a, b))
-    sources = [h.source for h in [*_best(single, a, b, _FEATURES), *scores] if isinstance(h, Histogram)]
-    return [*scores, trees(sources, a, b)]
 
 
 def _pairs(a: Floats, b: Floats) -> list[Pair]:

@@ -22,7 +22,7 @@ Whole = NDArray[np.int64]
 # Trees, the step each takes, and the runs (weighed by p (1 - p)) that pull each leaf to 0.
 _TREES = 50
 _RATE = 0.15
-_PULL = 4.0
+_PULL = 2.0
 # Bins of a feature and values with bins of their own: fewer than 256 in all.
 _BINS = 48
 _ATOMS = 64
