@@ -87,6 +87,10 @@ class Claim:
 
     def epsilon_at(self, delta: float) -> float:
         """The epsilon claimed at this delta, to 1e-9 and rounded up; inf where the claim says nothing of it."""
+        if self.events:
+            from dpcheck.accounting import certify
+
+            return certify(self.events, delta).epsilon
         if self.deltas_at is None:
             return float(self.epsilons[0]) if delta >= self.deltas[0] else math.inf
         low, high = 0.0, _LARGEST

@@ -29,13 +29,16 @@ _SHIFTED, _COUNTS = 1.0, 2.0
 _TRIM = 0.2
 
 
-def estimate(a: Floats, b: Floats, thresholds: Floats, *, linear: bool) -> tuple[Floats, Floats, Floats]:
+def estimate(
+    a: Floats, b: Floats, thresholds: Floats, *, linear: bool, smooth: bool = False
+) -> tuple[Floats, Floats, Floats]:
     """P(value >= threshold) on both datasets, and a margin for the log of their ratio.
 
     a, b : (n,), sorted; thresholds : (m,), increasing. Additive noise shifts only scores ``linear``
-    in the output. The margin is in natural-log units.
+    in the output. The margin is in natural-log units. ``smooth`` : counts of shifted noise are smoothed, for
+    the middle, where p - q counts and luck between neighbouring thresholds is most of what is seen.
     """
-    shifted = _shifted(a, b, thresholds) if linear else None
+    shifted = _shifted(a, b, thresholds, smooth) if linear else None
     if shifted is not None:
         return shifted
     (p, p_error), (q, q_error) = (_single(v, thresholds) for v in (a, b))
@@ -114,6 +117,15 @@ def _counted(values: Floats, t: Floats) -> Floats:
     return np.asarray(np.maximum(count, 0.5) / values.size)
 
 
+def _smoothed(values: Floats, t: Floats) -> Floats:
+    """The share of values >= t, smoothed over a normal kernel of a third of their interquartile range."""
+    low, high = np.quantile(values, [0.25, 0.75])
+    offsets = np.linspace(-2, 2, 9)
+    weights = np.exp(-(offsets**2) / 2)
+    shares = [_counted(values, t + (high - low) / 3 * offset) for offset in offsets]
+    return np.asarray(weights @ np.array(shares) / weights.sum())
+
+
 def _single(values: Floats, t: Floats) -> tuple[Floats, Floats]:
     """Survival at t, and the standard error of its logarithm."""
     tail = _Tail.fit(values)
@@ -126,7 +138,7 @@ def _single(values: Floats, t: Floats) -> tuple[Floats, Floats]:
     return tail.survival(t), np.where(t >= tail.start, bent, error)
 
 
-def _shifted(a: Floats, b: Floats, t: Floats) -> tuple[Floats, Floats, Floats] | None:
+def _shifted(a: Floats, b: Floats, t: Floats, smooth: bool) -> tuple[Floats, Floats, Floats] | None:
     centres, errors = zip(*(_centre(v) for v in (a, b)), strict=True)
     if not np.isfinite(centres).all():
         return None
@@ -137,6 +149,8 @@ def _shifted(a: Floats, b: Floats, t: Floats) -> tuple[Floats, Floats, Floats] |
     p, q = (tail.survival(t - centre) for centre in centres)
     if _contradicts(a, p, t) or _contradicts(b, q, t):
         return None
+    if smooth:
+        p, q = (np.where(t - c >= tail.start, v, _smoothed(noise, t - c)) for v, c in zip((p, q), centres, strict=True))
     (basis_p, basis_q), slope = (tail.basis(t - centre) for centre in centres), tail.slope
     apart = basis_p - basis_q
     upper = np.maximum(basis_p[:, 0], basis_q[:, 0])

@@ -129,10 +129,10 @@ def choose(
 
     ``a`` and ``b`` : (n, k), earlier outputs on data and neighbour;  ``epsilon`` : claimed at ``delta``
 
-    The steady choice is the set that promises most by a cautious estimate: where it promises to break the claim, the one surest
-    to; else the one with the largest limit at ``delta``. The bold one, tested at a small level,
-    promises most by its counts as they stand: a rare leak has few, which no caution would let pass.
-    A claim of many points has a third, the set and the point surest to break it.
+    The steady choice is the set that promises most by a cautious estimate: where it promises to break the
+    claim, the one surest to; else the one with the largest limit at ``delta``. The bold one, tested at a
+    small level, promises most by its counts as they stand: a rare leak has few, which no caution would let
+    pass. A claim of many points has a third, the set and the point surest to break it.
     """
     curve = len(claim.epsilons) > 1
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
@@ -148,6 +148,7 @@ def choose(
             values = [np.sort(evaluate(score, sign, v)) for v in (left, right)]
             thresholds = _thresholds(np.sort(np.concatenate(values)))
             tails = _cautious(score, values, thresholds)
+            smooth = _cautious(score, values, thresholds, smooth=True) if curve else tails
             for kind, level in levels.items():
                 if kind == "bold" and mixed:
                     continue
@@ -156,7 +157,7 @@ def choose(
                 elif kind == "steady":
                     promises, points = _limits(tails, trials, delta, level, None if curve else epsilon), None
                 else:
-                    promises, points = _sureties(tails, trials, claim)
+                    promises, points = _sureties(smooth, trials, claim)
                 side, place = np.unravel_index(int(np.argmax(promises)), promises.shape)
                 if promises[side, place] > best[kind]:
                     best[kind] = float(promises[side, place])
@@ -192,10 +193,13 @@ def _thresholds(values: Floats) -> Floats:
     return np.unique(values[n - np.unique(ranks.astype(int))])
 
 
-def _cautious(score: Score, values: list[Floats], thresholds: Floats) -> tuple[Floats, Floats, Floats]:
+def _cautious(
+    score: Score, values: list[Floats], thresholds: Floats, *, smooth: bool = False
+) -> tuple[Floats, Floats, Floats]:
     """Tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
     plain = isinstance(score, Coordinate)
-    p, q, margin = survival.estimate(*values, thresholds, linear=plain or isinstance(score, Projection))
+    linear = plain or isinstance(score, Projection)
+    p, q, margin = survival.estimate(values[0], values[1], thresholds, linear=linear, smooth=smooth)
     return np.array([p, q]), np.array([q, p]), margin * (1 if plain else _LEARNED)
 
 
@@ -227,9 +231,7 @@ def _limits(
     return promise
 
 
-def _sureties(
-    tails: tuple[Floats, Floats, Floats], trials: int, claim: Claim
-) -> tuple[Floats, NDArray[np.int64]]:
+def _sureties(tails: tuple[Floats, Floats, Floats], trials: int, claim: Claim) -> tuple[Floats, NDArray[np.int64]]:
     """How surely each set breaks the claim where it breaks most surely (2, m), and at which point (2, m).
 
     Where the earlier runs leave it open, luck would decide between the points: those that show most in
