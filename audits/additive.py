@@ -26,7 +26,8 @@ Array = NDArray[np.float64]
 
 # Each number drawn costs a run of the mechanism.
 MOST_DRAWS = 512
-# Shares of the output's size below which a difference is rounding.
+# Shares of the numbers computed with: one operation's rounding, what a long sum gathers, what matters.
+_UNIT = 1e-15
 _ROUNDING = 1e-9
 _SIGNIFICANT = 1e-6
 _LAWS = {"gaussian": stats.norm, "laplace": stats.laplace}
@@ -88,9 +89,12 @@ def respond(run: Callable[[Recorder], Array], seed: int) -> Response | str:
     for size in (1.0, -3.0, 40.0):
         standard = size * recorder.standard
         predicted, seen = query + mixing @ standard, output(standard)
-        room = _ROUNDING * (np.abs(query) + np.abs(mixing) @ np.abs(standard))
+        room = _UNIT * np.abs(query) * (1 + np.abs(standard).sum()) + _ROUNDING * np.abs(mixing) @ np.abs(standard)
         if seen is None or seen.shape != query.shape or (np.abs(seen - predicted) > room).any():
             return "its output is not the query plus fixed multiples of the noise"
+    noise = np.linalg.norm(mixing, axis=1)
+    if (_UNIT * np.abs(query) > _SIGNIFICANT * noise)[noise > 0].any():
+        return "its noise is lost in the rounding of its output"
     return Response(query, mixing, laws.pop(), given)
 
 
@@ -98,14 +102,14 @@ def implied(first: Response, second: Response, delta: float) -> Implied | str:
     """The epsilon that tells the two outputs apart, larger of both directions; or why it is unknown."""
     if first.law != second.law or first.query.shape != second.query.shape:
         return "the outputs on the two datasets are of different kinds"
-    shift = first.query - second.query
-    rounding = _ROUNDING * (np.abs(first.query) + np.abs(second.query))
-    shift = np.where(np.abs(shift) > rounding, shift, 0.0)
+    shift, size = first.query - second.query, np.abs(first.query) + np.abs(second.query)
+    noisy = first.mixing.any(1) & second.mixing.any(1)
+    shift = np.where(np.abs(shift) > np.where(noisy, _UNIT, _ROUNDING) * size, shift, 0.0)
     same = _covariance_gap(first, second) <= _SIGNIFICANT
     if not shift.any() and same:
         return Implied(0.0, delta, True, "the two outputs have the same law")
     for response in (first, second):
-        if _sticks_out(shift, response.mixing):
+        if _sticks_out(shift, response.mixing, _ROUNDING * size):
             return Implied(math.inf, delta, True, "the datasets move the output in a direction without noise")
     if first.law == "gaussian":
         return _gaussian(first, second, shift, same, delta)
@@ -149,16 +153,18 @@ def _laplace(first: Response, second: Response, shift: Array, scales: Array, sam
     return Implied(epsilon, delta, False, "Laplace noise, seen in the best single coordinate")
 
 
-def _sticks_out(shift: Array, mixing: Array) -> bool:
-    """Whether ``shift`` lies outside what the noise can reach."""
+def _sticks_out(shift: Array, mixing: Array, rounding: Array) -> bool:
+    """Whether ``shift`` lies, by more than ``rounding``, outside what the noise can reach."""
     size = np.linalg.norm(mixing, axis=1)
-    if shift[size == 0].any():
+    noisy = size > 0
+    if shift[~noisy].any():
         return True
-    moved, rows = shift[size > 0] / size[size > 0], mixing[size > 0] / size[size > 0, None]
+    moved, rows = shift[noisy] / size[noisy], mixing[noisy] / size[noisy, None]
     if not moved.any():
         return False
     rest = moved - rows @ np.linalg.lstsq(rows, moved, rcond=_SIGNIFICANT)[0]
-    return bool(np.linalg.norm(rest) > _SIGNIFICANT * np.linalg.norm(moved))
+    room = max(_SIGNIFICANT * np.linalg.norm(moved), np.linalg.norm(rounding[noisy] / size[noisy]))
+    return bool(np.linalg.norm(rest) > room)
 
 
 def _separate(response: Response) -> Array | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.recorder import Draw, Recorder
+from dpcheck.errors import require
 
 Array = NDArray[np.float64]
 Run = Callable[[Any, np.random.Generator], Array]
@@ -31,6 +32,7 @@ class Observation:
 
 def source(run: Run, dataset: Any, seed: int) -> Observation | None:
     """Randomness from elsewhere than the generator, or noise kept between calls; None if neither shows."""
+    before = dataset.copy() if isinstance(dataset, np.ndarray) else dataset
     plain, legacy = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002  # watched, not used
     recorders = [Recorder(seed) for _ in range(_REPEATS)]
     try:
@@ -39,6 +41,9 @@ def source(run: Run, dataset: Any, seed: int) -> Observation | None:
     finally:
         random.setstate(plain)
         np.random.set_state(legacy)  # noqa: NPY002
+    if isinstance(dataset, np.ndarray):
+        unchanged = before.tobytes() == dataset.tobytes()
+        require(unchanged, "mechanism", "leave its dataset as it is", "an array that it changed")
     used = " and ".join(name for name, was in moved.items() if was)
     if used:
         return Observation("source", "violated", f"it draws from {used} instead of rng")

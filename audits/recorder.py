@@ -12,6 +12,7 @@ not; :attr:`Recorder.bypassed` says that there were some.
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Sized
 from dataclasses import dataclass
@@ -43,17 +44,23 @@ _COLLECTIONS = {"choice": "a", "permutation": "x", "permuted": "x", "shuffle": "
 class Draw:
     """One call to a method of the generator.
 
-    arguments : by name, as arrays; defaults included;  shape : of the value
+    arguments : by name, as arrays, defaults included;  value : what was drawn, a copy; of a shuffle
+        the array shuffled
     law : of the standardised noise, "" where the value is not ``loc + scale * z``
     scale, standard : (prod(shape),) each; empty where there is no law
     """
 
     method: str
     arguments: dict[str, Any]
-    shape: tuple[int, ...]
+    value: Any
     law: str
     scale: Array
     standard: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the value."""
+        return np.shape(self.value)
 
 
 class Recorder(np.random.Generator):
@@ -91,7 +98,8 @@ class Recorder(np.random.Generator):
             return self._additive(method, stream, arguments, bound.arguments.get("out"))
         value = getattr(np.random.Generator, method)(stream, *bound.args[1:], **bound.kwargs)
         shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
-        self.draws.append(Draw(method, shown, np.shape(value), "", np.zeros(0), np.zeros(0)))
+        kept = copy.copy(bound.args[1] if method == "shuffle" else value)
+        self.draws.append(Draw(method, shown, kept, "", np.zeros(0), np.zeros(0)))
         return value
 
     def _additive(self, method: str, stream: np.random.Generator, arguments: dict[str, Any], out: Any) -> Any:
@@ -112,7 +120,7 @@ class Recorder(np.random.Generator):
             value = np.asarray(loc + scale * z, arguments.get("dtype", float))
         shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
         scales = np.broadcast_to(scale, shape).ravel()
-        self.draws.append(Draw(method, shown, shape, law, scales, z.ravel()))
+        self.draws.append(Draw(method, shown, np.array(value), law, scales, z.ravel()))
         if out is not None:
             out[...] = value
             return out

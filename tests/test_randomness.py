@@ -205,6 +205,32 @@ def test_bounds_by_cells_stay_below_the_truth(law):
     assert 0.998 * exact < implied(one, other, 1e-4).epsilon < exact * (1 + 1e-4)
 
 
+@pytest.mark.parametrize("level", [0.0, 1e6, 1e8])
+def test_large_queries_with_small_shifts(level):
+    """Rounding neither hides the shift nor makes one of the order of a sum."""
+
+    def mechanism(x, rng):
+        order = np.argsort(x, kind="stable")  # sums in another order on the neighbour
+        return np.array([level + x[order].sum() / 50, (level + x[order] / 3).sum() * np.ones(2).sum()]) + rng.normal()
+
+    def apart(x, rng):
+        return np.array([level + x.sum() / 50, 7 * level + x.sum() / 50]) + rng.normal()
+
+    found = audit_randomness(apart, DATA, NEIGHBOUR, epsilon=0.05, delta=1e-5)
+    assert found.implied.epsilon == pytest.approx(gaussian_epsilon(0.02, 1e-5), rel=1e-4)
+    assert found.verdict == "violated"
+    assert audit_randomness(mechanism, DATA, NEIGHBOUR).verdict == "violated"  # the numbers move by 0.02 and 0.67
+    same = audit_randomness(mechanism, DATA, DATA[::-1].copy())
+    assert same.verdict == "consistent"
+    assert same.implied.epsilon == pytest.approx(0, abs=1e-6)
+
+
+def test_noise_lost_in_rounding():
+    found = audit_randomness(lambda x, rng: 1e9 + x.sum() + 1e-4 * rng.normal(), DATA, NEIGHBOUR)
+    assert found.verdict == "inconclusive"
+    assert "lost in the rounding" in found.observations[-1].reason
+
+
 def test_the_worst_pair_is_searched():
     def mechanism(x, rng):
         return np.clip(x, 0, 1).sum() + rng.laplace(scale=2.0)
@@ -228,6 +254,10 @@ def test_infinity_is_json_ready():
         ({"replacements": [1.0]}, "neighbour or replacements must be given, got both"),
         ({"mechanism": lambda x, rng: 1 / 0}, "mechanism must return numbers, got ZeroDivisionError: division by zero"),
         ({"mechanism": lambda x, rng: np.nan}, "mechanism must return finite numbers, got [nan]"),
+        (
+            {"mechanism": lambda x, rng: x.sort() or rng.normal()},
+            "mechanism must leave its dataset as it is, got an array that it changed",
+        ),
         ({"epsilon": -1}, "epsilon must be a finite number >= 0, got -1"),
     ],
 )

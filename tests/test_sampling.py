@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError
+from dpcheck.audits.recorder import Recorder
 from dpcheck.audits.sampling import audit_sampling
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.solvers.dp_sgda import DPSGDA, SCHEMES
@@ -46,6 +47,20 @@ def test_favoured_records_and_wrong_sizes_are_seen():
     assert "shuffling once an epoch" in shuffled.reason
     small = audit_sampling(drawn("poisson", batch=8), scheme="poisson", population=50, batch=10)
     assert "mean size" in small.reason
+
+
+def test_the_batches_of_a_mechanism_are_read_from_its_draws():
+    """NumPy's choice repeats unless told otherwise."""
+
+    def mechanism(x, rng, **options):
+        return sum(x[rng.choice(50, 10, **options)].mean() + rng.normal() for _ in range(60))
+
+    for options, verdict in (({}, "violated"), ({"replace": False}, "consistent")):
+        rng = Recorder(2)
+        mechanism(np.zeros(50), rng, **options)
+        batches = np.array([draw.value for draw in rng.draws if draw.method == "choice"])
+        found = audit_sampling(batches, scheme="without_replacement", population=50, batch=10)
+        assert found.verdict == verdict
 
 
 def test_bad_input_is_named():
