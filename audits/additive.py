@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 MOST_DRAWS = 512
 # Shares of the numbers computed with: one operation's rounding, what a long sum gathers, what matters.
 _UNIT = 1e-15
-_ROUNDING = 1e-9
+_ROUNDING = 1e-11
 _SIGNIFICANT = 1e-6
 _LAWS = {"gaussian": stats.norm, "laplace": stats.laplace}
 _CELLS = 4000
