@@ -40,7 +40,8 @@ Floats = NDArray[np.float64]
 
 _CHUNK = 1_000
 _CHUNK_VECTORIZED = 10_000
-# Numbers kept a dataset for choosing sets.
+# Runs and numbers kept a dataset for choosing sets: more would choose no better, and fill memory.
+_KEPT_RUNS = 400_000
 _KEPT = 20_000_000
 _BARS = 80
 
@@ -261,7 +262,7 @@ def _run(
     looks: list[Look] = []
     epsilon = claim.epsilon_at(delta)
     done, total = 0, 2 * sum(plan.blocks)
-    room = max(50, _KEPT // width)
+    room = max(50, min(_KEPT_RUNS, _KEPT // width))
     for block, size in enumerate(plan.blocks):
         tallies: list[_Tally] = []
         if block:
