@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits import discriminants, trees, witness
+from dpcheck.audits import discriminants, tree_kernels, trees, witness
 from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.patterns import Patterns, patterns
@@ -269,8 +269,8 @@ def test_compiled_trees_are_those_of_the_source() -> None:
     rng = np.random.default_rng(6)
     bins = rng.integers(0, 6, (120, 2)).astype(np.uint8)
     bins[::2, 1] //= 2
-    compiled = trees._grow(bins, 3, 2, 0.15, 2.0)
-    plain = trees._grow.py_func(bins, 3, 2, 0.15, 2.0)
+    compiled = tree_kernels.grow(bins, 3, 2, 0.15, 2.0)
+    plain = tree_kernels.grow.py_func(bins, 3, 2, 0.15, 2.0)
     for left, right in zip(compiled, plain, strict=True):
         assert left == pytest.approx(right)
     assert (compiled[0][:, 0] == 1).all()
