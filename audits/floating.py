@@ -1,4 +1,4 @@
-"""Low-order bits of the outputs: whether the arithmetic gives away what the noise hides [1].
+"""Low-order bits of the outputs: whether the arithmetic gives away what the noise hides. See [1].
 
 A continuous mechanism is carried out on doubles, which near 0 lie closer together than near 1. The
 sum of a value and its noise is rounded to the spacing at the sum or coarser, so that which doubles

@@ -8,6 +8,10 @@ import inspect
 _TESTERS = {
     "audit_privacy": "dpcheck.audits.membership", "audit_sensitivity": "dpcheck.audits.sensitivity",
     "audit_noise": "dpcheck.audits.noise", "audit_sampling": "dpcheck.audits.sampling",
+    "audit_randomness": "dpcheck.audits.randomness", "audit_clipping": "dpcheck.audits.clipping",
+    "audit_constants": "dpcheck.audits.constants",
+    "audit_evaluation_points": "dpcheck.audits.evaluation_points",
+    "audit_floating_point": "dpcheck.audits.floating",
     "rejected_multiplier": "dpcheck.audits.family", "fit_rate": "dpcheck.audits.rates",
 }  # fmt: skip
 
