@@ -113,6 +113,7 @@ class Test:
     """To be tested on fresh runs at level ``alpha``: ``P(event) <= e^epsilon Q(event) + delta``.
 
     kind : "steady", "bold", or "curve" for the point of a claim of many that is surest to fail
+    promise : what the earlier runs say of it; larger is better, within one kind
     """
 
     kind: str
@@ -120,6 +121,7 @@ class Test:
     epsilon: float
     delta: float
     alpha: float
+    promise: float = -math.inf
 
 
 def choose(
@@ -163,7 +165,7 @@ def choose(
                     best[kind] = float(promises[side, place])
                     event = Event(score, direction, sign * float(thresholds[place]), SIDES[side])
                     at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
-                    chosen[kind] = Test(kind, event, *at, level)
+                    chosen[kind] = Test(kind, event, *at, level, best[kind])
     refit = [s for s in learned(a, b) if isinstance(s, Projection)]
     for kind, test in chosen.items():
         if refit and kind != "bold" and isinstance(test.event.score, Projection):

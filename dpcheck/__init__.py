@@ -21,6 +21,7 @@ _HOME = {
     "audit_constants": "dpcheck.audits.constants",
     "audit_evaluation_points": "dpcheck.audits.evaluation_points",
     "audit_floating_point": "dpcheck.audits.floating",
+    "audit_neighbours": "dpcheck.audits.search",
     "audit_noise": "dpcheck.audits.noise",
     "audit_one_run": "dpcheck.audits.one_run",
     "audit_one_run_scores": "dpcheck.audits.one_run",
