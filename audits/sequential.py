@@ -43,6 +43,8 @@ _FIRST = 10
 _GRID = (20, 10)
 # Bins of the predicted chance: so many equally full, so many equally wide in the log-odds.
 _BINS = 32
+# Past runs a dataset, the latest, that tell how full the bins are.
+_RECENT = 20_000
 # Numbers a dataset kept for learning, and those a saved audit keeps.
 _KEPT = 20_000_000
 _SAVED = 5_000
@@ -300,7 +302,7 @@ class _Audit:
 
     def _bet(self) -> None:
         """Place the bets on the rounds to come: factors for each bin of the predicted chance."""
-        chances = np.concatenate([self._predictor(v) for v in self._outputs])
+        chances = np.concatenate([self._predictor(v[-_RECENT:]) for v in self._outputs])
         odds = np.log(chances / (1 - chances))
         full = np.quantile(odds, np.linspace(0, 1, _BINS + 1)[1:-1])
         self._cuts = np.unique(np.append(full, np.linspace(odds.min(), odds.max(), _BINS + 1)[1:-1]))
@@ -313,12 +315,11 @@ class _Audit:
 
     def _win(self, x: Floats, y: Floats) -> int:
         """Settle the bets; the rounds it took, fewer than all where the claim was given up."""
-        path = self._log_wealth[:, None].copy()
-        gains = np.zeros((self._grid.size, len(x)))
+        path = np.repeat(self._log_wealth[:, None], len(x), axis=1)
         for outputs, factors in zip((x, y), self._stakes, strict=True):
             chances = self._predictor(outputs)
-            gains += factors[:, np.searchsorted(self._cuts, np.log(chances / (1 - chances)), side="right")]
-        path = path + np.cumsum(gains, axis=1)
+            bins = np.searchsorted(self._cuts, np.log(chances / (1 - chances)), side="right")
+            path += np.cumsum(factors[:, bins], axis=1)
         peaks = np.maximum(self._peak[:, None], np.maximum.accumulate(path, axis=1))
         over = np.flatnonzero((peaks[: self._claimed + 1] >= self._goal).all(axis=0))
         last = int(over[0]) if over.size else len(x) - 1
