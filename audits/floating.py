@@ -1,11 +1,11 @@
-"""Low-order bits of the outputs: whether the arithmetic gives away what the noise hides. See [1].
+"""Low-order bits of the outputs: whether the arithmetic gives away what the noise hides.
 
-A continuous mechanism is carried out on doubles, which near 0 lie closer together than near 1. The
+A continuous mechanism is carried out on doubles [1], which near 0 lie closer together than near 1. The
 sum of a value and its noise is rounded to the spacing at the sum or coarser, so that which doubles
 can come out depends on the value: 0 + z ends in any bit, 1 + z, where it lies near 0, in none below
 2^-53. Textbook inverse-CDF Laplace and Box-Muller Gaussian noise are open to this, and as open is
 ``value + rng.laplace()`` or ``value + rng.normal()`` with NumPy's own generators. Rounding the sum
-to a public grid, coarse beside the spacing and chosen beforehand, or drawing discrete noise closes it.
+to a public grid, coarse beside the spacing and chosen beforehand, or drawing discrete noise hides it.
 
 Null hypothesis: the place of the lowest bit set in each output, and the number of zeros below it in
 the significand, are (epsilon, delta)-private, as post-processing of a private mechanism is. It is
