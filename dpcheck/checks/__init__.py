@@ -8,61 +8,76 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
 from dpcheck import __version__
 from dpcheck.bounds import ledger
-from dpcheck.checks.context import Context
+from dpcheck.checks.context import Context, Stage
 from dpcheck.errors import require
 from dpcheck.findings import Finding, Report
+from dpcheck.solvers import ALGORITHMS, algorithm
 
-# algorithm -> the module of this folder whose ``stages(context)`` checks it
-BINDINGS = {"dp_sgda": "dpcheck.checks.dp_sgda"}
+# algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
+FURTHER = {"dp_sgda": "dpcheck.checks.dp_sgda"}
 
 
 def check(
     names: str | Iterable[str] | None = None, *, profile: str = "quick", seed: int = 0,
     jobs: int | None = None, watch: Callable[[str, int, int], object] | None = None,
 ) -> Report:  # fmt: skip
-    """Check algorithms end to end: claims, certificate, audits, rates, utility on real data.
+    """Check algorithms end to end: the claims of their papers, certificates, audits, rates, utility on real data.
 
-    names : one algorithm or several, all by default;  profile : "quick" (a minute) or "full"
+    names : one algorithm or several, all by default;  profile : "quick" (a minute each at most) or "full"
     watch : called as ``watch(stage, done, total)`` while a stage works
 
     The report's ``ok`` is true when every verdict is the recorded one. Raises InputError for an
     unknown name or profile.
     """
-    chosen = [names] if isinstance(names, str) else list(names) if names else list(BINDINGS)
+    chosen = [names] if isinstance(names, str) else list(dict.fromkeys(names or ())) or list(ALGORITHMS)
     for name in chosen:
-        require(name in BINDINGS, "algorithm", f"be one of {', '.join(BINDINGS)}", name)
+        require(name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", name)
     started = time.perf_counter()
-    findings: list[Finding] = []
-    tables: dict[str, list[dict[str, Any]]] = {}
-    for name in chosen:
-        for finding in _run(name, profile, seed, jobs, watch, tables):
-            findings.append(replace(finding, expected=recorded().get(finding.id)))
-    return Report(tuple(findings), tuple(chosen), profile, seed, __version__, time.perf_counter() - started, tables)
-
-
-def _run(
-    name: str, profile: str, seed: int, jobs: int | None,
-    watch: Callable[[str, int, int], object] | None, tables: dict[str, list[dict[str, Any]]],
-) -> Iterator[Finding]:  # fmt: skip
-    module = importlib.import_module(BINDINGS[name])
-    current = ""
+    current, tables = "", dict[str, list[dict[str, Any]]]()
 
     def progress(done: int, total: int) -> None:
         if watch is not None:
             watch(current, done, total)
 
     context = Context(profile, seed, jobs or os.cpu_count() or 1, progress)
-    for title, stage in module.stages(context, tables):
+    findings: list[Finding] = []
+    for title, stage in _stages(context, chosen, tables):
         current = title
         progress(0, 1)
-        yield from stage()
+        findings += [replace(finding, expected=recorded().get(finding.id)) for finding in stage()]
         progress(1, 1)
+    return Report(tuple(findings), tuple(chosen), profile, seed, __version__, time.perf_counter() - started, tables)
+
+
+def _stages(context: Context, names: list[str], tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
+    """The claims of each paper once, then what concerns each algorithm."""
+    from dpcheck.checks.sandwich import sandwiches
+
+    for paper in dict.fromkeys(algorithm(name).paper for name in names):
+        yield f"claims of {paper}", partial(_claims, context, paper)
+    for name in names:
+        yield f"{name}: audits", partial(sandwiches, context, name)
+        if name in FURTHER:
+            for title, stage in importlib.import_module(FURTHER[name]).stages(context, tables):
+                yield f"{name}: {title}", stage
+
+
+def _claims(context: Context, paper: str) -> Iterator[Finding]:
+    """What is decided of a paper's statements, each with its evidence."""
+    from dpcheck.bounds.registry import prove
+
+    for result in prove(paper, jobs=context.jobs):
+        claim = result.claim
+        yield Finding(
+            f"{paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", result.verdict,
+            result.note, evidence=result.to_dict(),
+        )  # fmt: skip
 
 
 @cache

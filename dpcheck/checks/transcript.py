@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,11 +75,11 @@ class Game:
         if alike:
             replays[3] = replays[4]
         scores, work = np.empty(size), kernels.phased_transcripts if isinstance(solver, Phased) else kernels.transcripts
+        needed = np.array([direct, direct, sampled, sampled and not alike, sampled], np.int64)
         work(
             solver.kernel, *solver._arguments(problem), rng, tuple(solver._arguments(each)[-4] for each in sets),
-            counts, tuple(copy.deepcopy(rng) for _ in sets), tape, tuple(replays),
-            np.array([direct, direct, sampled, sampled and not alike, sampled], np.int64), np.array(self.pattern), SCHEMES[self._scheme],
-            scores,
+            counts, tuple(copy.deepcopy(rng) for _ in sets), tape, tuple(replays), needed, np.array(self.pattern),
+            SCHEMES[self._scheme], scores,
         )  # fmt: skip
         return scores
 
@@ -101,6 +100,10 @@ class Game:
                 moved = history.clean[row] - theirs[row]
             shares[row] = np.linalg.norm(moved) / declared if declared > 0 else 0.0
         return shares
+
+    def outputs(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
+        """Final outputs of ``size`` runs : (size, d_w + d_v)."""
+        return self.solver.outputs(problem, rng, size)
 
     def paths(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
         """All iterates and the output of ``size`` runs, one after the other : (size, (T + 1) (d_w + d_v))."""

@@ -43,6 +43,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class WorstCase(Defaults):
     """records : (n, 5) float64;  convexity, concavity : mu_w, mu_v;  radius_w, radius_v : R_w, R_v.
 
+    dim_v : 1, or 0 where w is all;  dim_w : 1
     lipschitz_w, lipschitz_v, smoothness, hessian_lipschitz : the constants that an algorithm is told. Where it
     clips, privacy must not rest on them; where it does not, they have to be true.
     """
@@ -57,11 +58,11 @@ class WorstCase(Defaults):
     radius_w: float = 1.0
     radius_v: float = 1.0
     dim_v: int = 1
+    dim_w: int = 1
     name: str = "worst_case"
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
-    dim_w: ClassVar[int] = 1
 
     @property
     def params(self) -> Array:

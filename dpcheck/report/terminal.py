@@ -58,7 +58,10 @@ def _sandwiches(findings: list[Finding]) -> Table:
         ("certified", "right"), ("", "left"), ("claimed", "right"), ("slack", "right"), ("in its family", "right"),
     ):  # fmt: skip
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for f in findings:
+    algorithms = {_algorithm(f) for f in findings}
+    for previous, f in zip([None, *findings], findings, strict=False):
+        if len(algorithms) > 1 and (previous is None or _algorithm(previous) != _algorithm(f)):
+            table.add_row("", Text(_algorithm(f), style="bold"))
         family = f.evidence.get("within the claimed family", {}).get("epsilon")
         table.add_row(
             _word(f), f.subject, number(f.audited), _order(f.audited, f.certified), number(f.certified),
@@ -66,6 +69,10 @@ def _sandwiches(findings: list[Finding]) -> Table:
             number(family),
         )  # fmt: skip
     return table
+
+
+def _algorithm(finding: Finding) -> str:
+    return finding.id.split(".", 1)[0]
 
 
 def _order(left: float | None, right: float | None) -> str:

@@ -1,0 +1,62 @@
+"""One variant of an algorithm in a game, as the games' files make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcheck.checks.transcript import Game
+from dpcheck.checks.worst_case import WorstCase, record
+from dpcheck.events import Event
+from dpcheck.problems.problem import Array
+from dpcheck.solvers import configure
+
+EPSILON, DELTA = 1.0, 1e-5
+# Small, as a certificate holds for every n; half of the records are drawn at a time, which leaves the law of a
+# transcript close to its certificate, and spread evenly enough for runs to show.
+STEPS, RECORDS, BATCH = 20, 4, 2
+
+# Patterns: a minibatch has two releases, or one; or all releases depend on the records without further chance.
+BOTH, ONE, WHOLE = (1, 1), (1,), (0,)
+
+LOUD = record(b=3.0, c=3.0)  # a gradient beyond the clipping norm 1 in either block, also with curvature 1
+PAIR = (LOUD, -LOUD, -LOUD)
+QUIET = (LOUD, -LOUD, 0 * LOUD)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """label, words : of the variant, in ids and in sentences
+
+    events : what a run releases at most, with true sensitivities where the algorithm understates them
+    remark : why the pair does not reach what is certified, where it cannot
+    """
+
+    label: str
+    words: str
+    game: Game
+    events: tuple[Event, ...]
+    remark: str = ""
+
+
+def entry(
+    name: str, variant: str, problem: WorstCase, roles: Sequence[Array], pattern: tuple[int, ...],
+    settings: dict[str, Any], *, label: str = "", words: str = "", remark: str = "",
+    events: Callable[[Any], tuple[Event, ...]] | None = None,
+) -> Entry:  # fmt: skip
+    """Algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for ``problem``.
+
+    events : of the configured algorithm, its own where it states them rightly
+    """
+    solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings)
+    game = Game.of(solver, problem, roles, pattern)
+    released = solver.events(game.data) if events is None else events(solver)
+    return Entry(label or variant, words or variant.replace("_", " "), game, released, remark)
+
+
+def blank(n: int = RECORDS, **constants: Any) -> WorstCase:
+    """n records without gradients, by which a schedule is made."""
+    return WorstCase(np.zeros((n, 5)), **constants)

@@ -1,0 +1,116 @@
+"""Games for algorithms that release differences of gradients.
+
+The canary's curvature and that of the record which replaces it are of opposite sign, and so large that the
+difference between any two points is clipped; the slopes are so large that the gradients are, wherever a run goes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from dpcheck.checks.entry import BATCH, BOTH, ONE, RECORDS, STEPS, WHOLE, Entry, blank, entry
+from dpcheck.checks.worst_case import WorstCase, record
+from dpcheck.events import Event, Gaussian, Repeated, Sampled
+
+_R = 10.0  # the radius of the domains: far enough for no run to rest at their ends
+_BENT = record(b=42.0, p=2.0)  # at w = -R the slope is still 22; differences are twice as long as Ls = 1 allows
+_PAIR = (_BENT, -_BENT, -_BENT)
+_NORMS: dict[str, Any] = {"steps": STEPS, "eta": 0.1, "L0": 1.0, "Ls": 1.0}
+_SMALL = _NORMS | {"b1": BATCH, "b2": BATCH}
+_NO_DRIFT: dict[str, Any] = {"refreshes": 1, "kappa": 1e9}  # one refresh, then differences: the events' count is met
+
+
+def _minimised(n: int = RECORDS) -> WorstCase:
+    return blank(n, dim_v=0, radius_w=_R)
+
+
+def dp_spider() -> Iterator[Entry]:
+    """As printed with its own minibatches and period, and the constant that the print leaves open."""
+    yield entry("dp_spider", "repaired", _minimised(), _PAIR, ONE, _SMALL | {"period": STEPS})
+    yield entry("dp_spider", "as_printed", _minimised(50), _PAIR, ONE, _NORMS, words="as printed, with c = 1")
+
+
+def ada_dp_spider() -> Iterator[Entry]:
+    """No escape within these steps."""
+    settings = _SMALL | _NO_DRIFT | {"chi": 1e-9, "R": 1.0}
+    yield entry("ada_dp_spider", "repaired", _minimised(), _PAIR, ONE, settings)
+
+
+def sto_spider() -> Iterator[Entry]:
+    """Nearly all of epsilon is left to the descent."""
+    settings = _SMALL | _NO_DRIFT | {"gamma": 1e-9, "alpha": 1.0, "selection": 0.01}
+    remark = "the private choice at the end, 1 % of epsilon, is not looked at"
+    yield entry("sto_spider", "repaired", _minimised(), _PAIR, ONE, settings, remark=remark)
+
+
+def dp_rgda() -> Iterator[Entry]:
+    """Repaired, differences are clipped to a fixed norm, hence the curvatures; the first of a run is always 0.
+
+    As printed all records are read, and the mean, which is clipped as one, turns round with the canary.
+    """
+    k = 1e4
+    far = record(b=4 * k * _R, c=4 * k * _R, p=k, q=k, a=k)
+    problem = blank(radius_w=_R, radius_v=_R)
+    settings: dict[str, Any] = {
+        "steps": 4, "period": 4, "alpha": 1e-9, "C_v": 1.0, "C_u": 1.0, "eta": 0.1, "eta_H": 0.1, "lam": 0.01,
+        "r": 1.0, "t_thres": 9, "D_bar": 1.0,
+    }  # fmt: skip
+    yield entry(
+        "dp_rgda", "repaired", problem, (far, -far, -far), BOTH,
+        settings | {"S1": BATCH, "S2": BATCH, "K": 5, "escapes": 0},
+        remark="the first difference is between a point and itself",
+    )  # fmt: skip
+    yield entry(
+        "dp_rgda", "as_printed", problem, (far, -far, 0 * far), WHOLE,
+        settings | {"S1": RECORDS, "S2": RECORDS, "K": 1}, events=_clipped_means,
+    )  # fmt: skip
+
+
+def _clipped_means(solver: Any) -> tuple[Event, ...]:
+    """DP-RGDA as printed: the clipped mean of a minibatch moves by 2C, whatever its size."""
+
+    def pair(sigma: float, C: float, batch: int, count: int) -> Event:
+        both = (Gaussian(sigma / (2 * C)),) * 2
+        return Repeated(Sampled(both, "without_replacement", RECORDS, batch), count)
+
+    return (
+        pair(solver.sigma_v, solver.C_v, solver.S1, math.ceil(solver.steps / solver.period)),
+        pair(solver.sigma_u, solver.C_u, solver.S2, solver.steps * solver.K),
+    )
+
+
+def privatediff() -> Iterator[Entry]:
+    """V ends where the maximiser lies, at 1/n, so that C0 is hardly more than the canary's gradient.
+
+    As printed every record's gradient in w is v, clipped to hardly more than its sign: all turn round with the
+    maximiser, and that with the canary.
+    """
+    n = 20
+    settings: dict[str, Any] = {"rounds": 10, "restart": 5, "eta_x": 0.01}
+    problem = blank(n, concavity=1.0, lipschitz_v=1 + 1 / n, radius_v=1 / n)
+    canary, others = record(b=100.0, c=1.0, p=10.0), record(b=-100.0, p=-10.0)
+    yield entry(
+        "privatediff", "repaired", problem, (canary, record(b=-100.0, c=-1.0, p=-10.0), others), (0, 1),
+        settings | {"inner": 1, "batch": n // 2, "C1": 1.0, "C2": 1.0, "C3": 1e-9},
+    )  # fmt: skip
+    C = 0.1 / n
+    problem = replace(problem, radius_w=C, lipschitz_v=1 + 1 / n + C, lipschitz_w=1 / n)
+
+    def moves(solver: Any) -> tuple[Event, ...]:
+        """Gradients that all turn round move their mean by 2C; y moves within V."""
+        count = solver.rounds + 1
+        refreshes = math.ceil(count / solver.restart)
+        parts = (
+            (solver.sigma_1 / 2, refreshes),
+            (solver.sigma_2 / 2, count - refreshes),
+            (solver.sigma_y * n / 2, count),
+        )
+        return tuple(Repeated(Gaussian(multiplier), times) for multiplier, times in parts)
+
+    yield entry(
+        "privatediff", "as_printed", problem, (record(c=1.0, a=1.0), record(c=-1.0, a=1.0), record(a=1.0)), WHOLE,
+        settings | {"inner": 2, "batch": n, "C1": C, "C2": C, "C3": C}, events=moves,
+    )  # fmt: skip

@@ -1,0 +1,118 @@
+"""The sandwich of an algorithm: audited lower bound <= certified epsilon <= claimed epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from dpcheck.accounting import certify, privacy_curve
+from dpcheck.audits.family import rejected_multiplier
+from dpcheck.audits.membership import PrivacyAudit, audit_privacy
+from dpcheck.checks.context import Context
+from dpcheck.checks.entry import DELTA, EPSILON, Entry
+from dpcheck.checks.games import GAMES
+from dpcheck.events import Event, Repeated, Sampled, scaled
+from dpcheck.findings import Finding
+from dpcheck.problems.problem import Array
+
+Mechanism = Callable[[Any, np.random.Generator, int], Array]
+
+
+def sandwiches(context: Context, name: str) -> Iterator[Finding]:
+    """Of every variant."""
+    for entry in GAMES[name]():
+        yield from sandwich(context, name, entry, 1_000_000 if context.full else 100_000)
+
+
+def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator[Finding]:
+    """Audits of the whole noisy transcript, of all iterates and of the output, beside the certificate.
+
+    The transcript is scored by its likelihood ratio, the others by scores learned from earlier runs.
+    """
+    game, label = entry.game, f"{name}.{entry.label}"
+    certificate = certify(entry.events, delta=DELTA)
+    seen: dict[tuple[int, ...], Array] = {}
+
+    def transcripts(problem: Any, rng: np.random.Generator, size: int) -> Array:
+        scores = game.scores(problem, rng, size)
+        seen[stream_key(rng)] = scores
+        return scores
+
+    audited = audit(context, transcripts, game.data, game.neighbour, trials, crc32(label.encode()), 1)
+    reached = game.reached(context.seed)
+    yield finding(
+        f"{label}.transcript", f"{entry.words}: whole noisy transcript", audited, certificate.epsilon,
+        {
+            "certificate": certificate.to_dict(),
+            "within the claimed family": family(_side(seen, 0), _side(seen, 1), entry.events),
+            "share of the declared sensitivity": {"largest": float(reached.max()), "mean": float(reached.mean())},
+            "canary": game.roles[0].tolist(), "replaced by": game.roles[1].tolist(),
+            "others": game.roles[2].tolist(),
+        },
+        entry.remark,
+    )  # fmt: skip
+    for number, (what, words, mechanism) in enumerate(
+        (("iterates", "all iterates", game.paths), ("output", "final output only", game.outputs)), 2
+    ):
+        audited = audit(context, mechanism, game.data, game.neighbour, trials // 5, crc32(label.encode()), number)
+        yield finding(
+            f"{label}.{what}", f"{entry.words}: {words}", audited, certificate.epsilon,
+            {"certificate": certificate.to_dict()},
+        )  # fmt: skip
+
+
+def audit(context: Context, mechanism: Mechanism, ours: Any, neighbour: Any, trials: int, *key: int) -> PrivacyAudit:
+    """Of the claim (EPSILON, DELTA), on the stream numbered ``key``."""
+    return audit_privacy(
+        mechanism, ours, neighbour, epsilon=EPSILON, delta=DELTA, trials=trials, seed=context.stream(*key),
+        jobs=context.jobs, vectorized=True, progress=context.progress,
+    )  # fmt: skip
+
+
+def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...]) -> dict[str, Any]:
+    """Epsilon of the least common factor on the noise that the audit's own runs reject (family assumed)."""
+    law = tuple(law_of(event) for event in events)
+    bound = rejected_multiplier(scores, neighbour_scores, lambda factor: privacy_curve(scaled(law, factor)), guess=1.0)
+    epsilon = 0.0 if bound.multiplier == np.inf else certify(scaled(events, bound.multiplier), delta=DELTA).epsilon
+    assumption = "the outputs follow the claimed mechanism's law at some common factor on its noise"
+    return bound.to_dict() | {"epsilon": epsilon, "assumes": assumption}
+
+
+def law_of(event: Event) -> Event:
+    """What a pair's outputs obey at most, if all records but the canary equal the one that replaces it.
+
+    A minibatch without replacement then shifts the mean by one sensitivity with probability m/n and not at all
+    otherwise: the law of Poisson sampling when the canary is added or removed.
+    """
+    if isinstance(event, Repeated):
+        return replace(event, event=law_of(event.event))
+    if isinstance(event, Sampled) and event.scheme == "without_replacement":
+        return replace(event, scheme="poisson", neighbours="add_or_remove_one")
+    return event
+
+
+def finding(
+    id: str, subject: str, audited: PrivacyAudit, certified: float, evidence: dict[str, Any], remark: str = ""
+) -> Finding:
+    """One line of the sandwich; a transcript certified above the claim is a violation of its own."""
+    verdict, reason = audited.verdict, str(audited.event)
+    if verdict != "violated" and certified > EPSILON:
+        verdict = "violated" if id.endswith(".transcript") else "inconclusive"
+        reason = f"the accountant certifies only {certified:.3g}: the noise is not shown to be enough"
+    return Finding(
+        id, "privacy", subject, verdict, "; ".join(filter(None, (reason, remark))), audited=audited.epsilon_lower,
+        certified=certified, claimed=EPSILON, evidence=evidence | {"audit": audited.to_dict()},
+    )  # fmt: skip
+
+
+def stream_key(rng: np.random.Generator) -> tuple[int, ...]:
+    """Which of an audit's streams this is: (dataset, chunk); empty for any other."""
+    return tuple(rng.bit_generator.seed_seq.spawn_key)  # type: ignore[attr-defined]
+
+
+def _side(seen: dict[tuple[int, ...], Array], side: int) -> Array:
+    return np.concatenate([seen[key] for key in sorted(seen) if key[:1] == (side,)])
