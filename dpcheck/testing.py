@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpcheck.audits.membership import PrivacyAudit
+
 
 def assert_private(
-    mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float, delta: float = 0.0,
-    trials: int = 100_000, confidence: float = 0.95, seed: int = 0, vectorized: bool = False,
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float | None = None, delta: float = 0.0,
+    claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0, jobs: int | None = None,
+    vectorized: bool = False,
 ) -> None:  # fmt: skip
     """Fail where :func:`dpcheck.audit_privacy` finds the claim violated, or could not have.
 
@@ -26,17 +29,23 @@ def assert_private(
     """
     from dpcheck.audits.membership import audit_privacy
 
-    audit = audit_privacy(
-        mechanism, data, neighbour, epsilon=epsilon, delta=delta, trials=trials, confidence=confidence,
-        seed=seed, vectorized=vectorized,
+    require_private(
+        audit_privacy(
+            mechanism, data, neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=trials,
+            confidence=confidence, seed=seed, jobs=jobs, vectorized=vectorized,
+        )
     )  # fmt: skip
+
+
+def require_private(audit: PrivacyAudit) -> None:
+    """Fail unless the audit is consistent with its claim."""
     if audit.verdict == "violated":
         raise AssertionError(
-            f"not ({epsilon:g}, {delta:g})-private: epsilon >= {audit.epsilon_lower:.4g} with confidence "
-            f"{confidence:g}; witness: {audit.event}"
+            f"not {audit.claim.replace('privacy', 'private')}: epsilon >= {audit.epsilon_lower:.4g} at delta "
+            f"{audit.delta:g} with confidence {audit.confidence:g}; witness: {audit.event}"
         )
     if audit.verdict == "inconclusive":
-        raise AssertionError(f"{trials} trials cannot show a violation of epsilon {epsilon:g}: use more")
+        raise AssertionError(f"{audit.trials} trials cannot show a violation of {audit.claim}: use more")
 
 
 def assert_sensitivity(
