@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,11 +94,11 @@ class Predictor:
 
     def witness(self, a: Floats, b: Floats, epsilon: float, delta: float) -> Event:
         """The set of the best score that shows most, chosen on every other past run; its counts are in the rest."""
-        score = self._experts[int(np.argmax(self._weights()))].score
-        if isinstance(score, Coordinate):
-            tree = LabelTree.fit(*(evaluate(score, 1, v[::2]) for v in (a, b)))
-            score = Histogram(score, tree.edges, np.log(tree.chances / (1 - tree.chances)))
-        event = _strongest(score, a[::2], b[::2], math.exp(min(epsilon, _LARGEST)), delta)
+        scores = [self._experts[int(np.argmax(self._weights()))].score]
+        if isinstance(scores[0], Coordinate):
+            tree = LabelTree.fit(*(evaluate(scores[0], 1, v[::4]) for v in (a, b)))
+            scores.append(Histogram(scores[0], tree.edges, np.log(tree.chances / (1 - tree.chances))))
+        event = _strongest(scores, a[2::4], b[2::4], math.exp(min(epsilon, _LARGEST)), delta)
         hits = [int(event.contains(v[1::2]).sum()) for v in (a, b)]
         side = SIDES.index(event.favours)
         return replace(event, hits=hits[side], other_hits=hits[1 - side], trials=len(a[1::2]))
@@ -122,11 +123,11 @@ def _expert(name: str, score: Score, a: Floats, b: Floats, prior: float) -> _Exp
     return _Expert(name, score, LabelTree.fit(evaluate(score, 1, a), evaluate(score, 1, b)), prior)
 
 
-def _strongest(score: Score, a: Floats, b: Floats, ratio: float, delta: float) -> Event:
-    """The threshold, direction and side for which the claim is exceeded by most standard errors."""
+def _strongest(scores: list[Score], a: Floats, b: Floats, ratio: float, delta: float) -> Event:
+    """The score, threshold, direction and side for which the claim is exceeded by most standard errors."""
     best, n = -math.inf, len(a)
-    chosen = Event(score, ">=", 0.0, SIDES[0])
-    for sign, direction in ((1, ">="), (-1, "<=")):
+    chosen = Event(scores[0], ">=", 0.0, SIDES[0])
+    for score, (sign, direction) in product(scores, ((1, ">="), (-1, "<="))):
         values = [np.sort(evaluate(score, sign, v)) for v in (a, b)]
         pooled = np.unique(np.concatenate(values))
         tried = pooled[np.unique(np.linspace(0, pooled.size - 1, _THRESHOLDS).astype(int))]
