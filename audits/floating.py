@@ -7,31 +7,35 @@ can come out depends on the value: 0 + z ends in any bit, 1 + z, where it lies n
 ``value + rng.laplace()`` or ``value + rng.normal()`` with NumPy's own generators. Rounding the sum
 to a public grid, coarse beside the spacing and chosen beforehand, or drawing discrete noise hides it.
 
-Null hypothesis: the place of the lowest bit set in each output, and the number of zeros below it in
-the significand, are (epsilon, delta)-private, as post-processing of a private mechanism is. It is
-tested by a membership audit of these two numbers; another, of the outputs rounded to about a
-thousandth of their spread, says whether the leak shows without the low bits. Each has half the level.
+Null hypothesis: the place of the lowest bit set in each output, the number of zeros below it in the
+significand and, where the noise is Laplace, whether the textbook formula reaches the output from
+either value (:mod:`.low_bits`) are (epsilon, delta)-private, as post-processing of a private
+mechanism is. It is tested by a membership audit of these numbers; another, of the outputs rounded
+to about a thousandth of their spread, says whether the leak shows without the low bits. Each has
+half the level.
 
 [1] I. Mironov, "On significance of the least significant bits for differential privacy", CCS 2012.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from dpcheck.audits.low_bits import low_bits, unreachable
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
+from dpcheck.audits.recorder import Recorder, Silenced
 from dpcheck.errors import require, require_confidence
 
 Array = NDArray[np.float64]
+# Values without noise on data and neighbour, and the noise's scale, each for one output.
+Noise = tuple[Any, Any, Any]
 
-# Beyond the place of any bit of a double: stand for 0 and for infinite outputs, which have none.
-_ZERO, _INFINITE = 2000.0, 3000.0
-_WORDS = "output[2i] is the exponent of the lowest bit set in number i and output[2i + 1] counts the zeros below it"
 _PILOT = 200
 _FINENESS = 2.0**-10
 
@@ -42,7 +46,7 @@ class FloatingPointAudit:
 
     verdict : "violated" where the low bits break the claim and the rounded outputs do not; where
         those do too, "inconclusive": the algorithm leaks, and about its arithmetic nothing is shown
-    low_bits : audit of (place of the lowest bit, zeros below it) of each number
+    low_bits : audit of what the low bits of each output tell
     rounded : audit of the outputs rounded to multiples of ``grid``
     """
 
@@ -65,19 +69,27 @@ class FloatingPointAudit:
 
 def audit_floating_point(
     mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float = 1.0, delta: float = 0.0,
-    trials: int = 20_000, confidence: float = 0.95, seed: int = 0, jobs: int | None = None,
-    vectorized: bool = False, progress: Callable[[int, int], None] | None = None,
+    laplace: Noise | None = None, trials: int = 20_000, confidence: float = 0.95, seed: int = 0,
+    jobs: int | None = None, vectorized: bool = False, progress: Callable[[int, int], None] | None = None,
 ) -> FloatingPointAudit:  # fmt: skip
-    """Audit the low-order bits of ``mechanism``; arguments as in :func:`dpcheck.audit_privacy`.
+    """Audit the low-order bits of ``mechanism``; other arguments as in :func:`dpcheck.audit_privacy`.
 
-    Values near 0 on one dataset and not on the other, against noise of a larger size, show most.
-    A correct mechanism is called violated with probability at most ``1 - confidence``.
+    laplace : the values without noise on data and on neighbour and the scale, for Laplace noise made
+        by a formula of the mechanism's own; found out where it is drawn from ``rng.laplace``
+
+    Other noise shows most where one value is near 0 and the other is not, by less than the noise. A
+    correct mechanism is called violated with probability at most ``1 - confidence``.
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_confidence(confidence)
-    grid = _grid(mechanism, data, seed, vectorized)
+
+    def once(dataset: Any, rng: np.random.Generator) -> Any:
+        return mechanism(dataset, rng, 1)[0] if vectorized else mechanism(dataset, rng)
+
+    grid = _grid(once, data, seed)
+    bits = _LowBits(mechanism, _laplace(once, data, neighbour, seed) if laplace is None else laplace)
+    views: tuple[Callable[..., Array], ...] = (bits, _Rounded(mechanism, grid))
     audits = []
-    views: tuple[Callable[..., Array], ...] = (LowBits(mechanism), _Rounded(mechanism, grid))
     for k, seen in enumerate(views):
 
         def told(done: int, total: int, offset: int = k) -> None:
@@ -93,21 +105,34 @@ def audit_floating_point(
         verdict, reason = "inconclusive", f"the algorithm leaks by itself: {rounded.event}"
     elif low.verdict == "violated":
         verdict = "violated"
-        reason = f"the arithmetic leaks: {low.event}, where {_WORDS}; rounded to {grid:g} nothing shows"
+        reason = f"the arithmetic leaks: {low.event}, {bits.words}; rounded to {grid:g} nothing shows"
     else:
         verdict, reason = low.verdict, "the low-order bits show nothing beyond the claim"
     return FloatingPointAudit(verdict, reason, low, rounded, grid)
 
 
 @dataclass(frozen=True)
-class LowBits:
-    """The mechanism followed by :func:`low_bits`."""
+class _LowBits:
+    """Two numbers for each output, four where its Laplace noise is known."""
 
     mechanism: Callable[..., Any]
+    laplace: Noise | None
 
     def __call__(self, *arguments: Any) -> Array:
-        """(..., 2) for outputs (...)."""
-        return low_bits(self.mechanism(*arguments))
+        outputs = np.asarray(self.mechanism(*arguments), float)
+        bits = low_bits(outputs)
+        if self.laplace is None:
+            return bits
+        *centres, scale = self.laplace
+        return np.concatenate([bits, *(unreachable(outputs, c, scale)[..., None] for c in centres)], axis=-1)
+
+    @property
+    def words(self) -> str:
+        """What the numbers are."""
+        names = ["the exponent of its lowest bit set", "the count of zeros below it"]
+        if self.laplace is not None:
+            names += [f"1 where Laplace noise cannot have made it on {side}" for side in ("data", "neighbour")]
+        return f"with {len(names)} numbers for each output: {', '.join(names)}"
 
 
 @dataclass(frozen=True)
@@ -119,27 +144,27 @@ class _Rounded:
         return np.asarray(np.round(np.asarray(self.mechanism(*arguments), float) / self.grid) * self.grid)
 
 
-def low_bits(outputs: ArrayLike) -> Array:
-    """(..., 2) from outputs (...): exponent of the lowest bit set, and zeros below it in the significand.
+def _laplace(run: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any, seed: int) -> Noise | None:
+    """Values without noise and scales, where each output takes one draw from ``rng.laplace``."""
+    try:
+        recorder = Recorder(seed)
+        shape = np.shape(run(data, recorder))
+        draws = recorder.draws
+        if any(draw.method != "laplace" for draw in draws) or recorder.standard.size != math.prod(shape):
+            return None
+        centres = [np.asarray(Silenced(run, seed)(dataset), float) for dataset in (data, neighbour)]
+    except Exception:  # the audits say what is wrong with it
+        return None
+    scale = np.concatenate([np.zeros(0), *(draw.scale for draw in draws)]).reshape(shape)
+    good = centres[0].shape == centres[1].shape == shape and (scale > 0).all()
+    return (centres[0], centres[1], scale) if good else None
 
-    >>> low_bits([1.0, 0.75, 0.1]).tolist()
-    [[0.0, 52.0], [-2.0, 51.0], [-55.0, 1.0]]
-    """
-    values = np.asarray(outputs, float)
-    finite = np.isfinite(values)
-    fraction, exponent = np.frexp(np.where(finite, np.abs(values), 0.0))
-    significand = (fraction * 2.0**53).astype(np.int64)
-    zeros = np.frexp((significand & -significand).astype(float))[1] - 1.0
-    place = np.where(significand > 0, exponent - 53 + zeros, np.where(finite, _ZERO, _INFINITE))
-    return np.stack([place, np.maximum(zeros, -1.0)], axis=-1)
 
-
-def _grid(mechanism: Callable[..., Any], data: Any, seed: int, vectorized: bool) -> float:
+def _grid(run: Callable[[Any, np.random.Generator], Any], data: Any, seed: int) -> float:
     """A power of 2, about a thousandth of the outputs' spread."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     try:
-        outputs = mechanism(data, rng, _PILOT) if vectorized else [mechanism(data, rng) for _ in range(_PILOT)]
-        rows = np.asarray(outputs, float).reshape(_PILOT, -1)
+        rows = np.asarray([run(data, rng) for _ in range(_PILOT)], float).reshape(_PILOT, -1)
     except Exception:  # the audits say what is wrong with it
         return _FINENESS
     spread = np.subtract(*np.nanquantile(np.where(np.isfinite(rows), rows, np.nan), [0.75, 0.25], axis=0))

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from dpcheck import InputError
-from dpcheck.audits.floating import audit_floating_point, low_bits
+from dpcheck.audits.floating import audit_floating_point
+from dpcheck.audits.low_bits import low_bits, unreachable
 
 SIGMA = 4.0  # at epsilon 1 and sensitivity 1 a Gaussian of this size keeps delta 1e-5
 GRID = 2.0**-10
@@ -54,7 +55,7 @@ def test_naive_noise_is_told_apart_at_0_and_1(name):
     mechanism, delta = NAIVE[name]
     found = audit_floating_point(mechanism, 0.0, 1.0, epsilon=1.0, delta=delta, trials=6000, vectorized=True)
     assert found.verdict == "violated"
-    assert found.reason.startswith("the arithmetic leaks: output[0] <= -")
+    assert found.reason.startswith("the arithmetic leaks: output")
     assert found.rounded.verdict == "consistent"
     found = audit_floating_point(on_a_grid(mechanism), 0.0, 1.0, epsilon=1.0, delta=delta, trials=6000, vectorized=True)
     assert found.verdict == "consistent"
@@ -81,6 +82,33 @@ def test_leaks_of_the_algorithm_are_not_blamed_on_the_arithmetic():
     assert found.reason.startswith("the algorithm leaks by itself")
 
 
+@pytest.mark.parametrize("formula", ["rng.laplace", "loc", "inverse CDF"])
+def test_laplace_noise_is_told_apart_anywhere(formula):
+    """Neighbours' values a ninth of the scale apart: outputs that the formula cannot give from one of them."""
+    values, scale = (0.5134, 0.5189), 0.05
+    mechanism, known = {
+        "rng.laplace": (lambda value, rng, size: value + rng.laplace(scale=scale, size=size), None),
+        "loc": (lambda value, rng, size: rng.laplace(value, scale, size), None),
+        "inverse CDF": (lambda value, rng, size: value + scale * inverse_cdf(0, rng, size), (*values, scale)),
+    }[formula]
+    claim = {"epsilon": 0.2, "trials": 6000, "vectorized": True}
+    found = audit_floating_point(mechanism, *values, laplace=known, **claim)
+    assert found.verdict == "violated"
+    assert "Laplace noise cannot have made it" in found.reason
+    assert found.low_bits.event.other_hits == 0
+    rounded = audit_floating_point(on_a_grid(mechanism), *values, laplace=(*values, scale), **claim)
+    assert rounded.verdict == "consistent"
+
+
+def test_what_the_formula_gives_is_reachable():
+    """Exact: no double of the formula is missed, near its centre or far off, at three sizes."""
+    rng = np.random.default_rng(3)
+    for centre, scale in ((0.0, 1.0), (0.37, 0.2), (1000.0, 3.0)):
+        drawn = np.concatenate([rng.laplace(centre, scale, 4000), centre + rng.laplace(0, scale, 4000)])
+        assert not unreachable(drawn, centre, scale).any()
+    assert unreachable(3 + rng.random(100) * 2, 0.0, 0.2).mean() > 0.9
+
+
 def test_arrays_one_call_a_run_and_progress():
     seen = []
     found = audit_floating_point(
@@ -88,7 +116,7 @@ def test_arrays_one_call_a_run_and_progress():
         progress=lambda done, total: seen.append((done, total)),
     )  # fmt: skip
     assert found.verdict == "violated"
-    assert "output[2] <= -" in found.reason
+    assert "output[2] <= -" in found.reason  # the lowest bit of number 1
     assert seen[-1][0] <= seen[-1][1]
     assert seen == sorted(seen)
     assert found.to_dict()["low_bits"]["verdict"] == "violated"
