@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import binom, chisquare
 
-from dpcheck.kernels import jit
+from dpcheck.kernels import gradients, jit
 from dpcheck.kernels.parts import (
     BALL,
     BOX,
@@ -26,6 +26,7 @@ from dpcheck.kernels.parts import (
     draw,
     project,
 )
+from dpcheck.problems.auc import AUC
 
 VECTORS = arrays(np.float64, 6, elements=st.floats(-1e6, 1e6))
 DOMAIN = np.array([[0.0, 3.0, BALL, 2.0], [3.0, 6.0, BOX, 0.5]])
@@ -96,9 +97,9 @@ def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
 
 PROGRAM = """
 from dpcheck import solve
-from dpcheck.kernels import gradients, parts, sgda, trials
+from dpcheck.kernels import gradients, parts, sgda, transcripts, trials
 solve("dp_sgda", epsilon=1.0, delta=1e-5, steps=2)
-kernels = [parts.draw, parts.project, sgda.sgda, gradients.mean, trials.trials, sgda.transcript_llr]
+kernels = [parts.draw, parts.project, sgda.sgda, gradients.mean, trials.trials, transcripts.paths]
 print([sum(k.stats.cache_hits.values()) for k in kernels], [len(k.signatures) for k in kernels])
 """
 
@@ -174,3 +175,23 @@ def test_the_simplex_projection_of_huge_and_of_equal_entries():
         p = np.array(x)
         project(p, np.array([[0.0, len(x), SIMPLEX, 1.0]]))
         np.testing.assert_array_equal(p, expected)
+
+
+@pytest.mark.parametrize("clip", [np.inf, 0.4])
+@pytest.mark.parametrize("d", [1, 22, 131])
+def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
+    """Minibatches of 0 to 75 records, with repeats: none, parts of a chunk, several chunks."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, d))
+    X /= 1.001 * np.linalg.norm(X, axis=1, keepdims=True)
+    problem = AUC.from_data(X, np.where(rng.random(200) < 0.3, 1.0, -1.0), positive_share=0.3)
+    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, problem.dim_w)
+    x, bounds = rng.standard_normal(d + 3), np.array([clip, clip])
+    found, expected, free = np.full((3, d + 3), 7.0)
+    for size in range(76):
+        index = rng.integers(0, 200, size)
+        problem.mean(problem.gradient, data, index, 50, x, bounds, found)
+        gradients.mean(problem.gradient, data, index, 50, x, bounds, expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    gradients.mean(problem.gradient, data, index, 50, x, np.full(2, np.inf), free)
+    assert (clip == np.inf) == np.array_equal(free, expected)  # the clipping was put to the test

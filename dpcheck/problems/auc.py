@@ -19,9 +19,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import types
 
 from dpcheck.errors import require, require_positive
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.kernels import linear
+from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, VECTOR, kernel
+from dpcheck.kernels.mlp import clip_weight
 from dpcheck.problems.problem import BALL, BOX, Array, Defaults, as_records, ball, blocks
 
 
@@ -57,6 +60,49 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     else:
         weight, centre, sign = params[1], w[d + 1], 1.0
     return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
+
+
+@kernel(types.UniTuple(types.float64, 3)(VECTOR, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR))
+def weigh(params, rest, batch, clip, y, q, h):  # type: ignore[no-untyped-def]
+    """Clipped gradients of the records with labels y, |x|^2 = q and scores h at rest = (a, b, v), over ``batch``.
+
+    Returns their sums in a, b and v; in ``h``, what x is multiplied by in each record's gradient in theta. The
+    classes are told apart by arithmetic, without a branch, so that several records are dealt with at a time.
+    """
+    sum_a = sum_b = sum_v = 0.0
+    for k in range(h.size):
+        positive = 1.0 if y[k] > 0 else 0.0
+        sign, weight = 1.0 - 2.0 * positive, params[1] + positive * (params[0] - params[1])
+        pull = 2.0 * weight * (rest[1] + positive * (rest[0] - rest[1]) - h[k])
+        slope = 2.0 * weight * sign * (1.0 + rest[2]) - pull
+        g_v = 2.0 * (sign * weight * h[k] - params[2] * rest[2])
+        scale = clip_weight(slope * slope * q[k] + pull * pull, clip[0]) / batch
+        sum_a += scale * pull * positive
+        sum_b += scale * pull * (1.0 - positive)
+        sum_v += min(max(g_v, -clip[1]), clip[1]) / batch
+        h[k] = scale * slope
+    return sum_a, sum_b, sum_v
+
+
+@kernel(MEAN_SIGNATURE)
+def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
+    """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``; ``gradient`` is not called."""
+    params, records, _, _, _, dim_w = data
+    d = dim_w - 2
+    y, q, h = np.empty(linear.CHUNK), np.empty(linear.CHUNK), np.empty(linear.CHUNK)
+    out[:] = 0.0
+    for start in range(0, index.size, linear.CHUNK):
+        part = index[start : start + linear.CHUNK]
+        m = part.size
+        linear.touch(records, part, h)
+        linear.products(records, part, x[:d], h, q)
+        for k in range(m):
+            y[k] = records[part[k], d]
+        sum_a, sum_b, sum_v = weigh(params, x[d:], batch, clip, y[:m], q[:m], h[:m])
+        linear.add_combination(records, part, h, out[:d])
+        out[d] += sum_a
+        out[d + 1] += sum_b
+        out[d + 2] += sum_v
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +153,7 @@ class AUC(Defaults):
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
+    mean: ClassVar[Callable[..., Any]] = staticmethod(mean)
 
     @property
     def dim_w(self) -> int:
