@@ -260,13 +260,19 @@ def invert(
 
     ``guess`` is where to start; ``step`` the precision, as a share of ``spread``.
     """
+    # Below a level of 5 % the logarithm of the probability grows at least this fast, in units of the spread.
+    near = 1.6 * step
     low, high = 0.0, -1.0
+    below, above = -1.0, 1.0  # logarithms of the probability over the level, at low and at high
     at, stride = max(guess, spread / 8), spread / 4
     while at < _LARGEST and (high < 0 or high - low > step * spread / 2):
-        if rough_case(trials, at, delta, fronts, first, p1, p2, q1, q2) < level:
-            low = at
+        value = math.log(max(rough_case(trials, at, delta, fronts, first, p1, p2, q1, q2), 1e-300) / level)
+        if value < 0:
+            low, below = at, value
+            if value > -near:
+                break
         else:
-            high = at
+            high, above = at, value
         if high < 0:
             at = low + stride
             stride *= 2
@@ -275,8 +281,9 @@ def invert(
             stride *= 2
         elif low == 0.0:
             return 0.0
-        else:
-            at = (low + high) / 2
+        else:  # nearly a line: aim a little below where it crosses
+            share = (-near / 2 - below) / (above - below)
+            at = low + (high - low) * min(max(share, 0.03), 0.97)
     back = step * spread
     while back < low:
         if worst_case(trials, low - back, delta, fronts, first, p1, p2, q1, q2, level) < level:

@@ -92,7 +92,7 @@ class _Tail:
         expected = np.full(_INTERVALS, np.log(at_risk[0] / at_risk[-1]) / _INTERVALS)
         for _ in range(5):
             variance = np.expm1(expected) / risk
-            covariance = np.linalg.inv(design.T @ (design / variance[:, None]))
+            covariance = _inverse(design.T @ (design / variance[:, None]))
             slope = covariance @ (design.T @ (hazard / variance))
             expected = np.maximum(design @ slope, 1e-3)
         spread = np.expm1(expected) * np.exp(-2 * expected) * risk
@@ -110,6 +110,12 @@ class _Tail:
         """P(value >= t), (m,)."""
         smooth = self.half * np.exp(-np.maximum.accumulate(self.basis(t) @ self.slope))
         return np.where(t >= self.start, smooth, _counted(self.values, t))
+
+
+def _inverse(m: Floats) -> Floats:
+    """Of a symmetric (2, 2) matrix: quicker than the general one."""
+    a, b, c = m[0, 0], m[0, 1], m[1, 1]
+    return np.array([[c, -b], [-b, a]]) / (a * c - b * b)
 
 
 def _counted(values: Floats, t: Floats) -> Floats:
