@@ -62,12 +62,12 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
-@kernel(types.UniTuple(types.float64, 3)(VECTOR, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR))
-def weigh(params, rest, batch, clip, y, q, h):  # type: ignore[no-untyped-def]
+@kernel(types.void(VECTOR, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
+def weigh(params, rest, batch, clip, y, q, h, out):  # type: ignore[no-untyped-def]
     """Clipped gradients of the records with labels y, |x|^2 = q and scores h at rest = (a, b, v), over ``batch``.
 
-    Returns their sums in a, b and v; in ``h``, what x is multiplied by in each record's gradient in theta. The
-    classes are told apart by arithmetic, without a branch, so that several records are dealt with at a time.
+    Their sums in a, b and v are added to ``out``; ``h`` receives what x is multiplied by in each record's gradient in
+    theta. Arithmetic tells the classes apart, not a branch, so that several records are dealt with at a time.
     """
     sum_a = sum_b = sum_v = 0.0
     for k in range(h.size):
@@ -81,7 +81,9 @@ def weigh(params, rest, batch, clip, y, q, h):  # type: ignore[no-untyped-def]
         sum_b += scale * pull * (1.0 - positive)
         sum_v += min(max(g_v, -clip[1]), clip[1]) / batch
         h[k] = scale * slope
-    return sum_a, sum_b, sum_v
+    out[0] += sum_a
+    out[1] += sum_b
+    out[2] += sum_v
 
 
 @kernel(MEAN_SIGNATURE)
@@ -98,11 +100,8 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         linear.products(records, part, x[:d], h, q)
         for k in range(m):
             y[k] = records[part[k], d]
-        sum_a, sum_b, sum_v = weigh(params, x[d:], batch, clip, y[:m], q[:m], h[:m])
+        weigh(params, x[d:], batch, clip, y[:m], q[:m], h[:m], out[d:])
         linear.add_combination(records, part, h, out[:d])
-        out[d] += sum_a
-        out[d + 1] += sum_b
-        out[d + 2] += sum_v
 
 
 @dataclass(frozen=True, eq=False)
