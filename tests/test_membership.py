@@ -18,6 +18,7 @@ import pytest
 
 import dpcheck
 from dpcheck.audits import binomial, scores, witness
+from dpcheck.audits.claim import Claim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.sampling_plan import Plan
 from dpcheck.errors import InputError
@@ -272,8 +273,9 @@ def test_histogram_gives_repeated_values_their_own_bins() -> None:
     near = np.array([[0.25], [np.nextafter(0.25, 1)], [np.nextafter(0.25, 0)]])
     atom, above, below = score(near)
     assert atom > 2 > max(above, below)
-    (event,) = {e.words for e, _ in witness.choose(a, b, 30_000, delta=0.0, alpha=0.05)[1:]}
-    assert event == "output in {0.25}"
+    claim = Claim.point(1.0, 0.0)
+    (bold,) = witness.choose(a, b, 30_000, claim, epsilon=1.0, delta=0.0, alpha=0.05)[1:]
+    assert bold.event.words == "output in {0.25}"
 
 
 class TestWrongInput:
