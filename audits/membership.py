@@ -84,6 +84,7 @@ class PrivacyAudit:
     trials : runs used on each dataset; fewer than asked for where a violation was plain early
     event : the output set that broke the claim, else the one behind ``epsilon_lower``
     claim : in words;  epsilon : claimed at this delta
+    seed : None where the mechanism's randomness is its own
     in_family : where the claim was privacy events, a larger bound on epsilon at this delta that ASSUMES the
         claimed mechanism at some common factor on its noise: that of the least factor rejected
     """
@@ -96,7 +97,7 @@ class PrivacyAudit:
     epsilon: float
     delta: float
     confidence: float
-    seed: int
+    seed: int | None
     version: str
     looks: tuple[Look, ...] = field(repr=False)
     in_family: float | None = None
@@ -197,6 +198,7 @@ def audit_privacy(
     trials: int = 100_000,
     confidence: float = 0.95,
     seed: int = 0,
+    seeded: bool = True,
     jobs: int | None = None,
     vectorized: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -213,11 +215,15 @@ def audit_privacy(
         :class:`~dpcheck.audits.claim.Claim`; ``delta`` is then where ``epsilon_lower`` is stated
     trials : runs on each dataset, at least 100
     confidence : of the bound, one-sided
+    seeded : False for a mechanism whose randomness is its own, such as a library's secure generator. The audit
+        cannot be repeated then, and its level rests on runs that are independent of each other, so that ``jobs``
+        must be 1: a process may inherit the state of a generator, and a thread share it
     jobs : processes, or threads where ``vectorized``; the result is the same for any number
     progress : called with (runs done, runs at most) over both datasets
 
     Outputs may be infinite, not NaN. Raises :class:`~dpcheck.errors.InputError` for wrong arguments
-    and for a mechanism that raises, returns no numbers, changes shape or has other randomness.
+    and for a mechanism that raises, returns no numbers, changes shape or, unless ``seeded`` is False,
+    has other randomness.
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_delta(delta)
@@ -228,10 +234,11 @@ def audit_privacy(
     require_count(seed, "seed", least=0)
     jobs = 1 if jobs is None else jobs
     require_count(jobs, "jobs")
+    require(seeded or jobs == 1, "jobs", "be 1 where seeded is False", jobs)
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
-    width = runner.probe()
+    width = runner.probe(seeded=seeded)
     with Pool(runner, jobs) as pool:
         looks, used = _run(pool, plan, width, claimed, delta, progress)
     best = _deciding(looks)
@@ -244,8 +251,8 @@ def audit_privacy(
         verdict = "consistent"
     return PrivacyAudit(
         verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
-        claimed.epsilon_at(delta), float(delta), float(confidence), int(seed), _version(), looks,
-        _in_family(claimed, looks, delta),
+        claimed.epsilon_at(delta), float(delta), float(confidence), int(seed) if seeded else None, _version(),
+        looks, _in_family(claimed, looks, delta),
     )  # fmt: skip
 
 
