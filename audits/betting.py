@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Values tried for alpha / beta, spread over e^-epsilon to e^epsilon; caps tried, each half of the last.
-_TILTS = 7
-_CAPS = 8
+# Values tried for log(alpha / beta) / epsilon, the densest near 0; caps tried, each half of the last.
+_TILTS = np.array([-0.64, -0.36, -0.16, -0.04, 0, 0.04, 0.16, 0.36, 0.64])
+_CAPS = 7
 # Beyond, no number of rounds could win anything.
 _LARGEST = 300.0
 
@@ -46,7 +46,7 @@ def stakes(share: Floats, mass: Floats, epsilons: Floats, delta: float = 0.0) ->
     """
     known = np.minimum(epsilons, _LARGEST)[:, None, None]
     ratio = np.exp(known)
-    tilt = np.exp(known * np.linspace(-1, 1, _TILTS)[:, None])  # all arrays: (claims, tilts, bins)
+    tilt = np.exp(known * _TILTS[:, None])  # all arrays: (claims, tilts, bins)
     alpha, beta = 2 * tilt / (1 + tilt), 2 / (1 + tilt)
     # The maximisers of share log e + (1 - share) log f; one of them is always 0.
     a = np.maximum(share * beta / ratio - (1 - share) * alpha, 0)

@@ -42,7 +42,7 @@ _FIRST = 10
 # Values of epsilon on the grid: up to the claim, and from there to twice the claim (a claim of 0: to 0.1).
 _GRID = (20, 10)
 # Bins of the predicted chance: so many equally full, so many equally wide in the log-odds.
-_BINS = 32
+_BINS = 20
 # Past runs a dataset, the latest, that tell how full the bins are.
 _RECENT = 20_000
 # Numbers a dataset kept for learning, and those a saved audit keeps.
@@ -311,7 +311,10 @@ class _Audit:
         # A bin that is empty now has the chance of even odds, on which nobody bets.
         share = np.where(counts, np.bincount(bins, chances, counts.size) / np.maximum(counts, 1), 0.5)
         mass = 2 * counts / odds.size
-        self._stakes = stakes(share, mass, self._grid, self._delta)
+        # What was given up needs no more evidence.
+        self._stakes = np.zeros((2, self._grid.size, share.size))
+        left = self._peak < self._goal
+        self._stakes[:, left] = stakes(share, mass, self._grid[left], self._delta)
 
     def _win(self, x: Floats, y: Floats) -> int:
         """Settle the bets; the rounds it took, fewer than all where the claim was given up."""

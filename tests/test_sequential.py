@@ -1,0 +1,479 @@
+"""The sequential audit: fair bets, false alarms at any stopping time, power, going on later, wrong input."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize, special, stats
+
+import dpcheck
+from dpcheck.audits.betting import stakes
+from dpcheck.audits.label_tree import LabelTree
+from dpcheck.audits.sequential import SequentialAudit, _chunks, audit_sequential
+from dpcheck.errors import InputError
+
+Mechanism = Callable[..., Any]
+TRUTH = math.e / (1 + math.e)
+CLOSED = 1 - math.exp(-1)
+
+
+def _sigma(delta: float) -> float:
+    """Of the Gaussian mechanism that is exactly (1, delta)-private at sensitivity 1 (Balle and Wang 2018)."""
+
+    def excess(sigma: float) -> float:
+        half = 1 / (2 * sigma)
+        return float(stats.norm.cdf(half - sigma) - math.e * stats.norm.cdf(-half - sigma)) - delta
+
+    return float(optimize.brentq(excess, 0.3, 20, xtol=1e-12))
+
+
+SIGMA, SMALL_SIGMA = _sigma(1e-5), _sigma(0.05)
+
+
+def laplace(value: float, rng: np.random.Generator, size: int) -> Any:
+    return value + rng.laplace(size=size)
+
+
+def randomised_response(bit: int, rng: np.random.Generator, size: int) -> Any:
+    return np.where(rng.random(size) < TRUTH, bit, 1 - bit)
+
+
+def geometric(count: int, rng: np.random.Generator, size: int) -> Any:
+    return count + rng.geometric(CLOSED, size) - rng.geometric(CLOSED, size)
+
+
+def gaussian(value: float, rng: np.random.Generator, size: int) -> Any:
+    return value + SIGMA * rng.standard_normal(size)
+
+
+def large_delta(value: float, rng: np.random.Generator, size: int) -> Any:
+    return value + SMALL_SIGMA * rng.standard_normal(size)
+
+
+def atoms(bit: int, rng: np.random.Generator, size: int) -> Any:
+    """Exactly (1, 0.05)-private: randomised response that in a twentieth of the runs tells the truth."""
+    return np.where(rng.random(size) < 0.05, bit + 5.0, randomised_response(bit, rng, size))
+
+
+def constant(value: float, rng: np.random.Generator, size: int) -> Any:
+    return np.zeros(size)
+
+
+def half_noise(value: float, rng: np.random.Generator, size: int) -> Any:
+    return value + 0.5 * rng.laplace(size=size)
+
+
+def tells_all(value: float, rng: np.random.Generator, size: int) -> Any:
+    return np.full(size, value)
+
+
+EXACT = [(laplace, 0.0), (randomised_response, 0.0), (geometric, 0.0), (gaussian, 1e-5), (large_delta, 0.05),
+         (atoms, 0.05), (constant, 0.0)]  # fmt: skip
+
+
+def mean(true_count_in: str, noise: str = "laplace", delta: float = 0.0) -> Callable[[float], Mechanism]:
+    """Mean of values in [0, 1] where the number of records is secret, by epsilon.
+
+    Half of epsilon goes to the count, half to the sum. ``true_count_in`` names where the true count is
+    used instead, as in the non-private examples of DP-Auditorium: the "scale" of the noise, the
+    "divisor", or "both"; "neither" divides noisy sum by noisy count and is private.
+    """
+
+    def at(epsilon: float) -> Mechanism:
+        half = epsilon / 2
+        wide = 1.0 if noise == "laplace" else math.sqrt(2 * math.log(1.25 / delta))
+
+        def mechanism(values: Any, rng: np.random.Generator, size: int) -> Any:
+            total, n = np.clip(values, 0, 1).sum(), len(values)
+            count = n + rng.laplace(scale=1 / half, size=size)
+            draw = (rng.laplace(size=size) if noise == "laplace" else rng.standard_normal(size)) * wide / half
+            if true_count_in == "neither":
+                return (total + draw) / np.maximum(count, 1)
+            divisor = n if true_count_in in ("divisor", "both") else count
+            scale = n if true_count_in in ("scale", "both") else count
+            return total / divisor + np.where(count / scale > 0, draw / scale, 0)
+
+        return mechanism
+
+    return at
+
+
+WITHOUT, WITH = [0.0], [0.0, 1.0]  # one record fewer: as few as there can be, so that the count shows
+
+
+def _audit(mechanism: Mechanism, seed: int = 0, **options: Any) -> SequentialAudit:
+    options = {"epsilon": 1.0, "most": 1_000, "vectorized": True, **options}
+    return audit_sequential(mechanism, 1, 0, seed=seed, **options)
+
+
+class TestBets:
+    """The two pieces by themselves."""
+
+    def test_no_private_pair_can_lose_them(self) -> None:
+        """max of E_P[e] + E_Q[f] over all private (P, Q), by a linear program: at most 2, and nearly attained."""
+        rng = np.random.default_rng(0)
+        most = 0.0
+        for epsilon, delta, bins in product((0.0, 0.01, 0.5, 2.0, 8.0), (0.0, 1e-5, 0.01, 0.2), (2, 3, 6)):
+            e, f = (np.exp(v[0]) for v in stakes(rng.random(bins), rng.random(bins), np.array([epsilon]), delta))
+            assert min(e.min(), f.min()) > 0
+            value = _largest_mean(e, f, math.exp(epsilon), delta)
+            assert value <= 2 * (1 + 1e-9)
+            most = max(most, value)
+        assert most >= 1.99
+
+    @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
+    @pytest.mark.parametrize("delta", [0.0, 0.01, 0.1])
+    @pytest.mark.parametrize(("p", "q"), [(0.75, 0.5), (0.9, 0.1), (0.6, 0.15), (0.05, 0.005)])
+    def test_grow_nearly_as_fast_as_any(self, p: float, q: float, epsilon: float, delta: float) -> None:
+        """No bet grows faster than the divergence from the nearest private pair; these reach 85 % of it."""
+        best = _nearest(p, q, math.exp(epsilon), delta)
+        share = np.array([p / (p + q), (1 - p) / (2 - p - q)])
+        e, f = (v[0] for v in stakes(share, np.array([p + q, 2 - p - q]), np.array([epsilon]), delta))
+        growth = p * e[0] + (1 - p) * e[1] + q * f[0] + (1 - q) * f[1]
+        assert 0.85 * best - 1e-9 <= growth <= best + 1e-5
+
+    def test_no_bets_against_claims_beyond_all_numbers(self) -> None:
+        e, f = stakes(np.array([0.1, 0.9]), np.ones(2), np.array([0.0, 1e3]))
+        assert (e[1] == 0).all() and (f[1] == 0).all() and (e[0] != 0).all()
+
+    def test_tree_averages_over_all_prunings(self) -> None:
+        """Four leaves: the five prunings one by one, with the chances each node inherits."""
+        rng = np.random.default_rng(1)
+        a, b = rng.normal(size=(2, 8)) + [[0.8], [0.0]]
+        tree = LabelTree.fit(a, b)
+        values = np.sort(np.concatenate([a, b]))
+        bins = [np.searchsorted(values[[4, 8, 12]], v, side="right") for v in (a, b)]
+        x, y = (np.bincount(v, minlength=4).astype(float) for v in bins)
+        expected = _by_enumeration(x, y)
+        assert tree.edges == pytest.approx(values[[4, 8, 12]])
+        assert tree.chances == pytest.approx(expected, rel=1e-9)
+
+    def test_tree_finds_a_rare_value(self) -> None:
+        rng = np.random.default_rng(2)
+        a, b = rng.normal(size=(2, 20_000))
+        a[:60] = 1.25
+        chances = LabelTree.fit(a, b)(np.array([1.25, 1.24, 0.0]))
+        assert chances[0] > 0.9
+        assert chances[1:] == pytest.approx(0.5, abs=0.05)
+
+
+def _largest_mean(e: Any, f: Any, ratio: float, delta: float) -> float:
+    """Over probabilities p, q and their excesses s >= p - ratio q, t >= q - ratio p with sums of at most delta."""
+    n = e.size
+    one, none = np.eye(n), np.zeros((n, n))
+    row = np.ones(n), np.zeros(n)
+    above = np.block([[one, -ratio * one, -one, none], [-ratio * one, one, none, -one]])
+    budget = np.array([np.concatenate([row[i] for i in k]) for k in ((1, 1, 0, 1), (1, 1, 1, 0))])
+    sums = np.array([np.concatenate([row[i] for i in k]) for k in ((0, 1, 1, 1), (1, 0, 1, 1))])
+    solved = optimize.linprog(
+        -np.concatenate([e, f, np.zeros(2 * n)]), A_ub=np.vstack([above, budget]),
+        b_ub=np.concatenate([np.zeros(2 * n), [delta, delta]]), A_eq=sums, b_eq=[1, 1],
+    )  # fmt: skip
+    return -float(solved.fun)
+
+
+def _nearest(p: float, q: float, ratio: float, delta: float) -> float:
+    """Least KL(p, p0) + KL(q, q0) over private pairs of coins, by a fine grid."""
+
+    def private(p: Any, q: Any) -> Any:
+        pairs = ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))
+        return np.all([u <= ratio * v + delta for u, v in pairs], axis=0)
+
+    if private(p, q):
+        return 0.0
+    p0, q0 = np.meshgrid(np.linspace(5e-4, 1 - 5e-4, 2_000), np.linspace(5e-4, 1 - 5e-4, 2_000))
+    far = sum(special.rel_entr(u, v) for u, v in ((p, p0), (1 - p, 1 - p0), (q, q0), (1 - q, 1 - q0)))
+    return float(far[private(p0, q0)].min())
+
+
+def _by_enumeration(x: Any, y: Any) -> Any:
+    """Chances of four leaves with counts x and y, each pruning weighed by its chance and its likelihood."""
+    nodes = {"root": [0, 1, 2, 3], "left": [0, 1], "right": [2, 3], **{i: [i] for i in range(4)}}
+    counts = {name: (x[leaves].sum(), y[leaves].sum()) for name, leaves in nodes.items()}
+    inherited = {"root": 0.5}
+    for parent, children in (("root", ("left", "right")), ("left", (0, 1)), ("right", (2, 3))):
+        u, v = counts[parent]
+        inherited |= dict.fromkeys(children, (u + 8 * inherited[parent]) / (u + v + 8))
+
+    def alone(name: Any) -> tuple[float, float]:
+        """Likelihood and mean of a node that is not split: three models, equally likely."""
+        (u, v), m = counts[name], inherited[name]
+        models = [(special.beta(u + c, v + c) / special.beta(c, c), (u + c) / (u + v + 2 * c)) for c in (0.5, 4.0)]
+        models.append((m**u * (1 - m) ** v, m))
+        total = sum(w for w, _ in models)
+        return total / 3, sum(w * z for w, z in models) / total
+
+    halves = [((name,), (children[0], children[1])) for name, children in (("left", (0, 1)), ("right", (2, 3)))]
+    prunings: list[tuple[float, tuple[Any, ...]]] = [(1 / 2, ("root",))]
+    prunings += [(1 / 8, left + right) for left, right in product(*halves)]
+    chances, weights = np.zeros(4), 0.0
+    for prior, parts in prunings:
+        weight = prior * math.prod(alone(name)[0] for name in parts)
+        weights += weight
+        for name in parts:
+            chances[nodes[name]] += weight * alone(name)[1]
+    return chances / weights
+
+
+def _alarms(mechanism: Mechanism, delta: float, repeats: int, most: int) -> int:
+    audits = (_audit(mechanism, seed, delta=delta, most=most) for seed in range(repeats))
+    return sum(audit.verdict == "violated" for audit in audits)
+
+
+class TestFalseAlarms:
+    """Null hypothesis: an audit at confidence 95 % ever gives up a claim that is kept with probability <= 5 %."""
+
+    @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
+    def test_at_the_very_epsilon_that_is_kept(self, mechanism: Mechanism, delta: float) -> None:
+        """Rejected above the 0.999 quantile of Bin(25, 0.05), 5: error rate at most 0.1 % each."""
+        assert _alarms(mechanism, delta, 25, 130) <= stats.binom.isf(1e-3, 25, 0.05)
+
+    @pytest.mark.experiment
+    @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
+    def test_two_thousand_audits(self, mechanism: Mechanism, delta: float) -> None:
+        """Rejected above the 0.999 quantile of Bin(2000, 0.05), 131."""
+        assert _alarms(mechanism, delta, 2_000, 1_000) <= stats.binom.isf(1e-3, 2_000, 0.05)
+
+    def test_the_limit_is_covered_for_any_claim(self) -> None:
+        """Null hypothesis: epsilon_lower ever reaches the true epsilon 1, on the grid of the claim 2, in <= 5 %.
+
+        Rejected above the 0.999 quantile of Bin(60, 0.05), 9; and it comes near the truth.
+        """
+        found = [_audit(randomised_response, seed, epsilon=2.0, most=260).epsilon_lower for seed in range(60)]
+        assert sum(v >= 1 for v in found) <= stats.binom.isf(1e-3, 60, 0.05)
+        assert np.median(found) >= 0.6
+
+    def test_bets_made_with_hindsight_would_be_caught(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The same tests fail a predictor that has seen the outputs that are bet on."""
+        from dpcheck.audits import sequential
+
+        class Cheat(sequential._Audit):
+            def play(self, x: Any, y: Any) -> None:
+                if self.trials:
+                    self._predictor.learn(*(np.concatenate([v] * 1 + [w] * 9) for v, w in
+                                            zip(self._outputs, (x, y), strict=True)))  # fmt: skip
+                    self._bet()
+                super().play(x, y)
+
+        monkeypatch.setattr(sequential, "_Audit", Cheat)
+        assert _alarms(laplace, 0.0, 25, 130) > stats.binom.isf(1e-3, 25, 0.05)
+
+
+class TestMeans:
+    """Mean mechanisms whose count of records is secret in one place and true in another."""
+
+    @pytest.mark.parametrize("epsilon", [0.1, 0.01])
+    @pytest.mark.parametrize("true_count_in", ["scale", "both", "divisor"])
+    def test_wrong_ones_fall_in_a_few_hundred_runs(self, true_count_in: str, epsilon: float) -> None:
+        """Median under 250 over 11 seeds."""
+        assert np.median(_runs_to_violation(mean(true_count_in)(epsilon), epsilon, 0.0, 11)) < 250
+
+    @pytest.mark.experiment
+    @pytest.mark.parametrize("epsilon", [0.1, 0.01])
+    @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
+    @pytest.mark.parametrize("true_count_in", ["scale", "both", "divisor"])
+    def test_two_hundred_of_them(self, true_count_in: str, noise: str, delta: float, epsilon: float) -> None:
+        found = _runs_to_violation(mean(true_count_in, noise, delta)(epsilon), epsilon, delta, 200)
+        print(f"true count in {true_count_in}, {noise}, epsilon {epsilon}: median {np.median(found)}, "
+              f"mean {np.mean(found)}, nine tenths under {np.quantile(found, 0.9)}, most {max(found)}")  # fmt: skip
+        assert np.median(found) < 250
+
+    @pytest.mark.parametrize("epsilon", [0.1, 0.01])
+    def test_right_ones_stand(self, epsilon: float) -> None:
+        """They have slack: the bound of 5 % would let 4 of 20 pass with probability 1.6 %; none falls."""
+        audits = [
+            audit_sequential(
+                mean("neither")(epsilon), WITHOUT, WITH, epsilon=epsilon, most=300, seed=s, vectorized=True
+            )
+            for s in range(20)
+        ]
+        assert {a.verdict for a in audits} == {"consistent"}
+
+    @pytest.mark.experiment
+    @pytest.mark.parametrize("epsilon", [0.1, 0.01])
+    @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
+    def test_a_thousand_right_ones_stand(self, noise: str, delta: float, epsilon: float) -> None:
+        for seed in range(1_000):
+            audit = audit_sequential(
+                mean("neither", noise, delta)(epsilon), WITHOUT, WITH, epsilon=epsilon, delta=delta, most=2_000,
+                seed=seed, vectorized=True,
+            )  # fmt: skip
+            assert audit.verdict == "consistent"
+
+
+def _runs_to_violation(mechanism: Mechanism, epsilon: float, delta: float, repeats: int) -> list[int]:
+    audits = [
+        audit_sequential(
+            mechanism, WITHOUT, WITH, epsilon=epsilon, delta=delta, most=3_000, seed=seed, vectorized=True
+        )
+        for seed in range(repeats)
+    ]  # fmt: skip
+    return [a.trials if a.verdict == "violated" else 3_001 for a in audits]
+
+
+class TestVerdicts:
+    @pytest.mark.parametrize(
+        ("mechanism", "options"),
+        [
+            (half_noise, {"most": 300}),
+            (tells_all, {"most": 60}),
+            (lambda v, rng, size: (1 + 0.4 * v) * rng.standard_normal((size, 3)), {"most": 1_000, "epsilon": 0.5}),
+            (lambda v, rng, size: np.where(rng.random(size) < 0.2 * v, -np.inf, rng.laplace(size=size)),
+             {"most": 600, "delta": 1e-5}),
+            (lambda v, rng, size: v * (v + 5) + SMALL_SIGMA * rng.standard_normal(size), {"delta": 0.05, "most": 200}),
+        ],
+    )  # fmt: skip
+    def test_planted_bugs_are_found(self, mechanism: Mechanism, options: dict[str, Any]) -> None:
+        for seed in range(3):
+            audit = _audit(mechanism, seed, **options)
+            assert audit.verdict == "violated"
+            assert audit.epsilon_lower >= audit.epsilon
+            assert audit.log_wealth >= math.log(20)
+
+    def test_stops_at_the_very_run_that_decides(self) -> None:
+        """Run by run the outputs do not depend on where a chunk ends: one run fewer leaves the claim standing."""
+
+        def one(value: float, rng: np.random.Generator) -> Any:
+            return value + 0.4 * rng.laplace()
+
+        audit = _audit(one, vectorized=False)
+        assert audit.verdict == "violated"
+        assert audit.trials % 10
+        assert _audit(one, vectorized=False, most=audit.trials - 1).verdict == "consistent"
+        assert _audit(one, vectorized=False, most=audit.trials).to_dict()["trials"] == audit.trials
+
+    def test_correct_mechanism_is_consistent(self) -> None:
+        audit = _audit(laplace, most=3_000)
+        assert audit.verdict == "consistent"
+        assert 0.75 <= audit.epsilon_lower < 1
+        assert audit.trials == audit.looks[-1].trials == 3_000
+        assert (audit.epsilon, audit.delta, audit.confidence, audit.seed) == (1.0, 0.0, 0.95, 0)
+        assert audit.version == dpcheck.__version__
+        limits = [look.epsilon_lower for look in audit.looks]
+        assert limits == sorted(limits)
+
+    def test_a_claim_of_zero(self) -> None:
+        assert _audit(constant, epsilon=0.0, most=200).verdict == "consistent"
+        audit = _audit(tells_all, epsilon=0.0, most=200)
+        assert audit.verdict == "violated"
+        assert audit.epsilon_lower >= 0
+
+    def test_too_few_runs_are_inconclusive(self) -> None:
+        """Outputs that never overlap could not have broken this claim; a few more runs could."""
+        assert _audit(tells_all, epsilon=6.0, most=300).verdict == "inconclusive"
+        assert _audit(constant, epsilon=6.0, most=300).verdict == "inconclusive"
+        assert _audit(constant, epsilon=2.0, most=300).verdict == "consistent"
+
+    def test_the_witness_was_not_chosen_on_the_runs_that_count_it(self) -> None:
+        """Fresh outputs fall into the set as often as its counts say, within 5 standard errors."""
+        event = _audit(half_noise, epsilon=1.5, most=4_000).event
+        datasets = (1, 0) if event.favours == "data" else (0, 1)
+        for value, hits in zip(datasets, (event.hits, event.other_hits), strict=True):
+            fresh = event.contains(half_noise(value, np.random.default_rng(99), 20_000))
+            assert fresh.mean() == pytest.approx(hits / event.trials, abs=5 * math.sqrt(0.25 / event.trials))
+
+    def test_to_dict_to_frame_and_words(self) -> None:
+        audit = _audit(half_noise)
+        plain = audit.to_dict()
+        assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+        assert plain["verdict"] == "violated"
+        frame = audit.to_frame()
+        assert list(frame.columns) == ["trials", "log_wealth", "epsilon_lower"]
+        assert frame["epsilon_lower"].iloc[-1] == audit.epsilon_lower
+        assert f"{audit.event.hits} of {audit.event.trials} runs on" in str(audit.event)
+
+    def test_chunks_end_at_round_numbers(self) -> None:
+        ends = np.cumsum([c.size for c in _chunks(0, 1_000_000, 0)][::2])
+        assert set(ends) >= {10, 50, 100, 200, 500, 1_000, 5_000, 10_000, 100_000}
+        assert ends[-1] == 1_000_000
+        assert len({(c.side, c.number) for c in _chunks(0, 1_000_000, 0)}) == 2 * len(ends)
+
+    def test_progress_is_told_and_ends_at_the_total(self) -> None:
+        told: list[tuple[int, int]] = []
+        _audit(laplace, most=500, progress=lambda done, total: told.append((done, total)))
+        assert told == sorted(told)
+        assert told[-1] == (1_000, 1_000)
+
+    @pytest.mark.parametrize("vectorized", [False, True])
+    def test_same_bits_for_any_number_of_workers(self, vectorized: bool) -> None:
+        def mechanism(value: float, rng: np.random.Generator, size: int | None = None) -> Any:
+            return value + 0.8 * rng.laplace(size=size)
+
+        alone = _audit(mechanism, most=400, vectorized=vectorized).to_dict()
+        assert alone == _audit(mechanism, most=400, vectorized=vectorized, jobs=3).to_dict()
+        assert alone != _audit(mechanism, 1, most=400, vectorized=vectorized).to_dict()
+
+
+class TestGoingOn:
+    def test_in_parts_as_in_one(self) -> None:
+        """Parts that end at round numbers give the bits of one audit, through JSON too."""
+        whole = _audit(gaussian, most=1_000, delta=1e-5)
+        first = _audit(gaussian, most=200, delta=1e-5)
+        second = _audit(gaussian, most=500, delta=1e-5, earlier=first)
+        saved = json.loads(json.dumps(second.to_dict()))
+        assert _audit(gaussian, most=1_000, delta=1e-5, earlier=second).to_dict() == whole.to_dict()
+        assert _audit(gaussian, most=1_000, delta=1e-5, earlier=saved).to_dict() == whole.to_dict()
+
+    def test_evidence_adds_up(self) -> None:
+        """Forty runs at a time, the evidence of each part enough for nothing, and wealth carried over."""
+        audit = _audit(half_noise, most=40)
+        parts = 1
+        while audit.verdict != "violated":
+            before = audit
+            audit = _audit(half_noise, most=before.trials + 15, earlier=before)
+            assert audit.looks[: len(before.looks)] == before.looks
+            parts += 1
+        assert parts > 1
+        assert audit.trials < 300
+
+    def test_false_alarms_of_many_parts_stay_below_the_level(self) -> None:
+        """Null hypothesis as above, in parts of 45 runs; 0.999 quantile of Bin(25, 0.05)."""
+        alarms = 0
+        for seed in range(25):
+            audit = _audit(randomised_response, seed, most=45)
+            while audit.verdict != "violated" and audit.trials < 135:
+                audit = _audit(randomised_response, seed, most=audit.trials + 45, earlier=audit.to_dict())
+            alarms += audit.verdict == "violated"
+        assert alarms <= stats.binom.isf(1e-3, 25, 0.05)
+
+    def test_only_with_the_same_claim_mechanism_and_seed(self) -> None:
+        earlier = _audit(laplace, most=60)
+        for options in ({"epsilon": 0.5}, {"delta": 0.1}, {"confidence": 0.9}, {"seed": 3}):
+            with pytest.raises(InputError, match="^earlier must be an audit with"):
+                _audit(laplace, earlier=earlier, **options)
+        with pytest.raises(InputError, match="^mechanism must give the outputs that the earlier audit began with"):
+            _audit(half_noise, earlier=earlier)
+        with pytest.raises(InputError, match="^most must be a whole number >= 61, got 60"):
+            _audit(laplace, earlier=earlier, most=60)
+        with pytest.raises(InputError, match="^earlier must have left the claim standing, got violated"):
+            _audit(tells_all, earlier=_audit(tells_all))
+
+
+class TestWrongInput:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"epsilon": -1}, "epsilon must be a finite number >= 0, got -1"),
+            ({"delta": 1.5}, "delta must lie in [0, 1), got 1.5"),
+            ({"most": 10}, "most must be a whole number >= 11, got 10"),
+            ({"confidence": 1.0}, "confidence must lie in (0.5, 1), got 1.0"),
+            ({"seed": -3}, "seed must be a whole number >= 0, got -3"),
+            ({"jobs": 0}, "jobs must be a whole number >= 1, got 0"),
+        ],
+    )
+    def test_arguments(self, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(InputError) as raised:
+            _audit(laplace, **options)
+        assert str(raised.value) == message
+
+    def test_mechanisms(self) -> None:
+        with pytest.raises(InputError, match="^mechanism must be callable, got int"):
+            audit_sequential(3, 1, 0, epsilon=1.0)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="^mechanism must return outputs of one shape"):
+            _audit(lambda v, rng, size: np.zeros((size, 1 if size in (24, 10) or v else 2)), most=300)
