@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -195,3 +197,22 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     gradients.mean(problem.gradient, data, index, 50, x, np.full(2, np.inf), free)
     assert (clip == np.inf) == np.array_equal(free, expected)  # the clipping was put to the test
+
+
+def test_threads_may_make_the_first_call_together():
+    together = Barrier(4)
+
+    @jit.kernel("float64(float64[::1])")
+    def total(x):
+        found = 0.0
+        for value in x:
+            found += value
+        return found
+
+    def call(_):
+        together.wait()
+        return total(np.ones(4))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(call, range(4))) == [4.0] * 4
+    assert len(total.signatures) == 1

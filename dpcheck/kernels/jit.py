@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit, types
+from numba.core.compiler_lock import global_compiler_lock
 
 VECTOR = types.float64[::1]
 MATRIX = types.float64[:, ::1]
@@ -87,9 +88,12 @@ def _on_demand(compiled: Any, signature: Any) -> None:
     compile_now = compiled.compile
 
     def compile_declared(_: Any) -> Any:
-        entry = compile_now(signature)
-        compiled.disable_compile()
-        return entry
+        with global_compiler_lock:  # threads may come to a kernel's first call together
+            if not compiled.overloads:
+                compile_now(signature)
+                compiled.disable_compile()
+            (found,) = compiled.overloads.values()
+            return found.entry_point
 
     def compile_and_retry(*_: Any, **__: Any) -> Any:
         compile_declared(None)
