@@ -1,0 +1,157 @@
+"""The clipped mean gradient of linear AUC against what one core can do, and the cost of a trial, in one run.
+
+    pip install '.[test,benchmark]' && pytest -n 0 tests/benchmarks/bench_kernels.py
+
+A record of d features takes 6 d operations (a multiplication and an addition a feature for its score, its norm and
+its share of the sum) and 8 (d + 1) bytes. The limit for the time of a record is the larger of its operations at the
+core's speed on multiply-adds in registers, and its bytes at the speed of adding up the whole array of records, be it
+in memory or in a cache. A minibatch is drawn at random, and nothing can read scattered rows as fast as that: the
+column "scattered" takes as the limit of memory the time to read one number of every cache line of the same rows in the
+same order. A line "step" is of a whole step of DP-SGDA: sampling, noise and projection too.
+Every timing is the least of several rounds, in which all take turns.
+"""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from numba import njit, types
+
+from dpcheck.kernels import jit
+from dpcheck.problems.auc import AUC
+from dpcheck.problems.bilinear import Bilinear
+from dpcheck.solvers.dp_sgda import DPSGDA
+
+ROUNDS, CLIP = 9, 0.5
+SIZES = {22: 49_990, 123: 32_561, 784: 20_000}  # those of ijcnn1 and Adult, and a third of MNIST
+REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_core():
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else None
+    if cores:
+        os.sched_setaffinity(0, {max(cores)})
+    yield
+    if cores:
+        os.sched_setaffinity(0, cores)
+
+
+@njit(fastmath=REORDERED)
+def multiply_add(x, a, b, rounds):
+    """16 operations of two flops each on every number, which stays in a register meanwhile."""
+    for _ in range(rounds):
+        for i in range(x.size):
+            z = x[i]
+            for _ in range(16):
+                z = z * a + b
+            x[i] = z
+
+
+@njit(fastmath=REORDERED)
+def total(x):
+    s = 0.0
+    for i in range(x.size):
+        s += x[i]
+    return s
+
+
+@njit(fastmath=REORDERED)
+def lines(records, batches):
+    """One number of every cache line of the rows of every batch."""
+    s, last = 0.0, records.shape[1] - 1
+    for batch in batches:
+        for j in batch:
+            for i in range(0, last, 8):
+                s += records[j, i]
+            s += records[j, last]
+    return s
+
+
+@njit(types.void(jit.MEAN, jit.GRADIENT, jit.DATA, jit.INDEX_MATRIX, jit.VECTOR, jit.VECTOR, jit.VECTOR))
+def means(mean, gradient, data, batches, x, clip, out):
+    for k in range(batches.shape[0]):
+        mean(gradient, data, batches[k], batches.shape[1], x, clip, out)
+
+
+def least(*functions, rounds=ROUNDS):
+    """Least seconds of each, called in turns; the first turn compiles and does not count."""
+    seconds = np.empty((rounds + 1, len(functions)))
+    for row in seconds:
+        for k, function in enumerate(functions):
+            begin = time.perf_counter()
+            function()
+            row[k] = time.perf_counter() - begin
+    return seconds[1:].min(0)
+
+
+def auc(d):
+    rng, n = np.random.default_rng(0), SIZES[d]
+    X = rng.standard_normal((n, d))
+    X /= 1.0001 * np.linalg.norm(X, axis=1, keepdims=True)
+    return AUC.from_data(X, np.where(rng.random(n) < 0.3, 1.0, -1.0), positive_share=0.3)
+
+
+@pytest.mark.parametrize("batch", [64, 2048, None], ids=["64", "2048", "n"])
+@pytest.mark.parametrize("d", SIZES)
+def test_share_of_the_limit(capsys, d, batch):
+    problem, rng = auc(d), np.random.default_rng(1)
+    n = len(problem.records)
+    batch = batch or n
+    count = max(1, 2**22 // (d * batch))  # a timing takes milliseconds
+    batches = np.array([np.arange(n) if batch == n else rng.integers(0, n, batch) for _ in range(count)])
+    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, problem.dim_w)
+    x, out, clip = 0.1 * rng.standard_normal(d + 3), np.empty(d + 3), np.full(2, CLIP)
+    eta = np.full(count, 0.01)
+    scheme = "with_replacement" if batch < n else "without_replacement"
+    solver = DPSGDA(eta, eta, 0.01, 0.01, batch, scheme, CLIP, CLIP)
+    small = np.full(512, 0.5)
+    arithmetic, stream, scattered, kernel, step = least(
+        lambda: multiply_add(small, 0.5, 0.5, 200),
+        lambda: total(problem.records.ravel()),
+        lambda: lines(problem.records, batches),
+        lambda: means(problem.mean, problem.gradient, data, batches, x, clip, out),
+        lambda: solver.outputs(problem, np.random.default_rng(0), 1),
+    )
+    peak, bandwidth = 512 * 16 * 2 * 200 / arithmetic, problem.records.nbytes / stream
+    rows = batches.size
+    flops, moved = 6 * d * rows, 8 * (d + 1) * rows
+    limits = {"even": max(flops / peak, moved / bandwidth), "scattered": max(flops / peak, scattered)}
+    binding = "arithmetic" if flops / peak > moved / bandwidth else "memory"
+    with capsys.disabled():
+        print(
+            f"\nd {d:>3}  batch {batch:>5}  core {peak / 1e9:5.1f} Gflop/s, {bandwidth / 1e9:5.1f} GB/s even, "
+            f"{moved / scattered / 1e9:5.1f} scattered; {binding} binds"
+        )
+        for name, seconds in (("kernel", kernel), ("step", step)):
+            shares = ", ".join(f"{limit / seconds:.2f} {kind}" for kind, limit in limits.items())
+            print(f"  {name:<6} {flops / seconds / 1e9:5.1f} Gflop/s {moved / seconds / 1e9:5.1f} GB/s  share {shares}")
+    assert kernel > flops / peak  # a kernel beyond the arithmetic limit would be timed wrongly
+
+
+def test_cost_and_memory_of_a_trial_are_flat(capsys):
+    """Seconds and peak bytes a trial of ``Solver.outputs``, from 1e3 to 1e6 trials, over those at 1e3."""
+    game, eta = Bilinear.sample(100, 2, np.random.default_rng(0)), np.full(20, 0.1)
+    solver = DPSGDA(eta, eta, 1.0, 1.0, 5)
+    seconds, peaks = [], []
+    sizes = [10**k for k in range(3, 7)]
+    for trials in sizes:
+        run = lambda trials=trials: solver.outputs(game, np.random.default_rng(0), trials)  # noqa: E731
+        seconds.append(least(run, rounds=max(3, 30_000 // trials))[0] / trials)
+        tracemalloc.start()
+        run()
+        peaks.append(tracemalloc.get_traced_memory()[1] / trials)
+        tracemalloc.stop()
+    with capsys.disabled():
+        print()
+        for trials, second, peak in zip(sizes, seconds, peaks, strict=True):
+            print(f"trials {trials:>9,}  {second / seconds[0]:.2f} of the time and {peak:6.1f} bytes a trial")
+    assert max(peaks) < 2 * 8 * 4 + 100  # the outputs are 4 numbers a trial
