@@ -81,8 +81,9 @@ def mean(true_count_in: str, noise: str = "laplace", delta: float = 0.0) -> Call
     """Mean of values in [0, 1] where the number of records is secret, by epsilon.
 
     Half of epsilon goes to the count, half to the sum. ``true_count_in`` names where the true count is
-    used instead, as in the non-private examples of DP-Auditorium: the "scale" of the noise, the
-    "divisor", or "both"; "neither" divides noisy sum by noisy count and is private.
+    used instead, as in the non-private examples of DP-Auditorium, whose scales are at least 1e-12: in the
+    "scale" of the noise, the "divisor", or "both"; "neither" divides a noisy sum by a noisy count and
+    is private, Gaussian noise where epsilon is at most 1.
     """
 
     def at(epsilon: float) -> Mechanism:
@@ -92,12 +93,12 @@ def mean(true_count_in: str, noise: str = "laplace", delta: float = 0.0) -> Call
         def mechanism(values: Any, rng: np.random.Generator, size: int) -> Any:
             total, n = np.clip(values, 0, 1).sum(), len(values)
             count = n + rng.laplace(scale=1 / half, size=size)
-            draw = (rng.laplace(size=size) if noise == "laplace" else rng.standard_normal(size)) * wide / half
+            draw = rng.laplace(size=size) if noise == "laplace" else rng.standard_normal(size)
             if true_count_in == "neither":
-                return (total + draw) / np.maximum(count, 1)
+                return (total + draw * wide / half) / np.maximum(count, 1)
             divisor = n if true_count_in in ("divisor", "both") else count
             scale = n if true_count_in in ("scale", "both") else count
-            return total / divisor + np.where(count / scale > 0, draw / scale, 0)
+            return total / divisor + draw * np.maximum(wide / half / scale, 1e-12)
 
         return mechanism
 
@@ -145,7 +146,7 @@ class TestBets:
     def test_tree_averages_over_all_prunings(self) -> None:
         """Four leaves: the five prunings one by one, with the chances each node inherits."""
         rng = np.random.default_rng(1)
-        a, b = rng.normal(size=(2, 8)) + [[0.8], [0.0]]
+        a, b = rng.normal([[0.8], [0.0]], size=(2, 8))
         tree = LabelTree.fit(a, b)
         values = np.sort(np.concatenate([a, b]))
         bins = [np.searchsorted(values[[4, 8, 12]], v, side="right") for v in (a, b)]
@@ -187,7 +188,7 @@ def _nearest(p: float, q: float, ratio: float, delta: float) -> float:
 
     if private(p, q):
         return 0.0
-    p0, q0 = np.meshgrid(np.linspace(5e-4, 1 - 5e-4, 2_000), np.linspace(5e-4, 1 - 5e-4, 2_000))
+    p0, q0 = np.meshgrid(*[np.linspace(1e-3, 1 - 1e-3, 999)] * 2)
     far = sum(special.rel_entr(u, v) for u, v in ((p, p0), (1 - p, 1 - p0), (q, q0), (1 - q, 1 - q0)))
     return float(far[private(p0, q0)].min())
 
@@ -231,22 +232,24 @@ class TestFalseAlarms:
 
     @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
     def test_at_the_very_epsilon_that_is_kept(self, mechanism: Mechanism, delta: float) -> None:
-        """Rejected above the 0.999 quantile of Bin(25, 0.05), 5: error rate at most 0.1 % each."""
-        assert _alarms(mechanism, delta, 25, 130) <= stats.binom.isf(1e-3, 25, 0.05)
+        """Rejected above the 0.999 quantile of Bin(16, 0.05), 4: error rate at most 0.1 % each."""
+        assert _alarms(mechanism, delta, 16, 100) <= stats.binom.isf(1e-3, 16, 0.05)
 
     @pytest.mark.experiment
     @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
     def test_two_thousand_audits(self, mechanism: Mechanism, delta: float) -> None:
         """Rejected above the 0.999 quantile of Bin(2000, 0.05), 131."""
-        assert _alarms(mechanism, delta, 2_000, 1_000) <= stats.binom.isf(1e-3, 2_000, 0.05)
+        alarms = _alarms(mechanism, delta, 2_000, 300)
+        print(f"{mechanism.__name__}: {alarms} of 2000")
+        assert alarms <= stats.binom.isf(1e-3, 2_000, 0.05)
 
     def test_the_limit_is_covered_for_any_claim(self) -> None:
         """Null hypothesis: epsilon_lower ever reaches the true epsilon 1, on the grid of the claim 2, in <= 5 %.
 
-        Rejected above the 0.999 quantile of Bin(60, 0.05), 9; and it comes near the truth.
+        Rejected above the 0.999 quantile of Bin(40, 0.05), 7; and it comes near the truth.
         """
-        found = [_audit(randomised_response, seed, epsilon=2.0, most=260).epsilon_lower for seed in range(60)]
-        assert sum(v >= 1 for v in found) <= stats.binom.isf(1e-3, 60, 0.05)
+        found = [_audit(randomised_response, seed, epsilon=2.0, most=220).epsilon_lower for seed in range(40)]
+        assert sum(v >= 1 for v in found) <= stats.binom.isf(1e-3, 40, 0.05)
         assert np.median(found) >= 0.6
 
     def test_bets_made_with_hindsight_would_be_caught(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,13 +259,12 @@ class TestFalseAlarms:
         class Cheat(sequential._Audit):
             def play(self, x: Any, y: Any) -> None:
                 if self.trials:
-                    self._predictor.learn(*(np.concatenate([v] * 1 + [w] * 9) for v, w in
-                                            zip(self._outputs, (x, y), strict=True)))  # fmt: skip
+                    self._predictor.learn(np.repeat(x, 20, axis=0), np.repeat(y, 20, axis=0))
                     self._bet()
                 super().play(x, y)
 
         monkeypatch.setattr(sequential, "_Audit", Cheat)
-        assert _alarms(laplace, 0.0, 25, 130) > stats.binom.isf(1e-3, 25, 0.05)
+        assert _alarms(laplace, 0.0, 16, 100) > stats.binom.isf(1e-3, 16, 0.05)
 
 
 class TestMeans:
@@ -271,8 +273,8 @@ class TestMeans:
     @pytest.mark.parametrize("epsilon", [0.1, 0.01])
     @pytest.mark.parametrize("true_count_in", ["scale", "both", "divisor"])
     def test_wrong_ones_fall_in_a_few_hundred_runs(self, true_count_in: str, epsilon: float) -> None:
-        """Median under 250 over 11 seeds."""
-        assert np.median(_runs_to_violation(mean(true_count_in)(epsilon), epsilon, 0.0, 11)) < 250
+        """Median under 250 over 7 seeds."""
+        assert np.median(_runs_to_violation(mean(true_count_in)(epsilon), epsilon, 0.0, 7)) < 250
 
     @pytest.mark.experiment
     @pytest.mark.parametrize("epsilon", [0.1, 0.01])
@@ -286,12 +288,12 @@ class TestMeans:
 
     @pytest.mark.parametrize("epsilon", [0.1, 0.01])
     def test_right_ones_stand(self, epsilon: float) -> None:
-        """They have slack: the bound of 5 % would let 4 of 20 pass with probability 1.6 %; none falls."""
+        """They have slack: none of 8 falls."""
         audits = [
             audit_sequential(
-                mean("neither")(epsilon), WITHOUT, WITH, epsilon=epsilon, most=300, seed=s, vectorized=True
+                mean("neither")(epsilon), WITHOUT, WITH, epsilon=epsilon, most=200, seed=s, vectorized=True
             )
-            for s in range(20)
+            for s in range(8)
         ]
         assert {a.verdict for a in audits} == {"consistent"}
 
@@ -301,7 +303,7 @@ class TestMeans:
     def test_a_thousand_right_ones_stand(self, noise: str, delta: float, epsilon: float) -> None:
         for seed in range(1_000):
             audit = audit_sequential(
-                mean("neither", noise, delta)(epsilon), WITHOUT, WITH, epsilon=epsilon, delta=delta, most=2_000,
+                mean("neither", noise, delta)(epsilon), WITHOUT, WITH, epsilon=epsilon, delta=delta, most=1_000,
                 seed=seed, vectorized=True,
             )  # fmt: skip
             assert audit.verdict == "consistent"
@@ -433,25 +435,25 @@ class TestGoingOn:
         assert audit.trials < 300
 
     def test_false_alarms_of_many_parts_stay_below_the_level(self) -> None:
-        """Null hypothesis as above, in parts of 45 runs; 0.999 quantile of Bin(25, 0.05)."""
+        """Null hypothesis as above, in parts of 35 runs; 0.999 quantile of Bin(16, 0.05)."""
         alarms = 0
-        for seed in range(25):
-            audit = _audit(randomised_response, seed, most=45)
-            while audit.verdict != "violated" and audit.trials < 135:
-                audit = _audit(randomised_response, seed, most=audit.trials + 45, earlier=audit.to_dict())
+        for seed in range(16):
+            audit = _audit(randomised_response, seed, most=35)
+            while audit.verdict != "violated" and audit.trials < 100:
+                audit = _audit(randomised_response, seed, most=audit.trials + 35, earlier=audit.to_dict())
             alarms += audit.verdict == "violated"
-        assert alarms <= stats.binom.isf(1e-3, 25, 0.05)
+        assert alarms <= stats.binom.isf(1e-3, 16, 0.05)
 
     def test_only_with_the_same_claim_mechanism_and_seed(self) -> None:
         earlier = _audit(laplace, most=60)
         for options in ({"epsilon": 0.5}, {"delta": 0.1}, {"confidence": 0.9}, {"seed": 3}):
-            with pytest.raises(InputError, match="^earlier must be an audit with"):
+            with pytest.raises(InputError, match=r"^earlier must be an audit with"):
                 _audit(laplace, earlier=earlier, **options)
-        with pytest.raises(InputError, match="^mechanism must give the outputs that the earlier audit began with"):
+        with pytest.raises(InputError, match=r"^mechanism must give the outputs that the earlier audit began with"):
             _audit(half_noise, earlier=earlier)
-        with pytest.raises(InputError, match="^most must be a whole number >= 61, got 60"):
+        with pytest.raises(InputError, match=r"^most must be a whole number >= 61, got 60"):
             _audit(laplace, earlier=earlier, most=60)
-        with pytest.raises(InputError, match="^earlier must have left the claim standing, got violated"):
+        with pytest.raises(InputError, match=r"^earlier must have left the claim standing, got violated"):
             _audit(tells_all, earlier=_audit(tells_all))
 
 
@@ -473,7 +475,7 @@ class TestWrongInput:
         assert str(raised.value) == message
 
     def test_mechanisms(self) -> None:
-        with pytest.raises(InputError, match="^mechanism must be callable, got int"):
+        with pytest.raises(InputError, match=r"^mechanism must be callable, got int"):
             audit_sequential(3, 1, 0, epsilon=1.0)  # type: ignore[arg-type]
-        with pytest.raises(InputError, match="^mechanism must return outputs of one shape"):
+        with pytest.raises(InputError, match=r"^mechanism must return outputs of one shape"):
             _audit(lambda v, rng, size: np.zeros((size, 1 if size in (24, 10) or v else 2)), most=300)
