@@ -92,31 +92,33 @@ class Recorder(np.random.Generator):
         return [self] * n_children
 
     def _draw(self, method: str, bound: inspect.BoundArguments) -> Any:
-        stream = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(len(self.draws),)))
         arguments = {name: value for name, value in bound.arguments.items() if name not in ("self", "out")}
         if method in ADDITIVE:
-            return self._additive(method, stream, arguments, bound.arguments.get("out"))
-        value = getattr(np.random.Generator, method)(stream, *bound.args[1:], **bound.kwargs)
+            return self._additive(method, arguments, bound.arguments.get("out"))
+        value = getattr(np.random.Generator, method)(self._stream(), *bound.args[1:], **bound.kwargs)
         shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
         kept = copy.copy(bound.args[1] if method == "shuffle" else value)
         self.draws.append(Draw(method, shown, kept, "", np.zeros(0), np.zeros(0)))
         return value
 
-    def _additive(self, method: str, stream: np.random.Generator, arguments: dict[str, Any], out: Any) -> Any:
+    def _stream(self) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(len(self.draws),)))
+
+    def _additive(self, method: str, arguments: dict[str, Any], out: Any) -> Any:
         law, size = ADDITIVE[method], arguments["size"]
         if method == "multivariate_normal":
             mean = np.asarray(arguments["mean"], float)
             spread, axes = np.linalg.eigh(np.asarray(arguments["cov"], float))
             factor = axes * np.sqrt(np.maximum(spread, 0))
             shape = (*_as_shape(size), mean.size)
-            z = self._noise(law, stream, shape)
+            z = self._noise(law, shape)
             value, scale = mean + z @ factor.T, np.linalg.norm(factor, axis=1)
         else:
             loc, scale = arguments.get("loc", 0.0), np.asarray(arguments.get("scale", 1.0), float)
             scalar = np.broadcast(loc, scale).shape
             shape = scalar if size is None else _as_shape(size)
             shape = shape if out is None else out.shape
-            z = self._noise(law, stream, shape)
+            z = self._noise(law, shape)
             value = np.asarray(loc + scale * z, arguments.get("dtype", float))
         shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
         scales = np.broadcast_to(scale, shape).ravel()
@@ -126,9 +128,9 @@ class Recorder(np.random.Generator):
             return out
         return value if shape else value[()]
 
-    def _noise(self, law: str, stream: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    def _noise(self, law: str, shape: tuple[int, ...]) -> Array:
         if self._given is None:
-            return np.asarray(_STANDARD[law](stream, shape))
+            return np.asarray(_STANDARD[law](self._stream(), shape))
         z = np.zeros(shape)
         rest = self._given[self._used : self._used + z.size]
         z.flat[: rest.size] = rest
