@@ -115,7 +115,7 @@ class _Tail:
 def _inverse(m: Floats) -> Floats:
     """Of a symmetric (2, 2) matrix: quicker than the general one."""
     a, b, c = m[0, 0], m[0, 1], m[1, 1]
-    return np.array([[c, -b], [-b, a]]) / (a * c - b * b)
+    return np.asarray(np.array([[c, -b], [-b, a]]) / (a * c - b * b))
 
 
 def _counted(values: Floats, t: Floats) -> Floats:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpcheck.audits import survival
 from dpcheck.audits.binomial import predicted_limit
 from dpcheck.audits.claim import Claim
+from dpcheck.audits.discriminants import fit
 from dpcheck.audits.scores import (
     Coordinate,
     Histogram,
@@ -27,6 +28,7 @@ from dpcheck.audits.scores import (
 )
 
 Floats = NDArray[np.float64]
+Points = NDArray[np.int64]
 SIDES = ("data", "neighbour")
 
 # Thresholds tried per score.
@@ -144,39 +146,46 @@ def choose(
     anything = Event(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
     chosen = {kind: Test(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
     for score, left, right in _options(a, b):
-        # They mix the coordinates, which hides a rare leak rather than shows it.
-        mixed = isinstance(score, Projection | Quadratic)
         for sign, direction in ((1, ">="), (-1, "<=")):
             values = [np.sort(evaluate(score, sign, v)) for v in (left, right)]
             thresholds = _thresholds(np.sort(np.concatenate(values)))
-            tails = _cautious(score, values, thresholds)
-            smooth = _cautious(score, values, thresholds, smooth=True) if curve else tails
-            for kind, level in levels.items():
-                if kind == "bold" and mixed:
-                    continue
-                if kind == "bold":
-                    promises, points = _counted(values, thresholds, trials, delta, level), None
-                elif kind == "steady":
-                    promises, points = _limits(tails, trials, delta, level, None if curve else epsilon), None
-                else:
-                    promises, points = _sureties(smooth, trials, claim)
+            judged = _judge(score, values, thresholds, trials, claim, epsilon, delta, levels)
+            for kind, (promises, points) in judged.items():
                 side, place = np.unravel_index(int(np.argmax(promises)), promises.shape)
                 if promises[side, place] > best[kind]:
                     best[kind] = float(promises[side, place])
                     event = Event(score, direction, sign * float(thresholds[place]), SIDES[side])
                     at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
-                    chosen[kind] = Test(kind, event, *at, level, best[kind])
-    refit = [s for s in learned(a, b) if isinstance(s, Projection)]
+                    chosen[kind] = Test(kind, event, *at, levels[kind], best[kind])
     for kind, test in chosen.items():
-        if refit and kind != "bold" and isinstance(test.event.score, Projection):
-            # Its unit is the noise's spread, so the threshold also fits a better direction.
-            chosen[kind] = replace(test, event=replace(test.event, score=refit[0]))
+        same = (s for s in fit(a, b) if type(s) is type(test.event.score))
+        if isinstance(test.event.score, Projection | Quadratic) and (refitted := next(same, None)):
+            # Its unit does not depend on the runs, so the threshold also fits a score of all of them.
+            chosen[kind] = replace(test, event=replace(test.event, score=refitted))
     steady, bold = chosen["steady"], chosen.pop("bold")
     if all(np.array_equal(steady.event.contains(v), bold.event.contains(v)) for v in (a, b)):
         chosen["steady"] = replace(steady, alpha=steady.alpha + levels["bold"])
     else:
         chosen["bold"] = bold
     return list(chosen.values())
+
+
+def _judge(
+    score: Score, values: list[Floats], thresholds: Floats, trials: int, claim: Claim, epsilon: float, delta: float,
+    levels: dict[str, float],
+) -> dict[str, tuple[Floats, Points | None]]:  # fmt: skip
+    """What each threshold promises (2, m), with data and with neighbour favoured, and at which point of the claim."""
+    tails = _cautious(score, values, thresholds)
+    curve = "curve" in levels
+    found: dict[str, tuple[Floats, Points | None]] = {
+        "steady": (_limits(tails, trials, delta, levels["steady"], None if curve else epsilon), None)
+    }
+    # Discriminants mix the coordinates, which hides a rare leak rather than shows it.
+    if not isinstance(score, Projection | Quadratic):
+        found["bold"] = (_counted(values, thresholds, trials, delta, levels["bold"]), None)
+    if curve:
+        found["curve"] = _sureties(_cautious(score, values, thresholds, smooth=True), trials, claim)
+    return found
 
 
 def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
@@ -233,7 +242,7 @@ def _limits(
     return promise
 
 
-def _sureties(tails: tuple[Floats, Floats, Floats], trials: int, claim: Claim) -> tuple[Floats, NDArray[np.int64]]:
+def _sureties(tails: tuple[Floats, Floats, Floats], trials: int, claim: Claim) -> tuple[Floats, Points]:
     """How surely each set breaks the claim where it breaks most surely (2, m), and at which point (2, m).
 
     Where the earlier runs leave it open, luck would decide between the points: those that show most in
