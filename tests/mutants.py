@@ -1,4 +1,4 @@
-"""Copies of the solver's source with a planted bug: text replaced, then executed as a module of its own."""
+"""Copies of a module's source with a planted bug: text replaced, then executed as a module of its own."""
 
 from __future__ import annotations
 
@@ -33,15 +33,10 @@ def interpreted(original: ModuleType, edits: Edits) -> ModuleType:
 
 
 def compiled(original: ModuleType, edits: Edits) -> ModuleType:
-    """The kernels compiled and kept nowhere, save the transcripts' score, which stays the true one."""
+    """The kernels compiled and kept nowhere."""
 
     def kernel(signature):
-        def compile_(function):
-            if function.__name__ == "transcript_llr":
-                return original.transcript_llr
-            return njit(signature, nogil=True, error_model="numpy", fastmath=jit._FASTMATH)(function)
-
-        return compile_
+        return njit(signature, nogil=True, error_model="numpy", fastmath=jit._FASTMATH)
 
     with mock.patch.object(jit, "kernel", kernel):
         return mutated(original, edits)

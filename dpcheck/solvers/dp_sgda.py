@@ -23,15 +23,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels import sgda as kernels
 from dpcheck.kernels.parts import AVERAGE, LAST, UNIFORM
-from dpcheck.kernels.tape import RECORD
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, new_tape
+from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian
 
 OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
 
@@ -119,27 +117,6 @@ class GradientDescentAscent(Solver):
             np.stack([self.eta_w, self.eta_v]),
         )  # fmt: skip
 
-    def transcript_scores(
-        self, problem: Problem, roles: Array, rng: np.random.Generator, size: int, *,
-        claimed: GradientDescentAscent | None = None,
-    ) -> Array:  # fmt: skip
-        """Exact log-likelihood ratios of ``size`` whole noisy transcripts : (size,).
-
-        roles : (3, k) the canary, the record that replaces it, and the background record that all
-        others equal; under Poisson sampling the background's gradient must vanish.
-        claimed : the configuration whose likelihood is used, this one by default.
-        """
-        claimed = self if claimed is None else claimed
-        require(claimed.sigma_w > 0 and claimed.sigma_v > 0, "sigma", "be > 0 to score a transcript", 0.0)
-        scores = np.empty(size)
-        kernels.sgda_transcripts(
-            *self._arguments(problem), rng, new_tape(problem, self.rows(problem), mode=RECORD),
-            np.ascontiguousarray(roles, dtype=float),
-            _copies(claimed.sampling, len(problem.records), claimed.batch),
-            np.array([claimed.sigma_w, claimed.sigma_v], float), scores,
-        )  # fmt: skip
-        return scores
-
     def _sensitivities(self, problem: Problem) -> tuple[float, float]:
         """How far one record's replacement moves the minibatch mean, in w and in v."""
         bounds = (min(problem.lipschitz_w, self.clip_w), min(problem.lipschitz_v, self.clip_v))
@@ -198,17 +175,6 @@ class DPSGDA(GradientDescentAscent):
             size, size, sigma_w, sigma_v, batch, sampling, clip_w, clip_v, output,
             outside_remark("Remark 1", n, steps, batch, epsilon, delta) if variant == "as_printed" else (),
         )  # fmt: skip
-
-
-def _copies(sampling: str, n: int, batch: int) -> Array:
-    """Probability that a minibatch holds a given record 0, 1, 2, ... times."""
-    if sampling != "with_replacement":
-        return np.array([1 - batch / n, batch / n])
-    from scipy.stats import binom
-
-    top = int(binom.isf(1e-15, batch, 1 / n)) + 1
-    copies: NDArray[np.float64] = binom.pmf(np.arange(min(top, batch) + 1), batch, 1 / n)
-    return copies
 
 
 def certified_noise(
