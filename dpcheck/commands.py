@@ -101,25 +101,38 @@ def run_prove(options: Namespace) -> int:
 def run_audit(options: Namespace) -> int:
     """``dpcheck audit``."""
     from dpcheck.audits.membership import audit_privacy
+    from dpcheck.audits.sequential import audit_sequential
 
+    one = options.sequential or options.earlier
+    for name, value in (("--claim", options.claim), ("--plot", options.plot)):
+        require(not (one and value), name, "be left out of a sequential audit", value)
     _require_picture(options.plot)
     # stdout is for the result: what the mechanism prints goes to stderr
     with redirect_stdout(sys.stderr), _progress() as watch:
-        mechanism = _load_function(options.mechanism)
-        found = audit_privacy(
-            mechanism, _load_dataset(options.data, "data"), _load_dataset(options.neighbour, "neighbour"),
-            epsilon=options.epsilon, delta=options.delta, trials=options.trials, confidence=options.confidence,
-            seed=options.seed, jobs=options.jobs, vectorized=options.vectorized,
-            progress=lambda done, total: watch("audit", done, total),
-        )  # fmt: skip
+        pair = (_load_dataset(options.data, "data"), _load_dataset(options.neighbour, "neighbour"))
+        mechanism = _load(options.mechanism, "mechanism")
+        shared = {
+            "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
+            "vectorized": options.vectorized, "epsilon": options.epsilon,
+            "progress": lambda done, total: watch("audit", done, total),
+        }  # fmt: skip
+        found: Any
+        if one:
+            earlier = _load_dataset(options.earlier, "earlier") if options.earlier else None
+            found = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
+        else:
+            claim = _load(options.claim, "claim") if options.claim else None
+            found = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
     if options.plot:
         _save(found.plot(), options.plot)
     if options.format == "json":
         _say_json({"schema": "dpcheck.audit/1", **found.to_dict()})
     else:
+        family = getattr(found, "in_family", None)
+        within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
         _say(
             f"{found.verdict}: epsilon >= {found.epsilon_lower:.4f} at delta {found.delta:g} with confidence "
-            f"{found.confidence:g}, claimed {found.epsilon:g}; {found.trials} runs a dataset\n"
+            f"{found.confidence:g}, claimed {found.epsilon:g}; {found.trials} runs a dataset{within}\n"
             f"witness: {found.event}"
         )
     undecided = found.verdict == "inconclusive"
@@ -336,21 +349,20 @@ def _numbers(parts: Sequence[str], name: str) -> dict[str, float]:
     return found
 
 
-def _load_function(path: str) -> Callable[..., Any]:
-    """MODULE:FUNCTION, found on the path or in the working folder."""
+def _load(path: str, what: str) -> Any:
+    """MODULE:NAME, found on the path or in the working folder."""
     import importlib
 
     module_name, colon, attribute = path.partition(":")
-    require(bool(module_name) and bool(colon) and bool(attribute), "mechanism", "be MODULE:FUNCTION", path)
+    require(bool(module_name) and bool(colon) and bool(attribute), what, "be MODULE:NAME", path)
     sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         said = f"{module_name}: {type(error).__name__}: {_line(error)}"
-        raise InputError(f"mechanism must name an importable module, got {said}") from error
-    require(hasattr(module, attribute), "mechanism", f"name a function of {module_name}", attribute)
-    function: Callable[..., Any] = getattr(module, attribute)
-    return function
+        raise InputError(f"{what} must name an importable module, got {said}") from error
+    require(hasattr(module, attribute), what, f"be a name in {module_name}", attribute)
+    return getattr(module, attribute)
 
 
 def _load_dataset(text: str, name: str) -> Any:

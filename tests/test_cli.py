@@ -20,7 +20,7 @@ import dpcheck
 from dpcheck import commands
 from dpcheck.bases import BASES
 from dpcheck.bounds import ledger, registry
-from dpcheck.checks import BINDINGS
+from dpcheck.checks import FURTHER
 from dpcheck.cli import main
 from dpcheck.findings import Finding, Report
 from dpcheck.problems import PROBLEMS
@@ -32,7 +32,7 @@ OPTIONS = {
     "list": {"--format"},
     "show": {"--latex"},
     "prove": {"--explain", "--jobs", "--seconds", "--format"},
-    "audit": {"--data", "--neighbour", "--epsilon", "--delta", "--trials", "--confidence", "--seed", "--jobs",
+    "audit": {"--data", "--neighbour", "--epsilon", "--claim", "--sequential", "--earlier", "--delta", "--trials", "--confidence", "--seed", "--jobs",
               "--vectorized", "--plot", "--format", "--fail-on"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--plot", "--format", "--fail-on"},
     "solve": {"--problem", "--data", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
@@ -148,7 +148,7 @@ def test_list(call):
 
 
 def test_what_is_checked_is_registered():
-    assert set(BINDINGS) <= set(ALGORITHMS)
+    assert set(FURTHER) <= set(ALGORITHMS)
 
 
 def test_prove(call):
@@ -285,6 +285,9 @@ def own_randomness(data, rng):
     return np.random.default_rng().normal()
 
 constant = 7
+
+from dpcheck.events import Laplace
+EXACT, LESS = Laplace(2.0), Laplace(40.0)
 """
 PAIR = ("--data", "[0, 1, 1]", "--neighbour", "[0, 1, 0]")
 
@@ -364,6 +367,24 @@ def test_audit_takes_rows_of_different_lengths(audit):
     assert code == 1, out
 
 
+def test_audit_of_a_curve(audit):
+    """Noise that keeps (1, 0) with room, and breaks the curve it claims."""
+    code, out, _ = audit("noisy_sum", "--claim", "users_mechanisms:LESS", "--trials", "4000", "--format", "json")
+    assert code == 1
+    assert json.loads(out)["claim"] == "1 x Laplace(40)"
+    assert audit("noisy_sum", "--claim", "users_mechanisms:EXACT", "--trials", "4000")[0] == 0
+
+
+def test_sequential_audit_goes_on_where_it_ended(audit, tmp_path):
+    code, out, _ = audit("noisy_sum", "--epsilon", "0.2", "--sequential", "--trials", "40", "--format", "json")
+    assert code == 0
+    (tmp_path / "first.json").write_text(out)
+    code, out, _ = audit("noisy_sum", "--epsilon", "0.2", "--earlier", "first.json", "--trials", "20000")
+    assert (code, out.split(":")[0]) == (1, "violated")
+    whole = audit("noisy_sum", "--epsilon", "0.2", "--sequential", "--trials", "20000")[1]
+    assert whole == out
+
+
 def test_audit_draws(audit, tmp_path):
     assert audit("noisy_sum", "--epsilon", "0.5", "--trials", "500", "--plot", "scores.png")[0] == 0
     assert (tmp_path / "scores.png").read_bytes()[:4] == b"\x89PNG"
@@ -378,7 +399,7 @@ def test_audit_draws(audit, tmp_path):
         ("grows", "return outputs of one shape"),
         ("own_randomness", "draw all its randomness from rng"),
         ("constant", "be callable"),
-        ("nosuch", "name a function of users_mechanisms, got nosuch"),
+        ("nosuch", "mechanism must be a name in users_mechanisms, got nosuch"),
     ],
 )
 def test_audit_refuses_what_is_no_mechanism(audit, function, words):
@@ -395,6 +416,9 @@ def test_audit_refuses_what_is_no_mechanism(audit, function, words):
         ("--epsilon 1 --confidence 1.5", "confidence must lie in (0.5, 1), got 1.5"),
         ("--epsilon 1 --seed -1", "seed must be"),
         ("--epsilon 1 --jobs 0", "jobs must be"),
+        ("--epsilon 1 --sequential --plot a.png", "--plot must be left out of a sequential audit, got a.png"),
+        ("--epsilon 1 --earlier nosuch.json", "earlier must be"),
+        ("--claim users_mechanisms:nosuch", "claim must be a name in users_mechanisms, got nosuch"),
         ("--epsilon 1 --data [1,", "data must be JSON or a .npy, .csv or .json file, got [1,"),
         ("--epsilon 1 --neighbour nosuch.npy", "neighbour must be"),
         ("--epsilon 1 --neighbour users_mechanisms.csv", "neighbour must be"),
