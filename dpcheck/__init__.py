@@ -29,6 +29,7 @@ _HOME = {
     "audit_randomness": "dpcheck.audits.randomness",
     "audit_sampling": "dpcheck.audits.sampling",
     "audit_sensitivity": "dpcheck.audits.sensitivity",
+    "audit_sequential": "dpcheck.audits.sequential",
     "certify": "dpcheck.accounting",
     "check": "dpcheck.checks",
     "fit_rate": "dpcheck.audits.rates",

@@ -254,16 +254,16 @@ class TestFalseAlarms:
 
     def test_bets_made_with_hindsight_would_be_caught(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The same tests fail a predictor that has seen the outputs that are bet on."""
-        from dpcheck.audits import sequential
+        from dpcheck.audits import sequential, wealth
 
-        class Cheat(sequential._Audit):
+        class Cheat(wealth.Wealth):
             def play(self, x: Any, y: Any) -> None:
                 if self.trials:
                     self._predictor.learn(np.repeat(x, 20, axis=0), np.repeat(y, 20, axis=0))
                     self._bet()
                 super().play(x, y)
 
-        monkeypatch.setattr(sequential, "_Audit", Cheat)
+        monkeypatch.setattr(sequential, "Wealth", Cheat)
         assert _alarms(laplace, 0.0, 16, 100) > stats.binom.isf(1e-3, 16, 0.05)
 
 
@@ -449,6 +449,8 @@ class TestGoingOn:
         for options in ({"epsilon": 0.5}, {"delta": 0.1}, {"confidence": 0.9}, {"seed": 3}):
             with pytest.raises(InputError, match=r"^earlier must be an audit with"):
                 _audit(laplace, earlier=earlier, **options)
+        with pytest.raises(InputError, match=r"^earlier must be a sequential audit or its to_dict\(\), got dict"):
+            _audit(laplace, earlier={"verdict": "consistent"})
         with pytest.raises(InputError, match=r"^mechanism must give the outputs that the earlier audit began with"):
             _audit(half_noise, earlier=earlier)
         with pytest.raises(InputError, match=r"^most must be a whole number >= 61, got 60"):
