@@ -8,6 +8,7 @@ null (Monte Carlo p-values, Bonferroni).
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from dpcheck.errors import require, require_confidence, require_count
 
 Index = NDArray[np.int64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
+# At least; more where a p-value as small as the level asks for them.
 _SIMULATIONS = 399
 
 
@@ -61,9 +63,10 @@ def audit_sampling(
     if scheme != "with_replacement" and observed["distinct"] < steps:
         impossible.append("a minibatch holds a record twice")
     rng = np.random.default_rng(seed)
-    null = [_statistics(_simulate(rng, scheme, population, batch, steps), population) for _ in range(_SIMULATIONS)]
+    level = (1 - confidence) / len(observed)
+    simulations = max(_SIMULATIONS, math.ceil(2 / level))
+    null = [_statistics(_simulate(rng, scheme, population, batch, steps), population) for _ in range(simulations)]
     p_values = {name: _two_sided(observed[name], [s[name] for s in null]) for name in observed}
-    level = (1 - confidence) / len(p_values)
     even = sorted(s["evenness"] for s in null)[len(null) // 2]
     words = {
         "size": f"mean size {observed['size']:.3g} is not {batch}",
