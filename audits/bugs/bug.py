@@ -1,0 +1,93 @@
+"""A bug that breaks a promise of privacy, its fixed twin, and the audit that tells them apart."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dpcheck.audits.bugs.testers import Outcome, Tester
+from dpcheck.errors import require_confidence, require_count
+
+Rng: TypeAlias = np.random.Generator
+
+# Fifty fixed twins together are then called violated in at most 5 % of runs (union bound).
+CONFIDENCE = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class Bug:
+    """Two versions of one piece of code that makes one promise.
+
+    id, title : a short name and a sentence
+    source : where it was seen: a paper, an issue or pull request of a library on GitHub; "folklore" where
+        no one place is known
+    explanation : what goes wrong, who is hurt, how it is fixed
+    broken, fixed : the code, in the form that ``tester`` asks for
+    """
+
+    id: str
+    title: str
+    source: str
+    explanation: str
+    broken: Callable[..., Any]
+    fixed: Callable[..., Any]
+    tester: Tester
+
+    @property
+    def family(self) -> str:
+        """The file of this folder that holds it."""
+        return self.broken.__module__.rpartition(".")[2]
+
+    @property
+    def code(self) -> tuple[str, str]:
+        """Source text of the broken version and of the fixed one."""
+        return inspect.getsource(self.broken), inspect.getsource(self.fixed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known of it without running it, ready for JSON."""
+        broken, fixed = self.code
+        return {
+            "id": self.id,
+            "title": self.title,
+            "family": self.family,
+            "source": self.source,
+            "caught_by": self.tester.name,
+            "promise": self.tester.promise,
+            "explanation": self.explanation,
+            "broken": broken,
+            "fixed": fixed,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Examination:
+    """Both versions audited alike."""
+
+    bug: Bug
+    broken: Outcome
+    fixed: Outcome
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the broken version was called violated, and the fixed one not."""
+        return self.broken.verdict == "violated" != self.fixed.verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bug, both verdicts and their evidence, ready for JSON."""
+        outcomes = {"broken": self.broken.to_dict(), "fixed": self.fixed.to_dict()}
+        return {**self.bug.to_dict(), "told_apart": self.told_apart, "outcomes": outcomes}
+
+
+def examine(bug: Bug, *, seed: int = 0, confidence: float = CONFIDENCE) -> Examination:
+    """Audit the broken version and the fixed one.
+
+    confidence : of each audit that counts runs; the fixed version is called violated with probability
+        at most ``1 - confidence``
+    """
+    require_count(seed, "seed", least=0)
+    require_confidence(confidence)
+    return Examination(bug, *(bug.tester.run(version, seed, confidence) for version in (bug.broken, bug.fixed)))

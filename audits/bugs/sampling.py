@@ -1,0 +1,100 @@
+"""Bugs in how minibatches are drawn, against how they are accounted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpcheck.audits.bugs.bug import Bug, Rng
+from dpcheck.audits.bugs.testers import Privacy, Sampling
+from dpcheck.events import Gaussian, Repeated, Sampled
+
+DELTA = 1e-5
+
+
+STEPS = 8
+
+
+def _shuffled(gradients: Any, rng: Rng, size: int) -> Any:
+    order = rng.permuted(np.tile(gradients, (size, 1)), axis=1)
+    return order + 0.8 * rng.standard_normal((size, STEPS))
+
+
+def _drawn_afresh(gradients: Any, rng: Rng, size: int) -> Any:
+    taken = rng.random((size, STEPS, len(gradients))) < 1 / STEPS
+    return taken @ np.asarray(gradients) + 0.8 * rng.standard_normal((size, STEPS))
+
+
+EPOCH = Repeated(Sampled((Gaussian(0.4),), "poisson", population=STEPS, batch=1), STEPS)
+
+
+def _epochs(population: int, batch: int, steps: int, rng: Rng) -> Any:
+    per_epoch = population // batch
+    rows = [rng.permutation(population).reshape(per_epoch, batch) for _ in range(-(-steps // per_epoch))]
+    return np.concatenate(rows)[:steps]
+
+
+def _poisson(population: int, batch: int, steps: int, rng: Rng) -> Any:
+    return np.where(rng.random((steps, population)) < batch / population, np.arange(population), -1)
+
+
+def _drawn_with_replacement(population: int, batch: int, steps: int, rng: Rng) -> Any:
+    return rng.integers(0, population, (steps, batch))
+
+
+def _drawn_without_replacement(population: int, batch: int, steps: int, rng: Rng) -> Any:
+    return np.argsort(rng.random((steps, population)), axis=1)[:, :batch]
+
+
+RATE = 0.1
+
+
+def _nothing_sampled(gradient: float, rng: Rng, size: int) -> Any:
+    return gradient + rng.standard_normal(size)
+
+
+def _sampled(gradient: float, rng: Rng, size: int) -> Any:
+    return gradient * (rng.random(size) < RATE) + rng.standard_normal(size)
+
+
+BUGS = (
+    Bug(
+        "shuffled",
+        "Batches from one shuffle, accounted as Poisson samples",
+        "meta-pytorch/opacus issue 80; lxuechen/private-transformers issue 7; Chua et al., How private are DP-SGD "
+        "implementations? (ICML 2024)",
+        "After a shuffle each record is in exactly one batch of the epoch; under Poisson sampling it is in none with "
+        "probability 1/e. At small noise that chance is most of the privacy that is claimed. Either batches are drawn "
+        "afresh, or the accounting claims no amplification.",
+        _shuffled, _drawn_afresh, Privacy([1.0] + [-1.0] * 7, [-1.0] * 8, claim=EPOCH, delta=1e-5),
+    ),
+    Bug(
+        "epochs-for-poisson",
+        "A data loader of epochs under a Poisson accountant",
+        "google-deepmind/jax_privacy pull request 272; meta-pytorch/opacus pull request 128",
+        "The same bug seen from inside: all batches have one size, and every record appears once an epoch. The loader "
+        "is the framework's default and the accountant's assumption is in its documentation. A look at the drawn "
+        "batches decides it.",
+        _epochs, _poisson, Sampling("poisson", 40, 10, 40),
+    ),
+    Bug(
+        "drawn-with-replacement",
+        "Minibatches drawn with replacement, accounted as without",
+        "folklore",
+        "A random index is drawn for each place of the minibatch, so that a record may be there twice, and moves the "
+        "mean twice. The bound for sampling without replacement excludes that. The indices are a prefix of a random "
+        "permutation, or the other bound is used.",
+        _drawn_with_replacement, _drawn_without_replacement, Sampling("without_replacement", 40, 10, 40),
+    ),
+    Bug(
+        "nothing-sampled",
+        "Amplification by sampling is claimed, and every record used",
+        "folklore; google-deepmind/jax_privacy pull request 272 warns where the data path does not sample",
+        "The sampling rate is a number handed to the accountant, while the batches come from elsewhere. If the record "
+        "is in the batch for certain, the amplification of a rate of 1/10 is not there. Rate and batches have to come "
+        "from one place.",
+        _nothing_sampled, _sampled,
+        Privacy(1.0, 0.0, claim=Sampled((Gaussian(1.0),), "poisson", 100, 10, "add_or_remove_one"), delta=DELTA),
+    ),
+)  # fmt: skip
