@@ -19,10 +19,11 @@ from dpcheck.checks import recorded
 from dpcheck.checks.context import Context
 from dpcheck.checks.entry import BOTH, DELTA, EPSILON, Entry
 from dpcheck.checks.games import GAMES
-from dpcheck.checks.sandwich import audit, family, law_of, sandwich
+from dpcheck.checks.sandwich import audit, law_of, sandwich
 from dpcheck.checks.transcript import Game
 from dpcheck.checks.worst_case import WorstCase, record
-from dpcheck.solvers import ALGORITHMS, algorithm
+from dpcheck.kernels import gradients, spider
+from dpcheck.solvers import ALGORITHMS, algorithm, dp_spider, nseg, output_perturbation_minimise
 from dpcheck.solvers.dp_sgda import DPSGDA
 from dpcheck.solvers.output_perturbation import FIELDS, Phased
 
@@ -151,7 +152,6 @@ def test_few_runs_are_enough_for_the_recorded_verdict(name, label):
     if (name, label) in LEAKS:
         assert recorded()[transcript.id] == transcript.verdict == "violated"
         assert transcript.audited > EPSILON  # shown by runs, not by the certificate alone
-    assert transcript.evidence["within the claimed family"]["epsilon"] <= transcript.certified * 1.001
 
 
 def test_the_law_of_the_pair_is_within_its_certificate():
@@ -160,3 +160,128 @@ def test_the_law_of_the_pair_is_within_its_certificate():
         entry = case(name, label)
         certified = certify(entry.events, delta=DELTA).epsilon
         assert 0.96 * certified <= certify([law_of(event) for event in entry.events], delta=DELTA).epsilon
+
+
+# Planted faults, none of them in what is declared
+
+
+def weaker(solver, factor):
+    """All noise multiplied by ``factor``."""
+    if isinstance(solver, Phased):
+        phases = solver.phases.copy()
+        phases[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] *= factor
+        return replace(solver, phases=phases)
+    noise = [field.name for field in fields(solver) if field.name.startswith("sigma")]
+    return replace(solver, **{name: factor * getattr(solver, name) for name in noise})
+
+
+def transcript(entry, trials=10_000):
+    return audit(CONTEXT, entry.game.scores, entry.game.data, entry.game.neighbour, trials, 1)
+
+
+@pytest.mark.parametrize(("name", "label"), SOUND)
+def test_too_little_noise_is_seen(name, label):
+    """A quarter of what the pair needs at the claim: its sensitivity and the noise's slack are taken off."""
+    entry = case(name, label)
+    factor = certify(entry.events, delta=DELTA).epsilon / EPSILON * entry.game.reached(0).max() / 4
+    weak = replace(entry.game, solver=weaker(entry.game.solver, factor))
+    assert transcript(replace(entry, game=weak)).verdict == "violated"
+
+
+@pytest.mark.parametrize("label", ["repaired.without_replacement", "repaired.poisson"])
+def test_half_the_noise_is_seen(label):
+    entry = case("dp_sgda", label)
+    half = replace(entry.game, solver=weaker(entry.game.solver, 0.5))
+    assert transcript(replace(entry, game=half), 30_000).verdict == "violated"
+
+
+@pytest.mark.parametrize("name", ["nseg", "dp_spider"])
+def test_a_missing_clip_is_seen(name, monkeypatch):
+    broken = mutants.compiled(gradients, [("scale = clip_factor(g[:d], clip[0]) / batch", "scale = 1.0 / batch")])
+    for kind in ("mean", "difference"):
+        monkeypatch.setattr(WorstCase, kind, staticmethod(getattr(broken, kind)))
+    assert transcript(case(name, "repaired")).verdict == "violated"
+
+
+def test_noise_over_the_minibatch_twice_is_seen(monkeypatch):
+    """In the estimator that the SPIDER algorithms share."""
+    edit = ("release(g, sigma_2 * bound,", "release(g, sigma_2 * bound / small.size,")
+    monkeypatch.setattr(spider, "estimate", mutants.compiled(spider, [edit]).estimate)
+    broken = mutants.compiled(dp_spider, ())
+    monkeypatch.setattr(dp_spider.DPSpider, "kernel", staticmethod(broken.run))
+    assert transcript(case("dp_spider", "repaired"), 30_000).verdict == "violated"
+
+
+SENSITIVITIES = {
+    "output_perturbation": (
+        output_perturbation_minimise, "StronglyConvex", "4 * L / (mu * n)  #", "4 * L / (mu * n**2)  #",
+    ),
+    "nseg": (nseg, "NSEG", "return 2 * math.hypot", "return math.hypot"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SENSITIVITIES)
+def test_a_wrong_sensitivity_is_seen(name, monkeypatch):
+    """Believed in the noise and in the events: the certificate is fine, the runs are not."""
+    module, attribute, old, new = SENSITIVITIES[name]
+    broken = getattr(mutants.mutated(module, [(old, new)]), attribute)
+    broken.kernel = staticmethod(getattr(module, attribute).kernel)
+    monkeypatch.setattr(module, attribute, broken)
+    entry = next(iter(GAMES[name]()))
+    assert certify(entry.events, delta=DELTA).epsilon <= EPSILON
+    assert transcript(entry).verdict == "violated"
+
+
+# Long measurements
+
+
+@pytest.mark.experiment
+def test_shares_of_the_certificate(keep):
+    """Transcripts at 1e5 trials; the canary reaches the certificate in all variants without a remark."""
+    rows = []
+    for name, label in CASES:
+        entry = case(name, label)
+        for f in sandwich(Context(jobs=2), name, entry, 100_000):
+            inside = f.evidence.get("within the claimed family", {}).get("epsilon")
+            reached = f.evidence.get("share of the declared sensitivity", {}).get("largest")
+            rows.append(
+                {
+                    "finding": f.id, "verdict": f.verdict, "certified": f.certified, "audited": f.audited,
+                    "share": f.audited / f.certified, "in its family": inside,
+                    "share in its family": None if inside is None else inside / f.certified,
+                    "sensitivity reached": reached,
+                }
+            )  # fmt: skip
+    table = pd.DataFrame(rows)
+    keep("solver_audits", table)
+    table = table.set_index("finding")
+    full = [
+        f"{name}.{label}.transcript" for name, label in SOUND if label.startswith("repaired")
+        and (not case(name, label).remark or name in ("dp_rgda", "sto_spider"))
+    ]  # fmt: skip
+    assert (table.loc[full, "share in its family"] > 0.85).all()
+    assert (table.loc[full, "share"] > 0.3).all()
+
+
+@pytest.mark.experiment
+def test_false_alarms_over_repeats(keep):
+    """Null hypothesis: the pair's law, claimed at its certificate, is called violated in at most 5 % of audits.
+
+    Rejected where one variant exceeds the 1e-4 quantile of its binomial law, or all together theirs.
+    """
+    repeats, rows = 200, []
+    for name, label in SOUND:
+        entry = case(name, label)
+        certified = certify(entry.events, delta=DELTA).epsilon
+        alarms = sum(
+            audit_privacy(
+                entry.game.scores, entry.game.data, entry.game.neighbour, epsilon=certified, delta=DELTA, trials=2000,
+                seed=seed, vectorized=True,
+            ).verdict == "violated"
+            for seed in range(repeats)
+        )  # fmt: skip
+        rows.append({"algorithm": name, "variant": label, "audits": repeats, "alarms": alarms})
+        assert alarms <= binom.isf(1e-4, repeats, 0.05)
+    table = pd.DataFrame(rows)
+    keep("solver_false_alarms", table)
+    assert table["alarms"].sum() <= binom.isf(1e-4, table["audits"].sum(), 0.05)
