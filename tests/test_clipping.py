@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,7 @@ def test_exceptions_are_reported_and_not_judged():
     assert found.verdict == "inconclusive"
     assert {test.test for test in found.tests if test.verdict == "inconclusive"} == {"not a number", "empty batch"}
     assert "raises ValueError" in found.reason
+    json.dumps(found.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -119,7 +120,9 @@ def test_arrays_one_call_a_run_and_progress():
     assert "output[2] <= -" in found.reason  # the lowest bit of number 1
     assert seen[-1][0] <= seen[-1][1]
     assert seen == sorted(seen)
-    assert found.to_dict()["low_bits"]["verdict"] == "violated"
+    shown = found.to_dict()
+    assert shown["low_bits"]["verdict"] == "violated"
+    json.dumps(shown, allow_nan=False)
 
 
 def test_low_bits_are_exact():

@@ -5,6 +5,7 @@ All deterministic at a fixed seed; coincidences of continuous draws have probabi
 
 from __future__ import annotations
 
+import json
 import math
 import random
 
@@ -243,7 +244,9 @@ def test_the_worst_pair_is_searched():
 
 
 def test_infinity_is_json_ready():
-    assert audit_randomness(lambda x, rng: x.sum(), DATA, NEIGHBOUR).to_dict()["implied"]["epsilon"] == "inf"
+    shown = audit_randomness(lambda x, rng: x.sum(), DATA, NEIGHBOUR).to_dict()
+    assert shown["implied"]["epsilon"] == "inf"
+    json.dumps(shown, allow_nan=False)
 
 
 @pytest.mark.parametrize(
