@@ -157,11 +157,12 @@ def choose(
                     event = Event(score, direction, sign * float(thresholds[place]), SIDES[side])
                     at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
                     chosen[kind] = Test(kind, event, *at, levels[kind], best[kind])
-    for kind, test in chosen.items():
-        same = (s for s in fit(a, b) if type(s) is type(test.event.score))
-        if isinstance(test.event.score, Projection | Quadratic) and (refitted := next(same, None)):
-            # Its unit does not depend on the runs, so the threshold also fits a score of all of them.
-            chosen[kind] = replace(test, event=replace(test.event, score=refitted))
+    mixing = {kind: test for kind, test in chosen.items() if isinstance(test.event.score, Projection | Quadratic)}
+    refitted = {type(score): score for score in fit(a, b)} if mixing else {}
+    for kind, test in mixing.items():
+        # Its unit does not depend on the runs, so the threshold also fits a score of all of them.
+        score = refitted.get(type(test.event.score), test.event.score)
+        chosen[kind] = replace(test, event=replace(test.event, score=score))
     steady, bold = chosen["steady"], chosen.pop("bold")
     if all(np.array_equal(steady.event.contains(v), bold.event.contains(v)) for v in (a, b)):
         chosen["steady"] = replace(steady, alpha=steady.alpha + levels["bold"])
