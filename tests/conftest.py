@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import tables
 
 import dpcheck
 
@@ -30,6 +32,10 @@ socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refuse
 """
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--keep-tables", action="store_true", help="write the tables that tests measure to tests/measured")
+
+
 def pytest_report_header() -> list[str]:
     folder = os.environ.get("DPCHECK_DATA", "not set, so that tests on larger data sets are skipped")
     return [f"dpcheck: {dpcheck.__version__} of {Path(dpcheck.__file__).parent}", f"DPCHECK_DATA: {folder}"]
@@ -41,6 +47,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         shared = "checked" in getattr(item, "fixturenames", ())
         item.add_marker(pytest.mark.xdist_group("checked" if shared else item.path.name))
+
+
+@pytest.fixture(scope="session")
+def keep(request) -> Callable[[str, pd.DataFrame], None]:
+    """Print a measured table; with ``--keep-tables`` also write it."""
+
+    def keep(name: str, frame: pd.DataFrame) -> None:
+        print(f"\n{frame.to_string(index=False, float_format='{:.4g}'.format)}")
+        if request.config.getoption("keep_tables"):
+            tables.write(name, frame)
+
+    return keep
 
 
 @dataclass(frozen=True)

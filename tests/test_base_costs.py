@@ -4,6 +4,8 @@ A line varies one of them where one term of the stated cost dominates; that term
 expected, is read off the registry. Accuracy is relative to the start's distance, so that the logarithm is
 the same along a line. Records differ in curvature (Ridges, Pairs), so that sampling has variance; on
 the game of ``dpcheck.problems.quadratic`` they do not, and the step sizes alone show.
+
+Long lines: ``pytest -n 0 -s -m experiment tests/test_base_costs.py``, with ``--keep-tables`` to keep their table.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+import tables
 from reference_bases import Pairs, Ridges
 
 from dpcheck.bases import BASES, Term, optimum
@@ -149,9 +152,8 @@ def lines(small):
             yield Line(base, pairs, grid(16, 1024), (1e5,), 100.0)
 
 
-def measured(line):
-    """One row of the table."""
-    counts = line.counts()
+def described(line):
+    """One row of the table, but for what is counted."""
     stated, share = line.stated()
     return {
         "base": line.base,
@@ -160,11 +162,15 @@ def measured(line):
         "n": f"{line.n[0]:.4g}..{line.n[-1]:.4g}",
         "kappa_w": f"{line.kappa_w[0]:.4g}..{line.kappa_w[-1]:.4g}",
         "kappa_v": "same" if line.kappa_v is None else f"{line.kappa_v:g}",
-        "stated": stated,
-        "measured": slope(line.along(), counts),
         "share": share,
-        "gradients": f"{counts[0]:.3g}..{counts[-1]:.3g}",
+        "stated": stated,
     }
+
+
+def measured(line):
+    """The exponent, and the gradients counted at the line's ends."""
+    counts = line.counts()
+    return {"measured": slope(line.along(), counts), "gradients": f"{counts[0]:.3g}..{counts[-1]:.3g}"}
 
 
 @pytest.mark.parametrize("name", BASES)
@@ -172,15 +178,26 @@ def test_costs_grow_as_stated_on_short_lines(name):
     """Two points a line, exponents to 0.2."""
     for line in lines(small=True):
         if line.base == name:
-            row = measured(line)
+            row = described(line) | measured(line)
             assert row["measured"] == pytest.approx(row["stated"], abs=0.2), row
 
 
 @pytest.mark.experiment
-def test_costs_grow_as_stated(capsys):
+def test_costs_grow_as_stated(keep):
     """Exponents of every term of every stated cost to 0.1, where that term dominates."""
-    table = pd.DataFrame([measured(line) for line in lines(small=False)])
-    with capsys.disabled():
-        print("\n" + table.round(3).to_string(index=False))
+    table = pd.DataFrame([described(line) | measured(line) for line in lines(small=False)])
+    keep("base_costs", table)
+    assert_as_stated(table)
+
+
+def test_the_kept_table_is_that_of_these_lines():
+    """What is on record was measured along today's lines, for today's stated costs."""
+    kept = tables.read("base_costs")
+    assert_as_stated(kept)
+    today = pd.DataFrame([described(line) for line in lines(small=False)])
+    pd.testing.assert_frame_equal(kept[list(today)], today, check_exact=False, rtol=1e-4)
+
+
+def assert_as_stated(table):
     assert (table["share"] > 0.5).all()
     assert (table["measured"] - table["stated"]).abs().max() <= 0.1

@@ -3,7 +3,7 @@
 The promise is a point of gradient norm at most alpha and curvature at least -sqrt(rho alpha) with probability
 1 - delta_1 - delta_2 (0.8 at failure = 0.1 each). At every alpha here the saddle itself is no such point.
 Accuracies are given, since a^{2/3} with constant 1 is below the noise of these sizes; epsilon = 10 for the same
-reason. The long run is ``pytest -n 0 -s -m experiment tests/test_escape.py``.
+reason. The long run is ``pytest -n 0 -s -m experiment tests/test_escape.py``, with ``--keep-tables`` to keep its table.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def test_escapes_without_noise(name):
 
 
 @pytest.mark.experiment
-def test_escapes_with_noise():
+def test_escapes_with_noise(keep):
     """200 runs each: a one-sided 95 % bound on the rate of success is at least the promised rate."""
     from scipy.stats import binomtest
 
@@ -71,7 +71,7 @@ def test_escapes_with_noise():
         low = binomtest(round(200 * share), 200).proportion_ci(0.90, "exact").low
         rows.append({"problem": name, "success": share, "at least (95 %)": low, "promised": PROMISED})
     frame = pd.DataFrame(rows)
-    print(frame.to_string(index=False))
+    keep("escape", frame)
     assert (frame["at least (95 %)"] >= PROMISED).all()
 
 

@@ -37,7 +37,8 @@ def sources() -> dict[str, str]:
 def others() -> set[str]:
     """Files of the clone that belong to the sdist alone."""
     texts = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "MANIFEST.in", ".ci/run"}
-    found = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "notebooks").rglob("*.ipynb")]
+    kinds = {"tests": ("py", "txt", "csv"), "notebooks": ("ipynb",)}
+    found = [path for folder, endings in kinds.items() for end in endings for path in (ROOT / folder).rglob(f"*.{end}")]
     return texts | {path.relative_to(ROOT).as_posix() for path in found}
 
 
@@ -148,6 +149,10 @@ def test_import_is_light(tmp_path):
 def test_help_is_light(tmp_path):
     code = "from dpcheck.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass"
     assert not loaded_by(code, tmp_path) & {*HEAVY, "numpy"}
+
+
+def test_list_compiles_nothing(tmp_path):
+    assert "numba" not in loaded_by("from dpcheck.cli import main\nmain(['list'])", tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(set(dpcheck.__all__)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
+import ast
+import importlib.util
+from pathlib import Path
 
 _TESTERS = {
     "audit_privacy": "dpcheck.audits.membership", "audit_sensitivity": "dpcheck.audits.sensitivity",
@@ -22,34 +23,33 @@ def catalogue() -> dict[str, list[dict[str, str]]]:
     from dpcheck.bounds.registry import theorems
     from dpcheck.datasets import names
     from dpcheck.problems import PROBLEMS
-    from dpcheck.solvers import ALGORITHMS, algorithm
+    from dpcheck.solvers import ALGORITHMS
 
     return {
         "theorems": [{"id": each.id, "title": each.title} for each in theorems()],
-        "algorithms": [
-            {"id": name, "title": _title(algorithm(name) if "." in ALGORITHMS[name] else _home(name))}
-            for name in ALGORITHMS
-        ],
-        "bases": [
-            {"id": base.name, "title": _title(importlib.import_module(f"dpcheck.bases.{base.module}"))}
-            for base in BASES.values()
-        ],
-        "problems": [
-            {"id": name, "title": _title(importlib.import_module(f"dpcheck.problems.{name}"))} for name in PROBLEMS
-        ],
-        "testers": [
-            {"id": name, "title": _title(importlib.import_module(module))} for name, module in _TESTERS.items()
-        ],
+        "algorithms": [{"id": name, "title": _title(*_home(name, place))} for name, place in ALGORITHMS.items()],
+        "bases": [{"id": base.name, "title": _title(f"dpcheck.bases.{base.module}")} for base in BASES.values()],
+        "problems": [{"id": name, "title": _title(f"dpcheck.problems.{name}")} for name in PROBLEMS],
+        "testers": [{"id": name, "title": _title(module)} for name, module in _TESTERS.items()],
         "datasets": [
             {"id": name, "title": "bundled" if name == "a9a" else "downloaded on first use"} for name in names()
         ],
     }
 
 
-def _home(name: str) -> object:
-    """The file of an algorithm that has one of its own."""
-    return importlib.import_module(f"dpcheck.solvers.{name}")
+def _home(name: str, place: str) -> tuple[str, str]:
+    """The file of an algorithm and, where it shares that file with others, its class."""
+    module, _, attribute = place.rpartition(".")
+    return f"dpcheck.solvers.{module or name}", attribute if module else ""
 
 
-def _title(module: object) -> str:
-    return (inspect.getdoc(module) or "").split("\n", 1)[0].rstrip(".:")
+def _title(module: str, attribute: str = "") -> str:
+    """First line of a module's docstring, or of that of a class in it.
+
+    Read, not imported: importing the solvers loads their compiled code, and compiles it the first time.
+    """
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.origin is not None
+    tree = ast.parse(Path(spec.origin).read_text("utf-8"))
+    found = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == attribute), tree)
+    return (ast.get_docstring(found) or "").split("\n", 1)[0].rstrip(".:")
