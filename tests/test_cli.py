@@ -21,6 +21,7 @@ from dpcheck import commands
 from dpcheck.bases import BASES
 from dpcheck.bounds import ledger, registry
 from dpcheck.checks import FURTHER
+from dpcheck.checks.games import GAMES
 from dpcheck.cli import main
 from dpcheck.findings import Finding, Report
 from dpcheck.problems import PROBLEMS
@@ -148,17 +149,17 @@ def test_list(call):
 
 
 def test_what_is_checked_is_registered():
-    assert set(FURTHER) <= set(ALGORITHMS)
+    assert set(GAMES) == set(ALGORITHMS) >= set(FURTHER)
 
 
 def test_prove(call):
-    code, out, err = call("prove", "yang2022", "--format", "json", "--jobs", "2")
+    code, out, err = call("prove", "xu2026", "--format", "json", "--jobs", "2")
     found = parse(out)
     assert (code, err, found["schema"]) == (0, "dpcheck: claims ...\n", "dpcheck.prove/1")
     claims = found["claims"]
-    assert [claim["id"] for claim in claims] == [claim.id for claim in registry.claims("yang2022")]
+    assert [claim["id"] for claim in claims] == [claim.id for claim in registry.claims("xu2026")]
     for claim in claims:
-        assert claim["paper"] == "yang2022"
+        assert claim["paper"] == "xu2026"
         assert claim["verdict"] in ("proved", "refuted", "conditional", "unresolved")
         assert claim["kind"]
         assert claim["method"]
@@ -694,7 +695,7 @@ def test_report_refuses_what_cannot_be_read(call):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("nosuch", "algorithm must be one of dp_sgda, got nosuch"),
+        ("nosuch", "algorithm must be one of ada_dp_spider, "),
         ("dp_sgda --seed -1", "seed must be"),
         ("dp_sgda --jobs 0", "jobs must be"),
         ("dp_sgda --output nosuch/report.txt", "--output must lie in an existing folder, got nosuch/report.txt"),
