@@ -97,8 +97,7 @@ def _discriminants(a: Floats, b: Floats) -> Iterator[Distance | Projection | Qua
 def _covariance(v: Floats) -> Floats:
     """Shrunk towards its diagonal, so that it can be inverted."""
     width = v.shape[1]
-    centred = v - v.mean(axis=0)
-    full = centred.T @ centred / (len(v) - 1)
+    full = np.cov(v, rowvar=False) if width > 1 else v.var(axis=0, ddof=1, keepdims=True)
     share = width / (width + len(v))
     diagonal = np.diag(np.maximum(np.diag(full), 1e-6))
     return np.asarray((1 - share) * full + share * diagonal + 1e-9 * np.eye(width))

@@ -158,7 +158,7 @@ def choose(
                     at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
                     chosen[kind] = Test(kind, event, *at, levels[kind], best[kind])
     mixing = {kind: test for kind, test in chosen.items() if isinstance(test.event.score, Projection | Quadratic)}
-    refitted = {type(score): score for score in fit(a, b)} if mixing else {}
+    refitted: dict[type, Score] = {type(score): score for score in fit(a, b)} if mixing else {}
     for kind, test in mixing.items():
         # Its unit does not depend on the runs, so the threshold also fits a score of all of them.
         score = refitted.get(type(test.event.score), test.event.score)
