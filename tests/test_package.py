@@ -117,9 +117,13 @@ def test_every_dependency_says_why():
 def test_what_runs_needs_no_extra():
     """Whatever dpcheck imports is in Python or among its dependencies, save what is imported where it is used:
 
-    dp_accounting reads its own events, gymnasium plays its environments.
+    dp_accounting reads its own events, gymnasium plays its environments, hypothesis draws from its strategies,
+    and only pytest loads the plugin.
     """
-    extras = {"dpcheck/events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"}}
+    extras = {
+        "dpcheck/events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"},
+        "audits/neighbours.py": {"hypothesis"}, "dpcheck/pytest_plugin.py": {"pytest"},
+    }  # fmt: skip
     names = {re.match(r"[\w-]+", line).group().replace("-", "_") for line in metadata.requires("dpcheck")}
     needed = {
         re.match(r"[\w-]+", line).group().replace("-", "_")
