@@ -63,6 +63,13 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
     return count
 
 
+@kernel(types.void(VECTOR, VECTOR))
+def copy(x, out):  # type: ignore[no-untyped-def]
+    """Write x to ``out``; Numba takes seconds to compile ``out[:] = x``, for the message of its error."""
+    for i in range(x.size):
+        out[i] = x[i]
+
+
 @kernel(types.float64(VECTOR, types.float64))
 def clip_factor(g, bound):  # type: ignore[no-untyped-def]
     """Factor min(1, bound / |g|) that brings ``g`` into the ball of radius ``bound``."""

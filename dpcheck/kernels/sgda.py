@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.parts import AVERAGE, POISSON, UNIFORM, below, project
+from dpcheck.kernels.parts import AVERAGE, POISSON, UNIFORM, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 
 
@@ -30,8 +30,7 @@ def sgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape)
             for i in range(size):
                 out[i] += x[i] / T
         elif t == chosen:
-            for i in range(size):
-                out[i] = x[i]
+            copy(x, out)
         if mark(t, x, tape):
             return
         count = sample(scheme, n, batch, deck, rng, index, tape)  # line 4

@@ -29,7 +29,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, project
+from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian
@@ -62,7 +62,7 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
         release(g[d:], steps[2, t], beta * nu * sensitivity_v, rng, tape)
         for i in range(size):
             average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]
-    out[:] = x
+    copy(x, out)
 
 
 @dataclass(frozen=True, eq=False)
