@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import tables
 import dpcheck
 
 ROOT = Path(__file__).resolve().parent.parent
+LONGEST = ("checked", "test_claims.py", "test_noise.py", "test_zhang2022.py", "test_planted_bugs.py", "test_readme.py")
 OUTPUTS = {"json": "report.json", "junit": "report.xml", "sarif": "report.sarif", "html": "report.html"}
 
 # In force in every Python process that has its folder on PYTHONPATH: connections fail and are noted.
@@ -36,6 +38,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--keep-tables", action="store_true", help="write the tables that tests measure to tests/measured")
 
 
+def pytest_configure() -> None:
+    """A script that runs the suite in its background has it ignore interrupts; some tests send them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_report_header() -> list[str]:
     folder = os.environ.get("DPCHECK_DATA", "not set, so that tests on larger data sets are skipped")
     return [f"dpcheck: {dpcheck.__version__} of {Path(dpcheck.__file__).parent}", f"DPCHECK_DATA: {folder}"]
@@ -43,10 +51,17 @@ def pytest_report_header() -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)  # before the tests are shared out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs a file, so that what its tests share is made once; the main check is run by one too."""
+    """One worker runs a file, so that what its tests share is made once; the main check is run by one too.
+
+    The longest begin first, lest all but one worker wait for them at the end.
+    """
+    order = {}
     for item in items:
         shared = "checked" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("checked" if shared else item.path.name))
+        group = "checked" if shared else item.path.name
+        item.add_marker(pytest.mark.xdist_group(group))
+        order[item] = LONGEST.index(group) if group in LONGEST else len(LONGEST)
+    items.sort(key=order.__getitem__)
 
 
 @pytest.fixture(scope="session")
