@@ -89,7 +89,7 @@ def privatediff() -> Iterator[Entry]:
     maximiser, and that with the canary.
     """
     n = 20
-    settings: dict[str, Any] = {"rounds": 10, "restart": 5, "eta_x": 0.01}
+    settings: dict[str, Any] = {"rounds": 7, "restart": 4, "eta_x": 0.01}
     problem = blank(n, concavity=1.0, lipschitz_v=1 + 1 / n, radius_v=1 / n)
     canary, others = record(b=100.0, c=1.0, p=10.0), record(b=-100.0, p=-10.0)
     yield entry(

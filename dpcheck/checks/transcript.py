@@ -71,11 +71,13 @@ class Game:
         *_, counts, _ = fixed._arguments(problem)
         tape = new_tape(problem, solver.rows(problem), mode=RECORD)
         replays = [_fed(tape, new_tape(problem, fixed.rows(problem), mode=REPLAY)) for _ in sets]
-        direct, sampled, alike = 0 in self.pattern, 1 in self.pattern, np.array_equal(self.roles[1], self.roles[2])
-        if alike:
-            replays[3] = replays[4]
+        needed = np.repeat([0 in self.pattern, 1 in self.pattern], (2, 3)).astype(np.int64)
+        for k in (0, 1):  # the run is its own replay on the data that it saw
+            if np.array_equal(problem.records, sets[k].records):
+                replays[k], needed[k] = tape, 0
+        if np.array_equal(self.roles[1], self.roles[2]):
+            replays[3], needed[3] = replays[4], 0
         scores, work = np.empty(size), kernels.phased_transcripts if isinstance(solver, Phased) else kernels.transcripts
-        needed = np.array([direct, direct, sampled, sampled and not alike, sampled], np.int64)
         work(
             solver.kernel, *solver._arguments(problem), rng, tuple(solver._arguments(each)[-4] for each in sets),
             counts, tuple(copy.deepcopy(rng) for _ in sets), tape, tuple(replays), needed, np.array(self.pattern),

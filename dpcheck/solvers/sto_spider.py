@@ -95,10 +95,10 @@ def above_threshold(gradient, mean, difference, data, path, limits, scale, rng, 
     threshold = 2 * scale * (rng.standard_exponential() - rng.standard_exponential())
     chosen = -1
     for t in range(path.shape[0]):
-        q = score(gradient, mean, difference, data, path[t], limits)
-        if q + 4 * scale * (rng.standard_exponential() - rng.standard_exponential()) >= threshold:
+        blur = 4 * scale * (rng.standard_exponential() - rng.standard_exponential())
+        # drawn also after the choice: a replay draws as often as its run
+        if chosen < 0 and score(gradient, mean, difference, data, path[t], limits) + blur >= threshold:
             chosen = t
-            break
     if mode in (RECORD, REPLAY) and row < clean.shape[0]:
         if mode == REPLAY:
             chosen = int(released[row, 0])
