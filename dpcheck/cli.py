@@ -102,6 +102,13 @@ def build_parser() -> argparse.ArgumentParser:
     _add_format(audit)
     _add_fail_on(audit)
 
+    bugs = command("bugs", "bugs that broke privacy: list them, or audit some of them beside their fixed twins")
+    bugs.add_argument(
+        "names", nargs="*", metavar="BUG|FAMILY|all", help="to be explained and audited (default: list all)"
+    )
+    bugs.add_argument("--seed", type=int, default=0)
+    _add_format(bugs, ("terminal", "json", "html"))
+
     rate = command("rate", "fit a power law to measurements and judge claimed exponents")
     rate.add_argument("file", metavar="FILE.csv")
     rate.add_argument("--response", required=True, help="column that falls or grows")

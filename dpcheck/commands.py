@@ -139,6 +139,29 @@ def run_audit(options: Namespace) -> int:
     return _code(options, broken=found.verdict == "violated", undecided=undecided)
 
 
+def run_bugs(options: Namespace) -> int:
+    """``dpcheck bugs``."""
+    from dpcheck.audits.bugs.bug import examine
+    from dpcheck.audits.bugs.catalogue import find
+    from dpcheck.report.bugs import explanation, listing, page
+
+    bugs = find(options.names or ["all"])
+    found = {}
+    with _progress() as watch:
+        for done, bug in enumerate(bugs if options.names else []):
+            watch("bugs", done, len(bugs))
+            found[bug.id] = examine(bug, seed=options.seed)
+    if options.format == "json":
+        _say_json({"schema": "dpcheck.bugs/1", "bugs": [found.get(bug.id, bug).to_dict() for bug in bugs]})
+    elif options.format == "html":
+        _say(page(bugs, found).removesuffix("\n"))
+    elif found:
+        _say("\n\n".join(explanation(each) for each in found.values()))
+    else:
+        _say(listing(bugs))
+    return int(not all(each.told_apart for each in found.values()))
+
+
 def run_rate(options: Namespace) -> int:
     """``dpcheck rate``."""
     import pandas as pd

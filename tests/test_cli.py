@@ -35,6 +35,7 @@ OPTIONS = {
     "prove": {"--explain", "--jobs", "--seconds", "--format"},
     "audit": {"--data", "--neighbour", "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
               "--jobs", "--vectorized", "--sequential", "--earlier", "--plot", "--format", "--fail-on"},
+    "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--plot", "--format", "--fail-on"},
     "solve": {"--problem", "--data", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
               "--plot", "--format"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,8 +15,8 @@ from dpcheck.errors import require_confidence, require_count
 
 Rng: TypeAlias = np.random.Generator
 
-# Fifty fixed twins together are then called violated in at most 5 % of runs (union bound).
-CONFIDENCE = 0.999
+# Of a hundred fixed twins one is then called violated in at most 5 % of runs (union bound).
+CONFIDENCE = 0.9995
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,17 @@ class Bug:
         """Source text of the broken version and of the fixed one."""
         return inspect.getsource(self.broken), inspect.getsource(self.fixed)
 
+    @property
+    def shared(self) -> str:
+        """Source text of what the two versions use of their file: constants, then functions."""
+        constants: dict[str, str] = {}
+        functions: dict[str, str] = {}
+        for version in (self.broken, self.fixed):
+            _uses(version, constants, functions)
+        for version in (self.broken, self.fixed):
+            functions.pop(version.__name__, None)
+        return "\n\n".join(part for part in ("\n".join(constants.values()), *functions.values()) if part)
+
     def to_dict(self) -> dict[str, Any]:
         """What is known of it without running it, ready for JSON."""
         broken, fixed = self.code
@@ -58,6 +70,7 @@ class Bug:
             "caught_by": self.tester.name,
             "promise": self.tester.promise,
             "explanation": self.explanation,
+            "shared": self.shared,
             "broken": broken,
             "fixed": fixed,
         }
@@ -80,6 +93,22 @@ class Examination:
         """The bug, both verdicts and their evidence, ready for JSON."""
         outcomes = {"broken": self.broken.to_dict(), "fixed": self.fixed.to_dict()}
         return {**self.bug.to_dict(), "told_apart": self.told_apart, "outcomes": outcomes}
+
+
+def _uses(function: Any, constants: dict[str, str], functions: dict[str, str]) -> None:
+    """Add what ``function`` and those that it calls use of their own file, by name."""
+    names, codes = set(), [function.__code__]
+    while codes:
+        code = codes.pop()
+        names |= set(code.co_names)
+        codes += [part for part in code.co_consts if inspect.iscode(part)]
+    for name in sorted(names & function.__globals__.keys()):
+        value = function.__globals__[name]
+        if name.isupper():
+            constants[name] = textwrap.shorten(f"{name} = {value!r}", 90, placeholder=" ...")
+        elif inspect.isfunction(value) and value.__module__ == function.__module__ and name not in functions:
+            functions[name] = inspect.getsource(value).rstrip()
+            _uses(value, constants, functions)
 
 
 def examine(bug: Bug, *, seed: int = 0, confidence: float = CONFIDENCE) -> Examination:

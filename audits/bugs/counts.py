@@ -103,9 +103,9 @@ BUGS = (
         "noise-of-one-sign",
         "Noise that only ever adds",
         "folklore",
-        "Counts should not come out too small, so the absolute value of the noise is added. An output below the "
-        "larger of two counts is then impossible on one dataset and likely on the other: whoever is in the smaller "
-        "one is found with certainty. Two-sided noise, or a positive shift with a delta that is stated, repairs it.",
+        "Counts should not come out too small, so the absolute value of the noise is added. An output below a count "
+        "is then impossible, so that a small output shows for certain who is missing. Two-sided noise, or a positive "
+        "shift with a delta that is stated, repairs it.",
         _positive_noise, _laplace, Privacy(BITS, ONE_FEWER, EPSILON),
     ),
     Bug(
@@ -122,9 +122,10 @@ BUGS = (
         "Laplace noise drawn again until the output lies in its range",
         "google/differential-privacy issue 256 asks for it; Holohan et al., The bounded Laplace mechanism (2020), has "
         "the analysis",
-        "The chance of having to draw again depends on the value, and so does the factor by which the density is "
-        "scaled up: values at the edge of the range lose up to twice the density of values inside. The promise fails "
-        "for those at the edge. Clamping the output is post-processing and costs nothing; else the scale has to grow.",
+        "The chance of having to draw again depends on the value, and the density is scaled up to make good for it: "
+        "nearly twice at an edge of the range, hardly inside. The ratio between neighbours grows by as much, and "
+        "those at the edge have less privacy than promised. Clamping the output is post-processing and costs nothing; "
+        "else the scale has to grow.",
         _drawn_until_inside, _clamped, Privacy(0.0, 1.0, 1.0),
     ),
     Bug(

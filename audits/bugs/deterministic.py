@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from dpcheck.audits.bugs.testers import Outcome
+from dpcheck.audits.bugs.testers import Outcome, shown
 from dpcheck.events import Event
 
 
@@ -68,7 +68,8 @@ class Randomness:
     @property
     def promise(self) -> str:
         """The claim in words."""
-        return f"({self.epsilon:g}, {self.delta:g})-privacy, with fresh noise from rng"
+        claim = f"({self.epsilon:g}, {self.delta:g})-privacy, with fresh noise from rng,"
+        return f"{claim} on {shown(self.data)} and {shown(self.neighbour)}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Record and replay a few runs; no error rate."""

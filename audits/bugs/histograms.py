@@ -50,7 +50,8 @@ def _filled_bins_alone(values: Any, rng: Rng, size: int) -> Any:
     return np.where(counts > 0, counts + rng.laplace(scale=2 / EPSILON, size=(size, 4)), 0)
 
 
-# A group of one person is released where its noisy count passes a threshold.
+# A group of one person is released where its noisy count passes a threshold. The delta is that of the
+# release; what Gaussian counts cost among larger groups comes on top and is not looked at here.
 LIKELY = 0.01
 
 

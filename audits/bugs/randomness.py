@@ -90,8 +90,8 @@ BUGS = (
         "The sensitivity is the largest value in the data",
         "folklore; IBM/differential-privacy-library issue 20 (bounds read from the data, with a warning)",
         "The scale of the noise follows the maximum, so one person's value can be read from the spread of the "
-        "outputs, and the noise is small just when that person is away. The bound is public, and values are clipped "
-        "to it.",
+        "outputs. The tails of two scales have no bounded ratio, so that no epsilon holds. The bound is public, and "
+        "values are clipped to it.",
         _scale_from_the_data, _scale_from_a_bound, Randomness([3.0, 2.0, 8.0], [3.0, 2.0, 4.0], EPSILON),
     ),
     Bug(

@@ -32,6 +32,13 @@ class Tester(Protocol):
         """Judge one version."""
 
 
+def shown(data: Any) -> str:
+    """A dataset on one line."""
+    import numpy as np
+
+    return repr(data.tolist() if isinstance(data, np.ndarray) else data)
+
+
 @dataclass(frozen=True, eq=False)
 class Privacy:
     """``(dataset, rng, size) -> outputs`` on a pair of neighbours, judged by its outputs alone."""
@@ -50,7 +57,7 @@ class Privacy:
         from dpcheck.audits.claim import Claim
 
         claim = Claim.point(self.epsilon or 0.0, self.delta) if self.claim is None else Claim.read(self.claim)
-        return claim.words
+        return f"{claim.words} on {shown(self.data)} and {shown(self.neighbour)}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Audit at most ``trials`` runs a dataset."""
@@ -77,7 +84,8 @@ class FloatingPoint:
     @property
     def promise(self) -> str:
         """The claim in words."""
-        return f"({self.epsilon:g}, {self.delta:g})-privacy, of every bit of the output"
+        claim = f"({self.epsilon:g}, {self.delta:g})-privacy of every bit of the output"
+        return f"{claim} on {shown(self.data)} and {shown(self.neighbour)}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Audit at most ``trials`` runs a dataset, twice."""

@@ -61,7 +61,7 @@ def _step_along_the_release(oracle: Callable[..., Any], rng: Rng) -> Any:
 
 def _output_where_the_loss_is_least(oracle: Callable[..., Any], rng: Rng) -> Any:
     x, best, least = np.zeros(3), np.zeros(3), float("inf")
-    for _ in range(5):
+    for _ in range(20):
         gradient = oracle(x)
         if np.linalg.norm(gradient) < least:
             best, least = x, float(np.linalg.norm(gradient))
@@ -71,7 +71,7 @@ def _output_where_the_loss_is_least(oracle: Callable[..., Any], rng: Rng) -> Any
 
 def _output_the_last(oracle: Callable[..., Any], rng: Rng) -> Any:
     x = np.zeros(3)
-    for _ in range(5):
+    for _ in range(20):
         x = x - 0.5 * (oracle(x) + rng.normal(scale=MULTIPLIER, size=3))
     return x
 

@@ -8,7 +8,7 @@ from typing import Any
 from dpcheck.findings import BROKEN, Finding, Report, to_json_text
 from dpcheck.report.terminal import number
 
-_STYLE = """
+STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c2430 }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
 table { border-collapse: collapse; width: 100% }
@@ -43,7 +43,7 @@ def to_html(report: Report) -> str:
     title = f"dpcheck: {', '.join(report.algorithms)}"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>'
         f"<h1>{escape(title)}</h1><p><small>version {escape(report.version)}, profile {escape(report.profile)}, "
         f"seed {report.seed}, {report.seconds:.0f} s</small></p>"
         f'<p class="verdict{" bad" if surprises else ""}">{escape(text)}</p>{body}</body></html>\n'
