@@ -167,12 +167,17 @@ class TestBets:
         assert chances[1:] == pytest.approx(0.5, abs=0.05)
 
     def test_predictions_are_no_bolder_than_fresh_outputs_allow(self) -> None:
-        """Noise of 30 numbers, fitted by many scores on 60 runs: on fresh runs guessing is hardly better."""
-        rng = np.random.default_rng(3)
-        predictor = Predictor(30)
-        predictor.learn(*rng.normal(size=(2, 60, 30)))
-        x, y = rng.normal(size=(2, 2_000, 30))
-        assert (np.log(2 * predictor(x)) + np.log(2 - 2 * predictor(y))).mean() > -0.01
+        """Noise of 30 numbers, fitted by many scores on 300 runs: on fresh runs hardly worse than guessing.
+
+        Log-likelihood against guessing, -0.0002 on average; chances learned where the scores were, -0.004.
+        """
+        gains = []
+        for seed in range(4):
+            rng, predictor = np.random.default_rng(seed), Predictor(30)
+            predictor.learn(*rng.normal(size=(2, 300, 30)))
+            x, y = rng.normal(size=(2, 2_000, 30))
+            gains.append((np.log(2 * predictor(x)) + np.log(2 - 2 * predictor(y))).mean())
+        assert np.mean(gains) > -0.001
 
     def test_claims_are_given_up_in_ascending_order(self) -> None:
         """The goal is log 20; a claim that has reached it waits for every smaller one."""
@@ -268,11 +273,11 @@ class TestFalseAlarms:
     def test_the_limit_is_covered_for_any_claim(self) -> None:
         """Null hypothesis: epsilon_lower ever reaches the true epsilon 1, on the grid of the claim 2, in <= 5 %.
 
-        Rejected above the 0.999 quantile of Bin(40, 0.05), 7; and it comes near the truth.
+        Rejected above the 0.999 quantile of Bin(25, 0.05), 5; and it comes near the truth.
         """
-        found = [_audit(randomised_response, seed, epsilon=2.0, most=220).epsilon_lower for seed in range(40)]
-        assert sum(v >= 1 for v in found) <= stats.binom.isf(1e-3, 40, 0.05)
-        assert np.median(found) >= 0.6
+        found = [_audit(randomised_response, seed, epsilon=2.0, most=180).epsilon_lower for seed in range(25)]
+        assert sum(v >= 1 for v in found) <= stats.binom.isf(1e-3, 25, 0.05)
+        assert np.median(found) >= 0.5
 
     def test_bets_made_with_hindsight_would_be_caught(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The same tests fail a predictor that has seen the outputs that are bet on."""
@@ -295,7 +300,7 @@ class TestMeans:
     @pytest.mark.parametrize("epsilon", [0.1, 0.01])
     @pytest.mark.parametrize("true_count_in", ["scale", "both", "divisor"])
     def test_wrong_ones_fall_in_a_few_hundred_runs(self, true_count_in: str, epsilon: float) -> None:
-        """Median under 250 over 7 seeds; over 200 it is 190 at most."""
+        """Median under 250 over 7 seeds."""
         found = [_of_mean(true_count_in, epsilon, seed, most=3_000) for seed in range(7)]
         assert {a.verdict for a in found} == {"violated"}
         assert np.median([a.trials for a in found]) < 250
