@@ -273,7 +273,7 @@ class TestFalseAlarms:
     def test_the_limit_is_covered_for_any_claim(self) -> None:
         """Null hypothesis: epsilon_lower ever reaches the true epsilon 1, on the grid of the claim 2, in <= 5 %.
 
-        Rejected above the 0.999 quantile of Bin(25, 0.05), 5; and it comes near the truth.
+        Rejected above the 0.999 quantile of Bin(25, 0.05), 6; and it comes near the truth.
         """
         found = [_audit(randomised_response, seed, epsilon=2.0, most=180).epsilon_lower for seed in range(25)]
         assert sum(v >= 1 for v in found) <= stats.binom.isf(1e-3, 25, 0.05)
