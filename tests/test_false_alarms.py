@@ -162,7 +162,7 @@ NARROW = [name for name, mechanism in MECHANISMS.items() if not mechanism.wide]
 TABLES = {
     "audit_privacy": (accused, 1_000, list(MECHANISMS)),
     "audit_privacy_curve": (accused_as_curve, 1_000, [name for name, m in MECHANISMS.items() if m.claim is not None]),
-    "audit_sequential": (accused_sequentially, 200, list(MECHANISMS)),
+    "audit_sequential": (accused_sequentially, 100, NARROW),
     "audit_one_run": (accused_in_one_run, 1_000, NARROW),
     "band_bound": (accused_by_bands, 1_000, NARROW),
 }
