@@ -117,6 +117,6 @@ BUGS = (
         "The noisy answer that passed is released as it is. Seeing it says that the threshold lies below it, and with "
         "it all the answers before: the threshold no longer hides them; the noise also lacks a factor 2. The value is "
         "drawn again with fresh noise, for which a part of the budget is kept.",
-        _releases_the_comparison, _releases_a_fresh_answer, Privacy([0] * 17, [1] * 16 + [0], EPSILON, trials=50_000),
+        _releases_the_comparison, _releases_a_fresh_answer, Privacy([0] * 17, [1] * 16 + [0], EPSILON, trials=100_000),
     ),
 )  # fmt: skip
