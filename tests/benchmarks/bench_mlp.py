@@ -7,6 +7,10 @@ minibatches of 20,000 records drawn with replacement. A timing is of ``STEPS[bat
 double precision; Opacus (ghost clipping, its "fast gradient clipping") and JAX (per-record gradients by
 vmap(grad), and ghost clipping written out by hand) are run in double precision and in their default, single.
 DPCHECK_BENCH_CORES sets how many cores all of them get, 1 by default. Read the ratios within one run.
+
+The peers use their own threads. dpcheck goes through a minibatch on one thread; all that runs in parallel is what
+SciPy's BLAS does within a product, on DPCHECK_BENCH_BLAS threads, as many as cores by default. That loses where other
+programs want the same cores (10 to 30 times were seen), and the last bits depend on the number of these threads.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ from __future__ import annotations
 import os
 
 CORES = int(os.environ.get("DPCHECK_BENCH_CORES", "1"))
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+BLAS = int(os.environ.get("DPCHECK_BENCH_BLAS", CORES))  # NumPy and SciPy only: neither peer calls them
+os.environ["OPENBLAS_NUM_THREADS"] = str(BLAS)
+for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, str(CORES))
 if CORES == 1:
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
@@ -221,6 +227,7 @@ def test_peers_compute_the_same(peer):
 def test_steps(benchmark, run, dtype, batch):
     steps = STEPS[batch]
     run = run(*data(), batch, SIGMA, steps, dtype)
-    benchmark.group = f"{steps} steps at batch {batch}, {CORES} core(s)"
+    benchmark.group = f"{steps} steps at batch {batch}, {CORES} core(s), dpcheck on {BLAS} thread(s)"
     benchmark.extra_info["cores"] = CORES
+    benchmark.extra_info["threads of dpcheck"] = BLAS
     benchmark.pedantic(run, rounds=5, warmup_rounds=1)
