@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.deterministic import Certified
+from dpcheck.audits.bugs.deterministic import Certified, Randomness
 from dpcheck.audits.bugs.testers import Privacy
 from dpcheck.events import Gaussian
 
@@ -85,6 +85,14 @@ def _tails_cut(value: float, rng: Rng, size: int) -> Any:
     return value + np.clip(rng.laplace(scale=1 / EPSILON, size=size), -most, most)
 
 
+def _gaussian_noise(value: float, rng: Rng) -> Any:
+    return value + rng.normal(scale=np.sqrt(2) / EPSILON)
+
+
+def _laplace_noise(value: float, rng: Rng) -> Any:
+    return value + rng.laplace(scale=1 / EPSILON)
+
+
 BUGS = (
     Bug(
         "variance-as-scale",
@@ -146,5 +154,14 @@ BUGS = (
         "then occur with a few percent, and name the value. The output may be clamped to a public range; the noise "
         "may not, unless its tail is paid for with a delta.",
         _tails_cut, _asked_once, Privacy(0.0, 1.0, EPSILON),
+    ),
+    Bug(
+        "delta-left-out",
+        "Gaussian noise, and a promise without delta",
+        "folklore",
+        "Gaussian noise of the same variance takes the place of Laplace noise, and the promise stays. The ratio of "
+        "two Gaussian densities has no bound far out, so no epsilon holds at delta 0. Runs hardly ever go there; what "
+        "is drawn gives it away. A delta is stated, and the noise made for it.",
+        _gaussian_noise, _laplace_noise, Randomness(0.0, 1.0, EPSILON),
     ),
 )  # fmt: skip

@@ -44,6 +44,27 @@ def _sum_of_large_integers(hours: Any) -> Any:
     return np.sum(np.clip(hours, 0, 11).astype(np.int8), dtype=np.int64)
 
 
+# Doubles are a quarter apart here.
+LOW = 2.0**50
+SAME = np.full(64, LOW + 0.25)
+
+
+def _tree_sum(values: Any) -> Any:
+    while len(values) > 1:
+        values = values[::2] + values[1::2]
+    return values[0]
+
+
+def _deviations_from_a_rounded_mean(values: Any) -> Any:
+    mean = _tree_sum(values) / len(values)
+    return ((values - mean) ** 2).sum()
+
+
+def _deviations_after_a_shift(values: Any) -> Any:
+    small = np.clip(values, LOW, LOW + 1) - LOW  # exact
+    return ((small - _tree_sum(small) / len(small)) ** 2).sum()
+
+
 BUGS = (
     Bug(
         "laplace-on-doubles",
@@ -72,5 +93,16 @@ BUGS = (
         "Values of at most 11 are added up in eight bits. Beyond 127 the sum wraps to -128, so one record may move it "
         "by 245 and not by 11. Sums are kept in a type that cannot overflow, or saturate at its ends.",
         _sum_of_small_integers, _sum_of_large_integers, Sensitivity(TENS, [0, 11], 11.0),
+    ),
+    Bug(
+        "deviations-from-a-rounded-mean",
+        "Squared deviations from a mean that is rounded",
+        "opendp/opendp issue 2923 (sum of squared deviations)",
+        "One record changes a sum by less than the rounding, and in a tree of additions the rounding error doubles at "
+        "each level. The mean jumps to the next double, and with it the deviations of all records. The sensitivity "
+        "proved on real numbers is exceeded several times. Values are shifted to where doubles are dense before they "
+        "are added, or whole numbers are used.",
+        _deviations_from_a_rounded_mean, _deviations_after_a_shift,
+        Sensitivity(SAME, [LOW, LOW + 0.5, LOW + 1.0], 1.0),
     ),
 )  # fmt: skip

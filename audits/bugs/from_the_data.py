@@ -65,6 +65,21 @@ def _domain_given(values: Any) -> Any:
     return {"cells": 4, "kept": [0, 1, 2, 3]}
 
 
+def _median_among(candidates: Any, ages: Any, rng: Rng, size: int) -> Any:
+    """Exponential mechanism: one record moves the ranks below by 1."""
+    below = (np.asarray(ages)[:, None] < candidates).sum(0)
+    scores = -np.abs(below - len(ages) / 2)
+    return candidates[(EPSILON * scores / 2 + rng.gumbel(size=(size, len(candidates)))).argmax(1)]
+
+
+def _candidates_from_the_data(ages: Any, rng: Rng, size: int) -> Any:
+    return _median_among(np.asarray(ages), ages, rng, size)
+
+
+def _candidates_given(ages: Any, rng: Rng, size: int) -> Any:
+    return _median_among(np.arange(18, 91), ages, rng, size)
+
+
 BUGS = (
     Bug(
         "local-sensitivity",
@@ -109,5 +124,14 @@ BUGS = (
         "Categories and cells are listed from the records, and shape the release. A rare category that one person has "
         "is there or not, before any noise. The domain is given with the data, from public knowledge.",
         _domain_of_the_data, _domain_given, Constants([0, 0, 1, 2, 2], [3, 0, 1, 2, 2]),
+    ),
+    Bug(
+        "candidates-from-the-data",
+        "The exponential mechanism chooses among the values of the data",
+        "folklore; opendp/smartnoise-core pull request 33 warns of it",
+        "A median is chosen by the exponential mechanism, and the candidates are the values at hand. Whatever comes "
+        "out is then somebody's value, and a value that only one person has comes out only if that person is there. "
+        "The candidates are a public grid.",
+        _candidates_from_the_data, _candidates_given, Privacy([23, 35, 35, 47, 18], [23, 35, 35, 47, 90], EPSILON),
     ),
 )  # fmt: skip

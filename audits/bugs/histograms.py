@@ -102,6 +102,19 @@ def _places_bounded(visits: Any, rng: Rng, size: int) -> Any:
     return places + rng.laplace(scale=most / EPSILON, size=(size, 4))
 
 
+FEWEST = 5
+
+
+def _suppressed_by_the_raw_count(people: int, rng: Rng, size: int) -> Any:
+    noisy = people + rng.laplace(scale=1 / EPSILON, size=size)
+    return noisy if people >= FEWEST else np.zeros(size)
+
+
+def _suppressed_by_the_noisy_count(people: int, rng: Rng, size: int) -> Any:
+    noisy = people + rng.laplace(scale=1 / EPSILON, size=size)
+    return np.where(noisy >= FEWEST, noisy, 0)
+
+
 BUGS = (
     Bug(
         "one-bin",
@@ -164,5 +177,14 @@ BUGS = (
         "People are counted once in each place, and the noise is for one count. Someone seen in four places moves "
         "four counts. The places of a person are limited to a number, by which the noise is multiplied.",
         _places_of_a_person, _places_bounded, Privacy([[0], [0, 1, 2, 3]], [[0], []], EPSILON),
+    ),
+    Bug(
+        "suppressed-by-the-raw-count",
+        "Small groups are left out by their exact count",
+        "folklore",
+        "Groups of fewer than five people are suppressed, as statistical offices do, and the others get noise. "
+        "Whether a group appears is then an exact answer about its size. In a group of five each of them decides it. "
+        "The noisy count is compared, which costs nothing more.",
+        _suppressed_by_the_raw_count, _suppressed_by_the_noisy_count, Privacy(5, 4, EPSILON, DELTA),
     ),
 )  # fmt: skip

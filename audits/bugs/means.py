@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.deterministic import Clipping
+from dpcheck.audits.bugs.deterministic import Clipping, Sensitivity
 from dpcheck.audits.bugs.testers import Privacy
 
 EPSILON = 0.5
@@ -83,6 +83,19 @@ def _clamped_sum_of_numbers(values: Any) -> Any:
     return np.clip(np.nan_to_num(values, nan=0.0), -1, 1).sum()
 
 
+SHARES = np.array([0.0] * 5 + [np.nan] * 5)
+
+
+def _imputed_with_the_mean(shares: Any) -> Any:
+    known = np.clip(shares[~np.isnan(shares)], 0, 1)
+    fill = known.mean() if known.size else 0.5
+    return np.where(np.isnan(shares), fill, np.clip(shares, 0, 1)).mean()
+
+
+def _imputed_with_a_constant(shares: Any) -> Any:
+    return np.where(np.isnan(shares), 0.5, np.clip(shares, 0, 1)).mean()
+
+
 BUGS = (
     Bug(
         "noise-over-n-twice",
@@ -137,5 +150,15 @@ BUGS = (
         "with that record and a number without. The one record is seen in any output, whatever the noise. NaN is "
         "replaced or dropped before anything is computed.",
         _clamped_sum, _clamped_sum_of_numbers, Clipping(np.linspace(-2, 2, 9), 1.0),
+    ),
+    Bug(
+        "imputed-with-the-mean",
+        "Missing values are filled in with the mean of the others",
+        "folklore",
+        "The mean of n values between 0 and 1 moves by 1/n at most, and the noise is made for that. But where values "
+        "are missing, each is replaced by the mean of the rest, so that one record speaks for many. With half of them "
+        "missing it moves the result twice as far. A constant takes their place, or the sum and the number of known "
+        "values are released.",
+        _imputed_with_the_mean, _imputed_with_a_constant, Sensitivity(SHARES, [0.0, 1.0, np.nan], 1 / len(SHARES)),
     ),
 )  # fmt: skip

@@ -58,6 +58,20 @@ def _sampled(gradient: float, rng: Rng, size: int) -> Any:
     return gradient * (rng.random(size) < RATE) + rng.standard_normal(size)
 
 
+RELEASES = 8
+SAMPLES = Repeated(Sampled((Gaussian(1.0),), "poisson", 100, 10, "add_or_remove_one"), RELEASES)
+
+
+def _one_sample_for_all(gradient: float, rng: Rng, size: int) -> Any:
+    taken = rng.random((size, 1)) < RATE
+    return gradient * taken + rng.standard_normal((size, RELEASES))
+
+
+def _a_sample_for_each(gradient: float, rng: Rng, size: int) -> Any:
+    taken = rng.random((size, RELEASES)) < RATE
+    return gradient * taken + rng.standard_normal((size, RELEASES))
+
+
 BUGS = (
     Bug(
         "shuffled",
@@ -76,7 +90,7 @@ BUGS = (
         "The same bug seen from inside: all batches have one size, and every record appears once an epoch. The loader "
         "is the framework's default and the accountant's assumption is in its documentation. A look at the drawn "
         "batches decides it.",
-        _epochs, _poisson, Sampling("poisson", 40, 10, 40),
+        _epochs, _poisson, Sampling("poisson", 20, 5, 20),
     ),
     Bug(
         "drawn-with-replacement",
@@ -85,7 +99,7 @@ BUGS = (
         "A random index is drawn for each place of the minibatch, so that a record may be there twice, and moves the "
         "mean twice. The bound for sampling without replacement excludes that. The indices are a prefix of a random "
         "permutation, or the other bound is used.",
-        _drawn_with_replacement, _drawn_without_replacement, Sampling("without_replacement", 40, 10, 40),
+        _drawn_with_replacement, _drawn_without_replacement, Sampling("without_replacement", 20, 5, 20),
     ),
     Bug(
         "nothing-sampled",
@@ -96,5 +110,14 @@ BUGS = (
         "from one place.",
         _nothing_sampled, _sampled,
         Privacy(1.0, 0.0, claim=Sampled((Gaussian(1.0),), "poisson", 100, 10, "add_or_remove_one"), delta=DELTA),
+    ),
+    Bug(
+        "one-sample-for-all",
+        "One sample is drawn, and all queries amplified by it",
+        "folklore",
+        "A sample of a tenth is drawn once, and every query on it accounted as amplified. Who is in the sample is in "
+        "it for all queries, and meets their whole composition without amplification. Amplification by composition "
+        "needs a fresh sample for each query; one sample amplifies the composition once.",
+        _one_sample_for_all, _a_sample_for_each, Privacy(1.0, 0.0, claim=SAMPLES, delta=DELTA),
     ),
 )  # fmt: skip
