@@ -57,6 +57,29 @@ def _noise_from_a_table(bits: Any, rng: Rng) -> Any:
     return np.sum(bits) + rng.choice(TABLE)
 
 
+def _last_bin_forgotten(counts: Any, rng: Rng, size: int) -> Any:
+    released = np.tile(np.asarray(counts, float), (size, 1))
+    for k in range(len(counts) - 1):
+        released[:, k] += rng.laplace(scale=1 / EPSILON, size=size)
+    return released
+
+
+def _all_bins(counts: Any, rng: Rng, size: int) -> Any:
+    return np.asarray(counts) + rng.laplace(scale=1 / EPSILON, size=(size, len(counts)))
+
+
+FAILS = 0.005
+
+
+def _exact_on_failure(bits: Any, rng: Rng, size: int) -> Any:
+    failed = rng.random(size) < FAILS  # of the library that draws the noise
+    return np.where(failed, np.sum(bits), np.sum(bits) + rng.laplace(scale=1 / EPSILON, size=size))
+
+
+def _again_on_failure(bits: Any, rng: Rng, size: int) -> Any:
+    return np.sum(bits) + rng.laplace(scale=1 / EPSILON, size=size)
+
+
 BUGS = (
     Bug(
         "own-seed",
@@ -102,5 +125,23 @@ BUGS = (
         "thousand known numbers, and two different answers hardly share any. Shape and spread look perfect; the "
         "repeats give it away.",
         _noise_from_a_table, _given_generator, Noise(BITS, "laplace", 1 / EPSILON),
+    ),
+    Bug(
+        "last-bin-forgotten",
+        "A loop that ends before the last bin",
+        "folklore",
+        "Noise is added in a loop over the bins whose end is off by one. Forty-nine of fifty bins are private, plots "
+        "look right, and everybody in the last bin is counted exactly. Noise is drawn for the whole array at once, in "
+        "its shape.",
+        _last_bin_forgotten, _all_bins, Privacy([20] * 50, [20] * 49 + [19], EPSILON),
+    ),
+    Bug(
+        "exact-on-failure",
+        "When the noise cannot be drawn the exact answer is returned",
+        "folklore",
+        "An exception handler keeps the service running by returning what it has, which is the answer without noise. "
+        "It happens in one run of two hundred, so no delta of a usual size covers it. Without noise there is no "
+        "answer: it is drawn again, or the failure is reported.",
+        _exact_on_failure, _again_on_failure, Privacy(BITS, ONE_FEWER, EPSILON, 1e-5, trials=50_000),
     ),
 )  # fmt: skip

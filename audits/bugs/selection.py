@@ -77,6 +77,18 @@ def _budget_for_three(answers: Any, rng: Rng, size: int) -> Any:
     return _top(answers, 3, 3 * 2 / EPSILON, rng, size)
 
 
+def _sorted_by_the_exact_count(counts: Any, rng: Rng, size: int) -> Any:
+    order = np.argsort(counts)[::-1]
+    noisy = np.asarray(counts) + rng.laplace(scale=2 / EPSILON, size=(size, len(counts)))
+    return np.hstack([np.tile(order, (size, 1)), noisy[:, order]])
+
+
+def _sorted_by_the_noisy_count(counts: Any, rng: Rng, size: int) -> Any:
+    noisy = np.asarray(counts) + rng.laplace(scale=2 / EPSILON, size=(size, len(counts)))
+    order = np.argsort(noisy, axis=1)[:, ::-1]
+    return np.hstack([order, np.take_along_axis(noisy, order, axis=1)])
+
+
 BUGS = (
     Bug(
         "value-of-the-maximum",
@@ -130,5 +142,14 @@ BUGS = (
         "The places of the three largest noisy answers are released, with noise for one. Each rank is one more "
         "choice, and a record that lifts three answers is seen three times. The budget is divided among the ranks.",
         _budget_for_the_first, _budget_for_three, Privacy([2] * 3 + [0] * 3, [1] * 3 + [1] * 3, EPSILON, trials=50_000),
+    ),
+    Bug(
+        "sorted-by-the-exact-count",
+        "Noisy counts in the order of the exact ones",
+        "folklore",
+        "A query sorts the groups, and noise is added to the sorted table. Where a noisy count is larger than the one "
+        "above it, the order says what the exact ones are; one record swaps two groups for certain. The noisy counts "
+        "are sorted.",
+        _sorted_by_the_exact_count, _sorted_by_the_noisy_count, Privacy([5, 4, 1], [4, 5, 1], EPSILON),
     ),
 )  # fmt: skip
