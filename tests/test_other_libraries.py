@@ -77,11 +77,8 @@ def test_opendp_gaussian_as_renyi_claim(total: float, verdict: str) -> None:
 
 
 def diffprivlib(name: str) -> Any:
-    try:
-        from diffprivlib import mechanisms
-    except ImportError as error:  # not installed, or not made for the scikit-learn that is
-        pytest.skip(str(error))
-    return getattr(mechanisms, name)
+    # not installed, or not made for the scikit-learn that is
+    return getattr(pytest.importorskip("diffprivlib.mechanisms", exc_type=ImportError), name)
 
 
 @pytest.mark.parametrize(("total", "verdict"), SUMS)
