@@ -38,6 +38,16 @@ def test_the_bound_is_where_the_posterior_says() -> None:
     assert bound.to_dict()["assumption"].startswith("probabilities drawn from")
 
 
+@pytest.mark.filterwarnings("ignore")  # the other library's own
+def test_it_is_what_the_authors_compute() -> None:
+    """Their code integrates over both probabilities, to 0.01 in epsilon."""
+    theirs = pytest.importorskip("privacy_estimates")
+    for x, y, n, delta in ((30, 10, 50, 1e-3), (20, 18, 40, 1e-2)):
+        counts = theirs.AttackResults(FN=n - x, FP=y, TN=n - y, TP=x)
+        expected = theirs.compute_eps_lo(counts, delta, 0.05, "joint-beta")
+        assert credible_bound(x, y, n, delta=delta).epsilon_lower == pytest.approx(expected, abs=0.02)
+
+
 def _wrong(hits: int, other_hits: int, n: int, truth: float) -> bool:
     """Whether the bound is above the truth; the posterior never falls in epsilon, so that one look at it tells."""
     return posterior(truth, hits, other_hits, n, delta=0.0) < 0.05
