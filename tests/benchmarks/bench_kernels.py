@@ -83,13 +83,13 @@ def means(mean, gradient, data, batches, x, clip, out):
 
 
 def least(*functions, rounds=ROUNDS):
-    """Least seconds of each, called in turns; the first turn compiles and does not count."""
+    """Least seconds of the processor of each, called in turns; the first turn compiles and does not count."""
     seconds = np.empty((rounds + 1, len(functions)))
     for row in seconds:
         for k, function in enumerate(functions):
-            begin = time.perf_counter()
+            begin = time.process_time()  # waiting for a core that others use is left out
             function()
-            row[k] = time.perf_counter() - begin
+            row[k] = time.process_time() - begin
     return seconds[1:].min(0)
 
 
