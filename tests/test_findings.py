@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -251,3 +252,13 @@ def test_terminal_marks_what_differs_from_the_record(verdict, expected):
     fine = "✓" if verdict == "proved" else "•"
     recorded = f", on record: {expected}" if not found.ok and expected else ""
     assert line.split("  ")[0] == f"{fine if found.ok else '✗'} {verdict}{recorded}"
+
+
+def test_the_sandwich_is_grouped_where_there_are_several_algorithms():
+    one, other = finding(id="dp_sgda.repaired.transcript"), finding(id="nseg.repaired.transcript")
+    for format in ("terminal", "html"):
+        alone, both = render(report(one), format), render(report(one, other, one), format)
+        assert both.count("nseg") > alone.count("nseg") == 0
+        heading = "<th colspan" if format == "html" else "\n {10,}(dp_sgda|nseg) *(?=\n)"
+        assert len(re.findall(heading, both)) == 2
+        assert not re.findall(heading, alone)

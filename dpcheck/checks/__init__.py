@@ -29,7 +29,7 @@ def check(
 ) -> Report:  # fmt: skip
     """Check algorithms end to end: the claims of their papers, certificates, audits, rates, utility on real data.
 
-    names : one algorithm or several, all by default;  profile : "quick" (a minute each at most) or "full"
+    names : one algorithm or several, all by default;  profile : "quick" (minutes) or "full"
     watch : called as ``watch(stage, done, total)`` while a stage works
 
     The report's ``ok`` is true when every verdict is the recorded one. Raises InputError for an

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from dpcheck.findings import BROKEN, Finding, Report, to_json_text
-from dpcheck.report.terminal import number
+from dpcheck.report.terminal import by_algorithm, number
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c2430 }
@@ -51,12 +51,15 @@ def to_html(report: Report) -> str:
 
 
 def _privacy(findings: list[Finding]) -> str:
-    rows = "".join(
-        f"<tr><td>{_word(f)}</td><td>{escape(f.subject)}<br><small>{escape(f.reason)}</small>{_evidence(f)}</td>"
-        f'<td class="n">{number(f.audited)}</td><td class="n">{number(f.certified)}</td>'
-        f'<td class="n">{number(f.claimed)}</td><td>{_bar(f)}</td></tr>'
-        for f in findings
-    )
+    rows = ""
+    for name, group in by_algorithm(findings):
+        rows += f'<tr><th></th><th colspan="5">{escape(name)}</th></tr>' if name else ""
+        rows += "".join(
+            f"<tr><td>{_word(f)}</td><td>{escape(f.subject)}<br><small>{escape(f.reason)}</small>{_evidence(f)}</td>"
+            f'<td class="n">{number(f.audited)}</td><td class="n">{number(f.certified)}</td>'
+            f'<td class="n">{number(f.claimed)}</td><td>{_bar(f)}</td></tr>'
+            for f in group
+        )
     head = (
         '<tr><th>verdict</th><th>what was released</th><th class="n">audited &le;</th><th class="n">certified &le;</th>'
         '<th class="n">claimed</th><th></th></tr>'

@@ -58,21 +58,25 @@ def _sandwiches(findings: list[Finding]) -> Table:
         ("certified", "right"), ("", "left"), ("claimed", "right"), ("slack", "right"), ("in its family", "right"),
     ):  # fmt: skip
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    algorithms = {_algorithm(f) for f in findings}
-    for previous, f in zip([None, *findings], findings, strict=False):
-        if len(algorithms) > 1 and (previous is None or _algorithm(previous) != _algorithm(f)):
-            table.add_row("", Text(_algorithm(f), style="bold"))
-        family = f.evidence.get("within the claimed family", {}).get("epsilon")
-        table.add_row(
-            _word(f), f.subject, number(f.audited), _order(f.audited, f.certified), number(f.certified),
-            _order(f.certified, f.claimed), number(f.claimed), "" if f.slack is None else f"{f.slack:.2f}x",
-            number(family),
-        )  # fmt: skip
+    for name, group in by_algorithm(findings):
+        if name:
+            table.add_row("", Text(name, style="bold"))
+        for f in group:
+            family = f.evidence.get("within the claimed family", {}).get("epsilon")
+            table.add_row(
+                _word(f), f.subject, number(f.audited), _order(f.audited, f.certified), number(f.certified),
+                _order(f.certified, f.claimed), number(f.claimed), "" if f.slack is None else f"{f.slack:.2f}x",
+                number(family),
+            )  # fmt: skip
     return table
 
 
-def _algorithm(finding: Finding) -> str:
-    return finding.id.split(".", 1)[0]
+def by_algorithm(findings: list[Finding]) -> list[tuple[str, list[Finding]]]:
+    """Findings about privacy in groups, each with its algorithm's name; one group without, if there is but one."""
+    groups: dict[str, list[Finding]] = {}
+    for f in findings:
+        groups.setdefault(f.id.split(".", 1)[0], []).append(f)
+    return [*groups.items()] if len(groups) > 1 else [("", findings)]
 
 
 def _order(left: float | None, right: float | None) -> str:
