@@ -161,7 +161,7 @@ NARROW = [name for name, mechanism in MECHANISMS.items() if not mechanism.wide]
 # estimator: how it accuses, trials, mechanisms
 TABLES = {
     "audit_privacy": (accused, 1_000, list(MECHANISMS)),
-    "audit_privacy_curve": (accused_as_curve, 1_000, [name for name, m in MECHANISMS.items() if m.claim is not None]),
+    "audit_privacy_curve": (accused_as_curve, 1_000, [name for name in NARROW if MECHANISMS[name].claim is not None]),
     "audit_sequential": (accused_sequentially, 100, NARROW),
     "audit_one_run": (accused_in_one_run, 1_000, NARROW),
     "band_bound": (accused_by_bands, 1_000, NARROW),
