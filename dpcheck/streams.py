@@ -1,11 +1,14 @@
-"""Random streams and parallel trials that give the same bits for any number of workers."""
+"""Random streams, parallel trials and one thread of BLAS: the same bits for any number of workers and cores."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -47,3 +50,33 @@ def map_chunks(
     finally:  # Ctrl-C: drop what has not begun instead of finishing it
         pool.shutdown(wait=False, cancel_futures=True)
     return results
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: it sums by parts, so that its last bits depend on how many share a product.
+
+    It also saves small products the waiting. Holders may overlap, on any threads: the last lets go.
+    """
+    with _lock:
+        _holders.append(None)
+        if len(_holders) == 1:
+            _limits.append(_blas().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _lock:
+            _holders.pop()
+            if not _holders:
+                _limits.pop().restore_original_limits()
+
+
+_lock, _holders, _limits = Lock(), list[None](), list[Any]()
+
+
+@cache
+def _blas() -> Any:
+    import scipy.linalg.cython_blas  # noqa: F401  # the BLAS that compiled kernels call
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -31,6 +31,7 @@ from dpcheck.kernels.tape import (
 from dpcheck.kernels.trials import trials
 from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.run import History, Run
+from dpcheck.streams import one_blas_thread
 
 Packed = tuple[Array, NDArray[np.int64], Array]
 Tape = tuple[NDArray[Any], ...]
@@ -101,10 +102,11 @@ class Solver:
         tape = new_tape(problem, self.rows(problem), at=wanted, mode=RECORD if record else COUNT)
         out = np.empty(problem.dim_w + problem.dim_v)
         arguments = (*self._arguments(problem), np.random.default_rng(seed), out, tape)
-        if watch is None:
-            self.kernel(*arguments)
-        else:
-            _watched(self.kernel, arguments, tape, self.rows(problem)[0], watch)
+        with one_blas_thread():
+            if watch is None:
+                self.kernel(*arguments)
+            else:
+                _watched(self.kernel, arguments, tape, self.rows(problem)[0], watch)
         _require_sound(tape, self.rows(problem)[0], self.name)
         return Run(
             out[: problem.dim_w], out[problem.dim_w :], events, self.notes,
@@ -121,7 +123,8 @@ class Solver:
         """Final outputs (w, v) of ``size`` runs on one stream : (size, d_w + d_v)."""
         outputs = np.empty((size, problem.dim_w + problem.dim_v))
         tape = new_tape(problem, (0, 0, 0))
-        self.trials(self.kernel, *self._arguments(problem), rng, outputs, tape)
+        with one_blas_thread():
+            self.trials(self.kernel, *self._arguments(problem), rng, outputs, tape)
         _require_sound(tape, size * self.rows(problem)[0], self.name)
         return outputs
 
@@ -130,7 +133,8 @@ class Solver:
         tape = new_tape(problem, self.rows(problem), at=history.iterations.tolist(), mode=REPLAY)
         tape[3][: len(history.released)] = history.released
         out = np.empty(problem.dim_w + problem.dim_v)
-        self.kernel(*self._arguments(problem), np.random.default_rng(seed), out, tape)
+        with one_blas_thread():
+            self.kernel(*self._arguments(problem), np.random.default_rng(seed), out, tape)
         return history_of(tape, problem, record=True)
 
     def _arguments(self, problem: Problem) -> tuple[Any, ...]:
