@@ -17,6 +17,7 @@ from dpcheck.audits.discriminants import Distance, Projection, Quadratic
 from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram, pairs, promises
 from dpcheck.audits.patterns import Patterns, patterns
 from dpcheck.audits.product import Product, product
+from dpcheck.audits.repeats import Repeats, repeats
 from dpcheck.audits.trees import Trees, trees
 
 __all__ = [
@@ -25,15 +26,17 @@ __all__ = [
     "Patterns",
     "Projection",
     "Quadratic",
+    "Repeats",
     "Score",
     "evaluate",
     "given",
     "learned",
     "parameters",
+    "repeated",
 ]
 
 Floats = NDArray[np.float64]
-Score = Coordinate | Histogram | Distance | Projection | Quadratic | Product | Patterns | Trees
+Score = Coordinate | Histogram | Distance | Projection | Quadratic | Product | Patterns | Repeats | Trees
 
 # Wider outputs get no scores of single coordinates; no product.
 _COORDINATES = 32
@@ -69,6 +72,11 @@ def learned(a: Floats, b: Floats) -> list[Score]:
         *single, *double, *patterns(a, b), *discriminants.fit(a, b),
         *([product(a, b)] if width <= _PRODUCT else []), trees(sources, a, b),
     ]  # fmt: skip
+
+
+def repeated(a: Floats, b: Floats) -> list[Repeats]:
+    """Scores that the runs that they are found in may also judge."""
+    return list(repeats(a, b, _COORDINATES))
 
 
 def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:

@@ -20,11 +20,13 @@ from dpcheck.audits.scores import (
     Patterns,
     Projection,
     Quadratic,
+    Repeats,
     Score,
     evaluate,
     given,
     learned,
     parameters,
+    repeated,
 )
 
 Floats = NDArray[np.float64]
@@ -43,6 +45,8 @@ _SURE = 3.0
 _CURVE = 0.75
 # Standard deviations of advance for the points of a claim that show most in general.
 _PRIOR = 8.0
+# Hits added to the other dataset's count of values that repeat: a continuous law has none.
+_UNREPEATED = 0.05
 # Hits that a set without any may be due, for the spread of its count.
 _UNSEEN = 3.0
 # Share of the level for the bold choice, and hits without which it would be a guess.
@@ -84,7 +88,7 @@ class Event:
     @property
     def words(self) -> str:
         """The set as a sentence would name it."""
-        if isinstance(self.score, Histogram | Patterns):
+        if isinstance(self.score, Histogram | Patterns | Repeats):
             return self.score.describe(self.direction, self.threshold)
         return f"{self.score.words} {self.direction} {self.threshold:.6g}"
 
@@ -183,7 +187,8 @@ def _judge(
     }
     # Discriminants mix the coordinates, which hides a rare leak rather than shows it.
     if not isinstance(score, Projection | Quadratic):
-        found["bold"] = (_counted(values, thresholds, trials, delta, levels["bold"]), None)
+        unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
+        found["bold"] = (_counted(values, thresholds, trials, delta, levels["bold"], unseen), None)
     if curve:
         found["curve"] = _sureties(_cautious(score, values, thresholds, smooth=True), trials, claim)
     return found
@@ -191,7 +196,7 @@ def _judge(
 
 def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
     """Scores, and the runs on which to judge them."""
-    for score in given(a.shape[1]):
+    for score in (*given(a.shape[1]), *repeated(a, b)):
         yield score, a, b
     # Fitted scores look better than they are on the runs they were fitted to.
     for score in learned(a[::2], b[::2]):
@@ -262,12 +267,14 @@ def _sureties(tails: tuple[Floats, Floats, Floats], trials: int, claim: Claim) -
     return best, points
 
 
-def _counted(values: list[Floats], thresholds: Floats, trials: int, delta: float, alpha: float) -> Floats:
-    """Predicted limit (2, m) if the earlier counts are typical; -inf for sets hardly ever hit."""
+def _counted(
+    values: list[Floats], thresholds: Floats, trials: int, delta: float, alpha: float, unseen: float
+) -> Floats:
+    """Predicted limit (2, m) if the earlier counts, and ``unseen`` more hits, are typical; -inf for few hits."""
     counts = [v.size - np.searchsorted(v, thresholds, side="left") for v in values]
     promises = np.empty((2, thresholds.size))
     for favoured in (0, 1):
-        hits, other = counts[favoured], counts[1 - favoured] + 0.5
+        hits, other = counts[favoured], counts[1 - favoured] + unseen
         n = values[0].size
         limit = predicted_limit(hits / n, other / n, trials, delta=delta, alpha=alpha)
         promises[favoured] = np.where(hits >= _SEEN, limit, -np.inf)

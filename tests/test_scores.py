@@ -15,7 +15,7 @@ from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.patterns import Patterns, patterns
 from dpcheck.audits.product import Product, product
-from dpcheck.audits.scores import evaluate, learned, parameters
+from dpcheck.audits.scores import evaluate, learned, parameters, repeated
 from dpcheck.audits.trees import Trees
 
 
@@ -298,3 +298,29 @@ def test_very_wide_outputs() -> None:
     scores = learned(a, b)
     assert not any(isinstance(s, Product | Patterns) for s in scores)
     assert sum(isinstance(s, Histogram) for s in scores) <= 32 + 4
+
+
+def test_a_value_that_repeats_on_one_side_is_found() -> None:
+    """In one run of a thousand the raw value is released: every one of five audits says so, and names it."""
+
+    def rarely_raw(value: float, rng: np.random.Generator, size: int) -> Any:
+        return np.where(rng.random(size) < 1e-3, value, value + rng.laplace(size=size))
+
+    for seed in range(5):
+        audit = audit_privacy(
+            rarely_raw, 0.25, 1.25, epsilon=1.1, delta=1e-5, trials=50_000, seed=seed, vectorized=True
+        )
+        assert audit.verdict == "violated"
+        assert audit.event.words in ("output in {0.25}", "output in {1.25}")
+
+
+def test_repeats_tell_the_sides() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 500, 1))
+    a[:4], b[:9] = 0.5, -2.0
+    (score,) = repeated(a, b)
+    np.testing.assert_array_equal(score(np.array([[0.5], [-2.0], [0.1], [np.inf]])), [1, -1, 0, 0])
+    assert score.describe(">=", 1.0) == "output in {0.5}"
+    assert score.describe("<=", 0.0) == "output not in {0.5}"
+    assert repeated(np.zeros((50, 1)), np.ones((50, 1))) == []
+    assert repeated(*rng.normal(size=(2, 500, 1))) == []
