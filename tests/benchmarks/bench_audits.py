@@ -4,7 +4,7 @@
 
 Every estimator is handed the same outputs, n a dataset, at confidence 95%, and told the truth as the claim where it
 takes one. The others are told more than dpcheck: that the output itself is the score, and which dataset has larger
-ones. Columns: mean of bound over truth and its standard error, share of bounds above the truth, median seconds a call
+ones. Columns: mean of bound over truth and its standard error, number of bounds above the truth, median seconds a call
 (drawing the samples not included, nor what is compiled or tabulated once) and their ratio to those of the fastest
 package of somebody else's with the same label; only ratios mean something on a machine that is shared. Estimators
 marked "after" are written here from the cited text, because their authors' code is no package; packages that are not
