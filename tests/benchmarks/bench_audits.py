@@ -43,18 +43,19 @@ from dpcheck.audits.sequential import audit_sequential
 
 pytestmark = pytest.mark.filterwarnings("default")  # the peers' own
 ANY, GAUSSIAN, BAYES = "any mechanism", "assumes Gaussian", "Bayesian"
+# Of the samples, SPARE are for what an audit runs to look at a mechanism; the other estimators leave them out.
 ALPHA, SPARE = 0.05, 1_000
 Floats = Any
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """``bound(a, b, mechanism)``: from scores (n + SPARE,) on data and neighbour;  ``repeats``: by log10 n."""
+    """``bound(a, b, mechanism)``: from scores (n + SPARE,) on data and neighbour;  ``repeats``: at each of SIZES."""
 
     bound: Callable[[Floats, Floats, Mechanism], float]
     label: str = ANY
     package: str | None = None
-    repeats: tuple[int, int, int] = (40, 40, 10)
+    repeats: tuple[int, ...] = (40, 40, 10)
     needs_delta: bool = False
     needs_claim: bool = False
 
@@ -64,7 +65,7 @@ class Estimator:
 
 
 def replay(a: Floats, b: Floats) -> Callable[..., Floats]:
-    """A mechanism that puts out what was drawn before; what is asked for beyond it begins again, so ask no more."""
+    """A mechanism that puts out what was drawn before, each once and in order."""
     samples, used = (b, a), [0, 0]
 
     def mechanism(value: int, rng: Any, size: int) -> Floats:
@@ -185,7 +186,7 @@ def histogram(a: Floats, b: Floats, mechanism: Mechanism, bins: int = 20) -> flo
 
 
 def largest(shows: Callable[[float], bool]) -> float:
-    """Largest epsilon of a grid of 0.002 that is shown; one test of fixed level each, from the smallest up."""
+    """Largest epsilon of a grid of 0.002 that is shown, by halving."""
     low, high = 0, 1_500
     while low < high:
         middle = (low + high + 1) // 2
