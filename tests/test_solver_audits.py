@@ -292,12 +292,12 @@ def test_false_alarms_over_repeats(keep):
 
     Rejected where one variant exceeds the 1e-4 quantile of its binomial law, or all together theirs.
     """
-    repeats, rows = 200, []
+    repeats, rows = 100, []
     for name, label in SOUND:
         entry = case(name, label)
         alarms = sum(
             audit_privacy(
-                entry.game.scores, entry.game.data, entry.game.neighbour, claim=entry.events, delta=DELTA, trials=2000,
+                entry.game.scores, entry.game.data, entry.game.neighbour, claim=entry.events, delta=DELTA, trials=1000,
                 seed=seed, vectorized=True,
             ).verdict == "violated"
             for seed in range(repeats)
