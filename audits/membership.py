@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,8 @@ _CHUNK_VECTORIZED = 10_000
 _KEPT_RUNS = 400_000
 _KEPT = 20_000_000
 _BARS = 80
+# What is allowed for the normal approximation of a limit, and more for few hits.
+_ROUGH = 0.05
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Look:
     number : of the block; several sets may be tested on one;  kind : as in :class:`~.witness.Test`
     learned_from : earlier runs a dataset on which the set was chosen
     alpha : error probability of this test alone
-    claimed, delta : the point of the claim that was tested;  epsilon_lower : the limit at this delta
+    claimed, delta : the point of the claim that was tested
     bars : edges (m + 1,) and counts (m,) of the score on data and neighbour, for plotting
     """
 
@@ -64,13 +67,26 @@ class Look:
     alpha: float
     claimed: float
     delta: float
-    epsilon_lower: float
     bars: tuple[Floats, Floats, Floats] = field(repr=False, compare=False)
 
-    @property
+    @cached_property
+    def epsilon_lower(self) -> float:
+        """The limit at this delta; exact, and slow enough to be worked out only where it is looked at."""
+        counts = self.event.hits, self.event.other_hits, self.event.trials
+        return binomial.epsilon_lower(*counts, delta=self.delta, alpha=self.alpha)
+
+    @cached_property
+    def at_most(self) -> float:
+        """More than the limit can be, from its normal approximation; no guarantee rests on it."""
+        event = self.event
+        p, q = (np.array([hits / event.trials]) for hits in (event.hits, event.other_hits))
+        limit = float(binomial.predicted_limit(p, q, event.trials, delta=self.delta, alpha=self.alpha)[0])
+        return limit + _ROUGH * (1 + 1 / math.sqrt(event.hits + 1) + 1 / math.sqrt(event.other_hits + 1))
+
+    @cached_property
     def breaks(self) -> bool:
         """Whether the claim fails at this point."""
-        return self.epsilon_lower > self.claimed
+        return self.at_most > self.claimed and self.epsilon_lower > self.claimed
 
 
 @dataclass(frozen=True)
@@ -274,7 +290,8 @@ def _run(
         tallies: list[_Tally] = []
         if block:
             a, b = (np.concatenate(kept)[:room] for kept in earlier)
-            tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
+            with np.errstate(over="ignore", invalid="ignore"):  # what enormous numbers overflow is not chosen
+                tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
             tallies = [_Tally(test, np.concatenate([a, b])) for test in tests]
         for chunk, outputs in pool.map(plan.chunks(block)):
             require(
@@ -302,9 +319,12 @@ class _Tally:
     def __init__(self, test: Test, earlier: Floats) -> None:
         values = test.event.values(earlier)
         finite = values[np.isfinite(values)]
-        low, high = np.quantile(finite, [0.0005, 0.9995]) if finite.size else (0.0, 0.0)
         self._test, self._event = test, test.event
-        self._edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
+        with np.errstate(all="ignore"):
+            low, high = np.quantile(finite, [0.0005, 0.9995]) if finite.size else (0.0, 0.0)
+            self._edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
+        if not (np.diff(self._edges) > 0).all():  # numbers too large or too small to be drawn
+            self._edges = np.linspace(-1.0, 1.0, _BARS + 1)
         self._hits = [0, 0]
         self._bars = np.zeros((2, _BARS))
 
@@ -317,15 +337,19 @@ class _Tally:
     def look(self, number: int, trials: int, learned_from: int) -> Look:
         test, favoured = self._test, SIDES.index(self._event.favours)
         x, y = self._hits[favoured], self._hits[1 - favoured]
-        limit = binomial.epsilon_lower(x, y, trials, delta=test.delta, alpha=test.alpha)
         event = replace(self._event, hits=x, other_hits=y, trials=trials)
         bars = (self._edges, *self._bars)
-        return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, limit, bars)
+        return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars)
 
 
 def _deciding(looks: Sequence[Look]) -> Look:
     """The look with the largest limit at this delta; of equal ones the last, which had most runs."""
-    return max((look for look in reversed(looks) if look.kind != "curve"), key=lambda look: look.epsilon_lower)
+    found = sorted((look for look in reversed(looks) if look.kind != "curve"), key=lambda look: -look.at_most)
+    best = found[0]
+    for look in found[1:]:
+        if look.at_most > best.epsilon_lower < look.epsilon_lower:
+            best = look
+    return best
 
 
 def _could_fail(plan: Plan, claim: Claim) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.label_tree import LabelTree
-from dpcheck.audits.scores import Coordinate, Histogram, Score, evaluate, given, learned
+from dpcheck.audits.scores import Coordinate, Histogram, Score, evaluate, learned
 from dpcheck.audits.witness import SIDES, Event
 
 Floats = NDArray[np.float64]
@@ -24,6 +24,8 @@ _REFIT = 1.5
 _FITTED_ON = 10_000
 # Runs a dataset before any score is fitted.
 _FIRST = 20
+# Coordinates that are scores by themselves, the same from the first run on.
+_COORDINATES = 32
 # Share of a score's past success that still counts after each update.
 _MEMORY = 0.8
 # Thresholds tried for a set in words, and the largest epsilon for which they are weighed.
@@ -78,7 +80,7 @@ class Predictor:
         # Chances are learned on other runs than the score: it looks too good on its own.
         fresh = np.ones(n, bool)
         fresh[_start(self.fitted_on) : self.fitted_on : 2] = False
-        plain = given(self.width)
+        plain = [Coordinate(index, self.width) for index in range(min(self.width, _COORDINATES))]
         share = 1 / (2 if self._fitted else 1)
         self._experts = [_expert(f"coordinate {i}", s, a, b, share / len(plain)) for i, s in enumerate(plain)] + [
             _expert(f"{type(s).__name__.lower()} {i}", s, a[fresh], b[fresh], (1 - share) / len(self._fitted))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,14 +48,14 @@ class Repeats:
         return f"{self.source.words} in {named([f'{{{v:.6g}}}' for v in self.values[inside]], ' or ')}"
 
 
-def repeats(a: Floats, b: Floats, columns: int) -> Iterator[Repeats]:
-    """Of each of the first ``columns`` coordinates of outputs a and b, (n, k) each, that are nearly continuous.
+def repeats(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Repeats]:
+    """Of each of these coordinates of outputs a and b, (n, k) each, that is nearly continuous.
 
     A continuous law repeats nothing, so there is no luck to guard against: the runs that show the repeats
     may also judge them.
     """
     width = a.shape[1]
-    for index in range(min(width, columns)):
+    for index in columns:
         values, counts = np.unique(np.concatenate([a[:, index], b[:, index]]), return_counts=True)
         heavy = values[counts >= _OFTEN]
         if heavy.size == 0 or values.size < _DISTINCT * counts.sum():

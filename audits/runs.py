@@ -84,9 +84,26 @@ class Runner:
                 "two different outputs for one seed",
             )
             widths.append(twice[0].shape[1])
+            self._require_rows_apart(dataset, twice[0])
         if widths[0] != widths[1]:
             _refuse_shapes((widths[0],), (widths[1],))
         return widths[0]
+
+    def _require_rows_apart(self, dataset: Any, first: Floats) -> None:
+        """One draw for a whole call is a slip that no audit survives: its runs are then not independent.
+
+        A column that is constant within each call and another constant in each cannot be a column of
+        independent runs: for two values of chance 1/2 that has probability below 1e-20.
+        """
+        if not self.vectorized or not (first == first[0]).all(axis=0).any():
+            return
+        calls = [first, *(self.outputs(dataset, np.random.default_rng(stream), _PROBES) for stream in (1, 2))]
+        constant = np.array([(rows == rows[0]).all(axis=0) for rows in calls]).all(axis=0)
+        values = np.array([rows[0] for rows in calls])
+        require(
+            not bool((constant & (values != values[0]).any(axis=0)).any()), "mechanism",
+            "draw afresh for each of the size outputs", "one draw for all of a call",
+        )  # fmt: skip
 
 
 class Pool:
@@ -166,9 +183,16 @@ def _numbers(result: Any) -> Floats:
     numeric = array.dtype.kind in "biuf" and array.size > 0
     shown = f"{type(result).__name__} of {array.dtype}" if array.size else "an empty array"
     require(numeric, "mechanism", "return a number or an array of numbers", shown)
-    array = array.astype(np.float64)
-    require(not np.isnan(array).any(), "mechanism", "return numbers", "nan")
-    return array
+    require(not isinstance(result, np.ma.MaskedArray), "mechanism", "return an array without a mask", "a masked array")
+    with np.errstate(invalid="ignore"):
+        floats = array.astype(np.float64)
+        kept = array.dtype.kind not in "iu" or bool((floats.astype(array.dtype) == array).all())
+    require(
+        kept, "mechanism",
+        "return whole numbers below 2^53, larger ones as high and low parts", "some that a float64 rounds",
+    )  # fmt: skip
+    require(not np.isnan(floats).any(), "mechanism", "return numbers", "nan")
+    return floats
 
 
 def _refuse_shapes(first: tuple[int, ...], other: tuple[int, ...]) -> None:

@@ -38,11 +38,15 @@ __all__ = [
 Floats = NDArray[np.float64]
 Score = Coordinate | Histogram | Distance | Projection | Quadratic | Product | Patterns | Repeats | Trees
 
-# Wider outputs get no scores of single coordinates; no product.
+# Coordinates with scores of their own, and where the laws of wider outputs are compared to choose them; width up
+# to which a product of all, and pairs of any, are tried.
 _COORDINATES = 32
+_GLANCES = (0.0, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0)
 _PRODUCT = 512
-# Coordinates whose pairs are looked at, runs of each dataset for looking, pairs kept by each criterion.
+# Coordinates whose pairs are all looked at, and pairs of a wider output: those most alike and most often equal.
+# Runs of each dataset for looking, pairs kept by each criterion.
 _PAIRED = 8
+_ALIKE = 24
 _LOOKED = 4_000
 _PAIRS = 2
 # Coordinates given to the trees, those that say most.
@@ -52,9 +56,25 @@ _SHOWN = 2_000
 _LISTED = 64
 
 
-def given(width: int) -> list[Score]:
-    """Scores that need no fitting."""
-    return [Coordinate(index, width) for index in range(min(width, _COORDINATES))]
+def given(a: Floats, b: Floats) -> list[Score]:
+    """Scores that need no fitting: single coordinates, of a wide output those that differ most in a first look."""
+    return [Coordinate(index, a.shape[1]) for index in _telling(a, b)]
+
+
+def _telling(a: Floats, b: Floats) -> list[int]:
+    """The coordinates with scores of their own, at most ``_COORDINATES``."""
+    width = a.shape[1]
+    if width <= _COORDINATES:
+        return list(range(width))
+    a, b = a[:_LOOKED], b[:_LOOKED]
+    both = np.sort(np.concatenate([a, b]), axis=0)
+    apart = np.zeros(width)
+    for share in _GLANCES:  # as a Kolmogorov-Smirnov statistic on few points, in standard deviations
+        cut = both[int(share * (len(both) - 1))]
+        low, high = (np.stack([(v < cut).mean(axis=0), (v <= cut).mean(axis=0)]) for v in (a, b))
+        spread = np.sqrt(np.maximum(low * (1 - low) + high * (1 - high), 1 / len(both)))
+        apart = np.maximum(apart, (np.abs(low - high) / spread).max(axis=0))
+    return sorted(np.argsort(-apart, kind="stable")[:_COORDINATES].tolist())
 
 
 def learned(a: Floats, b: Floats) -> list[Score]:
@@ -63,7 +83,7 @@ def learned(a: Floats, b: Floats) -> list[Score]:
     Those whose sets are easiest to name come first: of equally good ones the first is taken.
     """
     width = a.shape[1]
-    single = [histogram(Coordinate(index, width), a, b) for index in range(min(width, _COORDINATES))]
+    single = [histogram(Coordinate(index, width), a, b) for index in _telling(a, b)]
     if width == 1:
         return [*single, *discriminants.fit(a, b)]
     double = [histogram(pair, a, b) for pair in _pairs(a, b)]
@@ -76,7 +96,7 @@ def learned(a: Floats, b: Floats) -> list[Score]:
 
 def repeated(a: Floats, b: Floats) -> list[Repeats]:
     """Scores that the runs that they are found in may also judge."""
-    return list(repeats(a, b, _COORDINATES))
+    return list(repeats(a, b, _telling(a, b)))
 
 
 def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:
@@ -94,8 +114,30 @@ def parameters(score: Score) -> dict[str, Any]:
 def _pairs(a: Floats, b: Floats) -> list[Pair]:
     """The differences and sums that tell most, in a first look."""
     a, b = a[:_LOOKED], b[:_LOOKED]
-    looked = [histogram(pair, a, b) for pair in pairs(a, b, range(min(a.shape[1], _PAIRED)))]
+    found = pairs(a, b, range(min(a.shape[1], _PAIRED)))
+    if _PAIRED < a.shape[1] <= _PRODUCT:
+        found += [pair for columns in _alike(a, b) for pair in pairs(a, b, columns)]
+    looked = [histogram(pair, a, b) for pair in dict.fromkeys(found)]
     return [h.source for h in _best(looked, a, b, _PAIRS) if isinstance(h.source, Pair)]
+
+
+def _alike(a: Floats, b: Floats) -> list[list[int]]:
+    """Pairs of columns whose ranks go together most, on either dataset, and those that are equal most often."""
+    found: dict[tuple[int, int], None] = {}
+    for v in (a, b):
+        ranks = np.argsort(np.argsort(v, axis=0, kind="stable"), axis=0, kind="stable").astype(float)
+        with np.errstate(all="ignore"):  # a constant goes with nothing
+            likeness = np.triu(np.abs(np.nan_to_num(np.corrcoef(ranks, rowvar=False))), 1)
+        width = likeness.shape[0]
+        for place in np.argsort(-likeness, axis=None, kind="stable")[: _ALIKE // 4]:
+            found[divmod(int(place), width)] = None
+        order = np.argsort(v, axis=1, kind="stable")
+        rows, places = np.nonzero(np.diff(np.take_along_axis(v, order, axis=1), axis=1) == 0)
+        both = np.sort(np.stack([order[rows, places], order[rows, places + 1]], axis=1), axis=1)
+        equal, counts = np.unique(both, axis=0, return_counts=True)
+        for i, j in equal[np.argsort(-counts, kind="stable")][: _ALIKE // 4]:
+            found[int(i), int(j)] = None
+    return [[i, j] for i, j in found]
 
 
 def _best(scores: list[Histogram], a: Floats, b: Floats, most: int) -> list[Histogram]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class Witness:
     dataset: Any
     index: int
     replacement: Any
-    base: str  # "the dataset" or "every record equal to replacement k"
+    base: str  # which dataset that is, in words
 
     @property
     def neighbour(self) -> Any:
@@ -73,8 +74,9 @@ def audit_sensitivity(
     norm : 1, 2 or inf;  budget : evaluations of the query at most
 
     Tried: every (record, replacement) of the dataset where the budget allows, else a random half
-    and then a coordinate-wise climb from the best; and datasets whose records all equal one
-    replacement, the extreme case of many queries.
+    and then a coordinate-wise climb from the best; datasets whose records all equal one replacement,
+    the extreme case of many queries; and those on the way from one of these to another, where
+    thresholds, votes and medians turn over.
     """
     require(callable(query), "query", "be callable", type(query).__name__)
     require(len(dataset) > 0, "dataset", "hold at least one record", "none")
@@ -90,7 +92,9 @@ def audit_sensitivity(
 
     rng = np.random.default_rng(seed)
     best, witness, pairs = 0.0, None, 0
+    walks = list(combinations(_extremes(replacements), 2))[: budget // (3 * len(dataset))]
     bases = list(_bases(dataset, replacements))
+    budget -= len(walks) * len(dataset)
     for name, base in bases:
         centre = _evaluate(query, base)
         distance: dict[tuple[int, int], float] = {}
@@ -101,6 +105,13 @@ def audit_sensitivity(
             pairs += 1
             if distance[index, k] > best:
                 best, witness = distance[index, k], Witness(base, index, replacements[k], name)
+    for j, k in walks:
+        name = f"replacements {j} and {k} alone"
+        for base, index, before, after in _walk(query, dataset, replacements[j], replacements[k]):
+            pairs += 1
+            moved_by = float(np.linalg.norm((after - before).ravel(), norm))
+            if moved_by > best:
+                best, witness = moved_by, Witness(base, index, replacements[k], name)
     verdict = "violated" if best > claimed * (1 + 1e-9) else "consistent"
     return SensitivityAudit(verdict, best, claimed, norm, witness, pairs)
 
@@ -127,11 +138,33 @@ def _search(
 
 def _bases(dataset: Any, replacements: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     yield "the dataset", dataset
-    for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int)):
-        base = dataset
-        for index in range(len(dataset)):
-            base = _replaced(base, index, replacements[k], copy=index == 0)
-        yield f"every record equal to replacement {k}", base
+    for k in _extremes(replacements):
+        yield f"every record equal to replacement {k}", _filled(dataset, replacements[k])
+
+
+def _extremes(replacements: Sequence[Any]) -> list[int]:
+    """At most four of them, spread over the whole."""
+    return [int(k) for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int))]
+
+
+def _filled(dataset: Any, record: Any) -> Any:
+    for index in range(len(dataset)):
+        dataset = _replaced(dataset, index, record, copy=index == 0)
+    return dataset
+
+
+def _walk(
+    query: Callable[[Any], Any], dataset: Any, first: Any, second: Any
+) -> Iterator[tuple[Any, int, Array, Array]]:
+    """From all records ``first`` to all ``second``, one at a time: thresholds, votes and medians move in between."""
+    base = _filled(dataset, first)
+    before = _evaluate(query, base)
+    for index in range(len(dataset)):
+        moved = _replaced(base, index, second)
+        after = _evaluate(query, moved)
+        require(after.shape == before.shape, "query", "keep its output's shape", after.shape)
+        yield base, index, before, after
+        base, before = moved, after
 
 
 def _replaced(dataset: Any, index: int, record: Any, *, copy: bool = True) -> Any:

@@ -196,7 +196,7 @@ def _judge(
 
 def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
     """Scores, and the runs on which to judge them."""
-    for score in (*given(a.shape[1]), *repeated(a, b)):
+    for score in (*given(a, b), *repeated(a, b)):
         yield score, a, b
     # Fitted scores look better than they are on the runs they were fitted to.
     for score in learned(a[::2], b[::2]):

@@ -418,3 +418,32 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        lambda v, rng, size: np.full(size, v + rng.laplace()),
+        lambda v, rng, size: np.column_stack([v + rng.laplace(size=size), np.full(size, rng.laplace())]),
+    ],
+)
+def test_one_draw_for_all_runs_of_a_call_is_refused(mechanism: Any) -> None:
+    with pytest.raises(InputError, match="mechanism must draw afresh for each of the size outputs"):
+        _audit(mechanism)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        (lambda v, rng, size: 2**62 + v + 0 * rng.integers(4, size=size), "whole numbers below 2\\^53"),
+        (lambda v, rng, size: np.ma.masked_less(rng.normal(size=size), 0), "without a mask"),
+    ],
+)
+def test_numbers_that_would_be_altered_are_refused(mechanism: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        _audit(mechanism)
+
+
+def test_a_constant_and_enormous_numbers_are_outputs() -> None:
+    assert _audit(lambda v, rng, size: np.full(size, 3.0), trials=500).verdict == "consistent"
+    assert _audit(lambda v, rng, size: 1e307 * (v + rng.laplace(size=size)), trials=500).verdict == "consistent"

@@ -324,3 +324,23 @@ def test_repeats_tell_the_sides() -> None:
     assert score.describe("<=", 0.0) == "output not in {0.5}"
     assert repeated(np.zeros((50, 1)), np.ones((50, 1))) == []
     assert repeated(*rng.normal(size=(2, 500, 1))) == []
+
+
+def shared_noise(value: float, rng: np.random.Generator, size: int) -> Any:
+    """Fifty counts of which two far apart have the same noise."""
+    noise = rng.laplace(size=(size, 50))
+    noise[:, 45] = noise[:, 30]
+    noise[:, 45] += value
+    return noise
+
+
+def one_sided(value: float, rng: np.random.Generator, size: int) -> Any:
+    """Column 45 of 50 has bounded noise, which shows at its edges."""
+    noise = rng.random((size, 50))
+    noise[:, 45] += 0.02 * value
+    return noise
+
+
+@pytest.mark.parametrize("mechanism", [shared_noise, one_sided])
+def test_wide_outputs_hide_nothing(mechanism: Any) -> None:
+    assert audit_privacy(mechanism, 1, 0, epsilon=1.5, trials=20_000, vectorized=True).verdict == "violated"

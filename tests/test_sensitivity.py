@@ -94,3 +94,18 @@ def test_bad_input_is_named(arguments, message):
     with pytest.raises(InputError) as caught:
         audit_sensitivity(full.pop("query"), full.pop("dataset"), full.pop("replacements"), **full)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("query", "true"),
+    [
+        (lambda d: float(np.median(d) > 0.5), 1.0),
+        (lambda d: np.median(d), 1.0),
+        (lambda d: 100.0 if np.sum(d) >= 5 else 0.0, 100.0),
+    ],
+)
+def test_thresholds_and_medians_turn_over_on_the_way(query, true):
+    audit = audit_sensitivity(query, np.zeros(11), [0.0, 1.0], claimed=true / 2)
+    assert (audit.verdict, audit.sensitivity) == ("violated", true)
+    moved = np.abs(query(audit.witness.dataset) - query(audit.witness.neighbour))
+    assert moved == true
