@@ -39,6 +39,9 @@ from dpcheck.errors import require, require_count, require_delta, require_epsilo
 _NUISANCE = 0.002
 # Scores this close count as equal, so that rounding never leaves out an outcome that belongs.
 _TIE = 1e-9
+# What a limit may fall short by: this share of itself, as far as that is between these shares of its standard
+# deviation. More precision would cost more time than it gains.
+_PRECISION, _FINEST, _COARSEST = 0.001, 0.005, 0.05
 # e^700 is the last that fits a float; no count of trials supports such an epsilon.
 _LARGEST = 700.0
 
@@ -59,8 +62,7 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
         return 0.0
     problem = _problem(x, y, trials, delta, alpha, score)
     spread = math.sqrt((1 - x / trials) / x + (1 - y / trials) / max(y, 1)) or 1 / trials
-    # Where the sums are long, more precision would cost more time than it gains.
-    step = 0.005 if x + y < 4000 else 0.02
+    step = min(max(_PRECISION * score / spread, _FINEST), _COARSEST)
     level = alpha * (1 - _NUISANCE)
     return float(kernels.invert(trials, delta, *problem, level, score, spread, step))
 
@@ -79,6 +81,20 @@ def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, 
     problem = _problem(x, y, trials, delta, alpha, score)
     worst = kernels.worst_case(trials, min(epsilon, _LARGEST), delta, *problem, 0.0)
     return min(1.0, float(worst) + alpha * _NUISANCE)
+
+
+def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha: float) -> bool:
+    """Whether the counts contradict ``P <= e^epsilon Q + delta`` at level ``alpha``: sooner said than the p-value.
+
+    Where they do not, :func:`epsilon_lower` is at most ``epsilon``.
+    """
+    _require_counts(x, y, trials, delta, alpha)
+    require_epsilon(epsilon)
+    score = _score(x, y, trials, delta, alpha)
+    if score == -math.inf:
+        return False
+    problem, level = _problem(x, y, trials, delta, alpha, score), alpha * (1 - _NUISANCE)
+    return bool(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, *problem, level) < level)
 
 
 def predicted_limit(

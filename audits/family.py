@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.audits.binomial import p_value
+from dpcheck.audits import binomial
 from dpcheck.errors import require, require_confidence, require_count, require_positive
 
 Array = NDArray[np.float64]
@@ -72,7 +72,7 @@ def least_rejected(
     """
 
     def rejects(delta: float) -> bool:
-        return p_value(x, y, trials, epsilon, delta, alpha=alpha) <= alpha
+        return binomial.rejects(x, y, trials, epsilon, delta=delta, alpha=alpha)
 
     def rejected(z: float) -> bool:
         return rejects(min(float(curve(z)(epsilon)), 1 - 1e-12))

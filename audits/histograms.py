@@ -135,8 +135,16 @@ def partition(both: Floats, bins: int = _BINS, most: int = ATOMS) -> Floats:
 
 def separate(both: Floats, most: int) -> tuple[Floats, Floats]:
     """Values that get bins of their own, and the others, sorted."""
-    atoms = heaviest(*np.unique(both, return_counts=True), most)
-    return atoms, np.sort(both[~np.isin(both, atoms)])
+    both = np.sort(both)
+    values, counts = tallied(both)
+    atoms = heaviest(values, counts, most)
+    return atoms, both[np.repeat(~np.isin(values, atoms), counts)] if atoms.size else both
+
+
+def tallied(ordered: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """The distinct numbers of a sorted array, and how often each is there."""
+    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    return ordered[last], np.diff(last, prepend=-1)
 
 
 def heaviest(values: Floats, counts: NDArray[np.int64], most: int, least: int = 1) -> Floats:

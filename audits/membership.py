@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,8 @@ from dpcheck.audits.claim import Claim
 from dpcheck.audits.family import least_rejected
 from dpcheck.audits.runs import Pool, Runner
 from dpcheck.audits.sampling_plan import LEAST_TRIALS, Plan
-from dpcheck.audits.witness import SIDES, Event, Test, choose
+from dpcheck.audits.tallies import Tally
+from dpcheck.audits.witness import SIDES, Event, choose
 from dpcheck.errors import (
     require,
     require_confidence,
@@ -44,7 +45,6 @@ _CHUNK_VECTORIZED = 10_000
 # Runs and numbers kept a dataset for choosing sets: more would choose no better, and fill memory.
 _KEPT_RUNS = 400_000
 _KEPT = 20_000_000
-_BARS = 80
 # What is allowed for the normal approximation of a limit, and more for few hits.
 _ROUGH = 0.05
 
@@ -86,7 +86,11 @@ class Look:
     @cached_property
     def breaks(self) -> bool:
         """Whether the claim fails at this point."""
-        return self.at_most > self.claimed and self.epsilon_lower > self.claimed
+        if self.at_most <= self.claimed:
+            return False
+        counts = self.event.hits, self.event.other_hits, self.event.trials
+        rejected = binomial.rejects(*counts, self.claimed, delta=self.delta, alpha=self.alpha)
+        return rejected and self.epsilon_lower > self.claimed
 
 
 @dataclass(frozen=True)
@@ -287,12 +291,12 @@ def _run(
     done, total = 0, 2 * sum(plan.blocks)
     room = max(50, min(_KEPT_RUNS, _KEPT // width))
     for block, size in enumerate(plan.blocks):
-        tallies: list[_Tally] = []
+        tallies: list[Tally] = []
         if block:
             a, b = (np.concatenate(kept)[:room] for kept in earlier)
             with np.errstate(over="ignore", invalid="ignore"):  # what enormous numbers overflow is not chosen
                 tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
-            tallies = [_Tally(test, np.concatenate([a, b])) for test in tests]
+            tallies = [Tally(test, (a, b)) for test in tests]
         for chunk, outputs in pool.map(plan.chunks(block)):
             require(
                 outputs.shape[1] == width,
@@ -307,39 +311,15 @@ def _run(
             done += chunk.size
             if progress is not None:
                 progress(done, total)
-        looks += [tally.look(block, size, len(a)) for tally in tallies]
+        looks += [_look(tally, block, size, len(a)) for tally in tallies]
         if any(look.breaks for look in looks):
             break
     return tuple(looks), done // 2
 
 
-class _Tally:
-    """Counts of one block: hits of its set, and bars of its score."""
-
-    def __init__(self, test: Test, earlier: Floats) -> None:
-        values = test.event.values(earlier)
-        finite = values[np.isfinite(values)]
-        self._test, self._event = test, test.event
-        with np.errstate(all="ignore"):
-            low, high = np.quantile(finite, [0.0005, 0.9995]) if finite.size else (0.0, 0.0)
-            self._edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
-        if not (np.diff(self._edges) > 0).all():  # numbers too large or too small to be drawn
-            self._edges = np.linspace(-1.0, 1.0, _BARS + 1)
-        self._hits = [0, 0]
-        self._bars = np.zeros((2, _BARS))
-
-    def add(self, side: int, outputs: Floats) -> None:
-        values = self._event.values(outputs)
-        self._hits[side] += int((values >= self._event.level).sum())
-        inside = np.clip(values, self._edges[0], self._edges[-1])
-        self._bars[side] += np.histogram(inside, self._edges)[0]
-
-    def look(self, number: int, trials: int, learned_from: int) -> Look:
-        test, favoured = self._test, SIDES.index(self._event.favours)
-        x, y = self._hits[favoured], self._hits[1 - favoured]
-        event = replace(self._event, hits=x, other_hits=y, trials=trials)
-        bars = (self._edges, *self._bars)
-        return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars)
+def _look(tally: Tally, number: int, trials: int, learned_from: int) -> Look:
+    test, event, bars = tally.test, tally.event(trials), (tally.edges, *tally.bars)
+    return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars)
 
 
 def _deciding(looks: Sequence[Look]) -> Look:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.histograms import Coordinate, named
+from dpcheck.audits.histograms import Coordinate, named, tallied
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def repeats(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Repeats]:
     """
     width = a.shape[1]
     for index in columns:
-        values, counts = np.unique(np.concatenate([a[:, index], b[:, index]]), return_counts=True)
+        values, counts = tallied(np.sort(np.concatenate([a[:, index], b[:, index]])))
         heavy = values[counts >= _OFTEN]
         if heavy.size == 0 or values.size < _DISTINCT * counts.sum():
             continue

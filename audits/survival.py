@@ -2,26 +2,38 @@
 
 Three estimates, the first that fits the earlier runs: one noise distribution shifted between the
 two datasets, with a smooth tail; a smooth tail for each; counts.
+
+A smooth tail has a log-survival that is quadratic beyond a start, and counts before it: exact for an
+exponential tail, close for a Gaussian one. It is kept as one row of numbers, the places of which are
+named below.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from functools import partial
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy import special
 
 Floats = NDArray[np.float64]
 
+# Every signature is spelled out, so that each kernel is compiled once and kept on disk.
+_compiled = partial(njit, cache=True, nogil=True, error_model="numpy")
+
+# A tail: where it starts, the unit of what follows, the share of runs beyond the start, the hazard there and its
+# growth, and their covariance. An empty row is no tail.
+_START, _SCALE, _SHARE, _HAZARD, _GROWTH, _VAR_HAZARD, _COVAR, _VAR_GROWTH = range(8)
 # Intervals of the tail whose hazards are fitted, and the runs that must lie beyond the last.
 _INTERVALS = 16
 _BEYOND = 6
 # Where a tail begins: the first of these shares beyond it whose fit holds. Many runs see that a whole
 # half is not quite quadratic; what lies far out still is.
 _STARTS = (1 / 2, 1 / 8, 1 / 32, 1 / 128)
-# A fit that the runs contradict at this level is dropped.
-_LEVEL = 0.01
+# Chi-squared statistics, by degrees of freedom, that a fit exceeds at a level of 1 % and is dropped for.
+_CRITICAL = special.chdtri(np.arange(400), 0.01)
 # Standard errors in a margin. Without one the luckiest threshold would win, not the best; estimates
 # from separate counts differ more by luck from threshold to threshold.
 _SHIFTED, _COUNTS = 1.0, 2.0
@@ -38,157 +50,208 @@ def estimate(
     in the output. The margin is in natural-log units. ``smooth`` : counts of shifted noise are smoothed, for
     the middle, where p - q counts and luck between neighbouring thresholds is most of what is seen.
     """
-    shifted = _shifted(a, b, thresholds, smooth) if linear else None
-    if shifted is not None:
-        return shifted
-    (p, p_error), (q, q_error) = (_single(v, thresholds) for v in (a, b))
+    if linear:
+        centres = _centre(a), _centre(b)
+        if all(math.isfinite(centre) for centre, _ in centres):
+            noise = _merged(a, centres[0][0], b, centres[1][0])
+            found = _shifted(a, b, noise, np.array(centres), thresholds, smooth)
+            if found.size:
+                return found[0], found[1], found[2]
+    (p, p_error), (q, q_error) = _single(a, thresholds), _single(b, thresholds)
     return p, q, _COUNTS * np.hypot(p_error, q_error)
 
 
-@dataclass(frozen=True)
-class _Tail:
-    """Upper tail of a distribution: log-survival quadratic beyond ``start``, counts before.
-
-    Exact for an exponential tail, close for a Gaussian one. ``slope`` : (2,), hazard at ``start``
-    and its growth, both in units of ``scale``.
-    """
-
-    values: Floats
-    start: float
-    scale: float
-    half: float
-    slope: Floats
-    covariance: Floats
-
-    @classmethod
-    def fit(cls, values: Floats) -> _Tail | None:
-        """The longest tail that fits; None where none does: atoms, heavy tails, too few runs."""
-        n = values.size
-        if np.count_nonzero(values[1:] != values[:-1]) < 0.9 * (n - 1):
-            return None
-        fits = (cls.beyond(values, share) for share in _STARTS)
-        return next((tail for tail in fits if tail is not None), None)
-
-    @classmethod
-    def beyond(cls, values: Floats, share: float) -> _Tail | None:
-        """The fit to the largest ``share`` of the values, if it holds.
-
-        The hazard is fitted to the hits of consecutive intervals, which are independent given the
-        runs still at risk.
-        """
-        n = values.size
-        if n * share <= 4 * _BEYOND:
-            return None
-        start, end = values[n - int(n * share)], values[n - 1 - _BEYOND]
-        if not (np.isfinite(start) and np.isfinite(end) and end > start):
-            return None
-        scale = end - start
-        grid = np.linspace(0, 1, _INTERVALS + 1)
-        edges = np.append(start + scale * grid[:-1], end)
-        at_risk = n - np.searchsorted(values, edges, side="left")
-        hits, risk = -np.diff(at_risk), at_risk[:-1]
-        design = np.column_stack([np.diff(grid), np.diff(grid**2) / 2])
-        hazard = -np.log1p(-hits / (risk + 0.5))
-        expected = np.full(_INTERVALS, np.log(at_risk[0] / at_risk[-1]) / _INTERVALS)
-        for _ in range(5):
-            variance = np.expm1(expected) / risk
-            covariance = _inverse(design.T @ (design / variance[:, None]))
-            slope = covariance @ (design.T @ (hazard / variance))
-            expected = np.maximum(design @ slope, 1e-3)
-        spread = np.expm1(expected) * np.exp(-2 * expected) * risk
-        misfit = ((hits + risk * np.expm1(-expected)) ** 2 / spread).sum()
-        if slope[0] < 0 or special.chdtrc(_INTERVALS - 2, misfit) < _LEVEL:
-            return None
-        return cls(values, float(start), float(scale), at_risk[0] / n, slope, covariance)
-
-    def basis(self, t: Floats) -> Floats:
-        """(m, 2) such that ``basis @ slope`` is the cumulative hazard since ``start``."""
-        u = np.clip((t - self.start) / self.scale, 0, 1)
-        return np.column_stack([u, u * u / 2])
-
-    def survival(self, t: Floats) -> Floats:
-        """P(value >= t), (m,)."""
-        smooth = self.half * np.exp(-np.maximum.accumulate(self.basis(t) @ self.slope))
-        return np.where(t >= self.start, smooth, _counted(self.values, t))
-
-
-def _inverse(m: Floats) -> Floats:
-    """Of a symmetric (2, 2) matrix: quicker than the general one."""
-    a, b, c = m[0, 0], m[0, 1], m[1, 1]
-    return np.asarray(np.array([[c, -b], [-b, a]]) / (a * c - b * b))
-
-
-def _counted(values: Floats, t: Floats) -> Floats:
-    count = values.size - np.searchsorted(values, t, side="left")
-    return np.asarray(np.maximum(count, 0.5) / values.size)
-
-
-def _smoothed(values: Floats, t: Floats) -> Floats:
-    """The share of values >= t, smoothed over a normal kernel of a third of their interquartile range."""
-    low, high = np.quantile(values, [0.25, 0.75])
-    offsets = np.linspace(-2, 2, 9)
-    weights = np.exp(-(offsets**2) / 2)
-    shares = [_counted(values, t + (high - low) / 3 * offset) for offset in offsets]
-    return np.asarray(weights @ np.array(shares) / weights.sum())
-
-
-def _single(values: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """Survival at t, and the standard error of its logarithm."""
-    tail = _Tail.fit(values)
-    p = _counted(values, t)
-    error = np.sqrt((1 - p) / (p * values.size) + 0.25 / values.size)
-    if tail is None:
-        return p, error
-    basis = tail.basis(t)
-    bent = np.sqrt(1 / values.size + ((basis @ tail.covariance) * basis).sum(axis=1))
-    return tail.survival(t), np.where(t >= tail.start, bent, error)
-
-
-def _shifted(a: Floats, b: Floats, t: Floats, smooth: bool) -> tuple[Floats, Floats, Floats] | None:
-    centres, errors = zip(*(_centre(v) for v in (a, b)), strict=True)
-    if not np.isfinite(centres).all():
-        return None
-    noise = np.sort(np.concatenate([a - centres[0], b - centres[1]]))
-    tail = _Tail.fit(noise)
-    if tail is None:
-        return None
-    p, q = (tail.survival(t - centre) for centre in centres)
-    if _contradicts(a, p, t) or _contradicts(b, q, t):
-        return None
-    if smooth:
-        p, q = (np.where(t - c >= tail.start, v, _smoothed(noise, t - c)) for v, c in zip((p, q), centres, strict=True))
-    (basis_p, basis_q), slope = (tail.basis(t - centre) for centre in centres), tail.slope
-    apart = basis_p - basis_q
-    upper = np.maximum(basis_p[:, 0], basis_q[:, 0])
-    hazard = np.where(upper > 0, slope[0] + slope[1] * upper, 0) / tail.scale
-    counts = [np.where(v > tail.half, (1 - v) / (v * noise.size), 0) for v in (p, q)]
-    variance = (hazard * np.hypot(*errors)) ** 2 + ((apart @ tail.covariance) * apart).sum(axis=1)
-    return p, q, _SHIFTED * np.sqrt(variance + counts[0] + counts[1])
-
-
+@_compiled("UniTuple(float64, 2)(float64[::1])")
 def _centre(values: Floats) -> tuple[float, float]:
-    """Trimmed mean and its standard error."""
+    """Trimmed mean of sorted values and its standard error."""
     n = values.size
     cut = int(_TRIM * n)
+    low, high = values[cut], values[n - cut - 1]
     middle = values[cut : n - cut]
-    winsorized = np.clip(values, middle[0], middle[-1])
-    with np.errstate(invalid="ignore"):
-        return float(middle.mean()), float(winsorized.std() / ((1 - 2 * _TRIM) * np.sqrt(n)))
+    mean = middle.mean()
+    winsorized = (cut * (low + high) + middle.sum()) / n
+    square = cut * ((low - winsorized) ** 2 + (high - winsorized) ** 2) + ((middle - winsorized) ** 2).sum()
+    return mean, math.sqrt(square / n) / ((1 - 2 * _TRIM) * math.sqrt(n))
 
 
+@_compiled("float64[::1](float64[::1], float64, float64[::1], float64)")
+def _merged(a: Floats, shift_a: float, b: Floats, shift_b: float) -> Floats:
+    """All of ``a - shift_a`` and ``b - shift_b``, each sorted, in order."""
+    result = np.empty(a.size + b.size)
+    i = j = 0
+    for k in range(result.size):
+        if j == b.size or (i < a.size and a[i] - shift_a <= b[j] - shift_b):
+            result[k] = a[i] - shift_a
+            i += 1
+        else:
+            result[k] = b[j] - shift_b
+            j += 1
+    return result
+
+
+@_compiled("float64(float64[::1], float64)")
+def _counted(values: Floats, t: float) -> float:
+    return max(float(values.size - np.searchsorted(values, t)), 0.5) / values.size
+
+
+@_compiled("float64(float64[::1], float64)")
+def _smoothed(values: Floats, t: float) -> float:
+    """The share of values >= t, smoothed over a normal kernel of a third of their interquartile range."""
+    n = values.size
+    step = (values[int(0.75 * (n - 1))] - values[int(0.25 * (n - 1))]) / 3
+    total = weights = 0.0
+    for k in range(-4, 5):
+        weight = math.exp(-((k / 2) ** 2) / 2)
+        total += weight * _counted(values, t + step * k / 2)
+        weights += weight
+    return total / weights
+
+
+@_compiled("float64[::1](float64[::1], float64)")
+def _beyond(values: Floats, share: float) -> Floats:
+    """The tail of the largest ``share`` of the values, if it fits.
+
+    The hazard is fitted to the hits of consecutive intervals, which are independent given the
+    runs still at risk.
+    """
+    n = values.size
+    none = np.empty(0)
+    if n * share <= 4 * _BEYOND:
+        return none
+    start, end = values[n - int(n * share)], values[n - 1 - _BEYOND]
+    if not (np.isfinite(start) and np.isfinite(end) and end > start):
+        return none
+    at_risk = np.empty(_INTERVALS + 1)
+    for i in range(_INTERVALS):
+        at_risk[i] = n - np.searchsorted(values, start + (end - start) * (i / _INTERVALS))
+    at_risk[_INTERVALS] = n - np.searchsorted(values, end)
+    tail = np.empty(8)
+    tail[_START], tail[_SCALE], tail[_SHARE] = start, end - start, at_risk[0] / n
+    width = 1 / _INTERVALS
+    expected = np.full(_INTERVALS, math.log(at_risk[0] / at_risk[_INTERVALS]) / _INTERVALS)
+    for _ in range(5):
+        aa = ab = bb = ay = by = 0.0
+        for i in range(_INTERVALS):
+            risk = at_risk[i]
+            middle = width * width * (i + 0.5)  # the integral of the growth over the interval
+            weight = risk / math.expm1(expected[i])
+            hazard = -math.log1p(-(risk - at_risk[i + 1]) / (risk + 0.5))
+            aa += weight * width * width
+            ab += weight * width * middle
+            bb += weight * middle * middle
+            ay += weight * width * hazard
+            by += weight * middle * hazard
+        determinant = aa * bb - ab * ab
+        tail[_VAR_HAZARD], tail[_COVAR], tail[_VAR_GROWTH] = bb / determinant, -ab / determinant, aa / determinant
+        tail[_HAZARD] = (bb * ay - ab * by) / determinant
+        tail[_GROWTH] = (aa * by - ab * ay) / determinant
+        for i in range(_INTERVALS):
+            expected[i] = max(width * (tail[_HAZARD] + tail[_GROWTH] * width * (i + 0.5)), 1e-3)
+    misfit = 0.0
+    for i in range(_INTERVALS):
+        risk, dying = at_risk[i], -math.expm1(-expected[i])
+        spread = math.expm1(expected[i]) * math.exp(-2 * expected[i]) * risk
+        misfit += (risk - at_risk[i + 1] - risk * dying) ** 2 / spread
+    if tail[_HAZARD] < 0 or not misfit <= _CRITICAL[_INTERVALS - 2]:
+        return none
+    return tail
+
+
+@_compiled("float64[::1](float64[::1])")
+def _fit(values: Floats) -> Floats:
+    """The longest tail that fits; empty where none does: atoms, heavy tails, too few runs."""
+    distinct = 0
+    for i in range(1, values.size):
+        distinct += values[i] != values[i - 1]
+    if distinct >= 0.9 * (values.size - 1):
+        for share in _STARTS:
+            tail = _beyond(values, share)
+            if tail.size:
+                return tail
+    return np.empty(0)
+
+
+@_compiled("float64(float64[::1], float64, float64)")
+def _variance(tail: Floats, x: float, y: float) -> float:
+    """Of ``x`` times the hazard and ``y`` times its growth."""
+    return float(x * x * tail[_VAR_HAZARD] + 2 * x * y * tail[_COVAR] + y * y * tail[_VAR_GROWTH])
+
+
+@_compiled("float64[::1](float64[::1], float64[::1], float64[::1], float64)")
+def _survival(tail: Floats, values: Floats, t: Floats, shift: float) -> Floats:
+    """P(value >= t - shift), t (m,) increasing."""
+    result = np.empty(t.size)
+    hazard = 0.0
+    for i in range(t.size):
+        at = t[i] - shift
+        if at >= tail[_START]:
+            u = min((at - tail[_START]) / tail[_SCALE], 1.0)
+            hazard = max(hazard, u * tail[_HAZARD] + u * u / 2 * tail[_GROWTH])
+            result[i] = tail[_SHARE] * math.exp(-hazard)
+        else:
+            result[i] = _counted(values, at)
+    return result
+
+
+@_compiled("UniTuple(float64[::1], 2)(float64[::1], float64[::1])")
+def _single(values: Floats, t: Floats) -> tuple[Floats, Floats]:
+    """Survival at t, and the standard error of its logarithm."""
+    n = values.size
+    tail = _fit(values)
+    error = np.empty(t.size)
+    for i in range(t.size):
+        if tail.size and t[i] >= tail[_START]:
+            u = min((t[i] - tail[_START]) / tail[_SCALE], 1.0)
+            error[i] = math.sqrt(1 / n + _variance(tail, u, u * u / 2))
+        else:
+            p = _counted(values, t[i])
+            error[i] = math.sqrt((1 - p) / (p * n) + 0.25 / n)
+    if tail.size:
+        return _survival(tail, values, t, 0.0), error
+    return np.array([_counted(values, at) for at in t]), error
+
+
+@_compiled("boolean(float64[::1], float64[::1], float64[::1])")
 def _contradicts(values: Floats, survival: Floats, t: Floats) -> bool:
     """Chi-squared test of the model on intervals expected to hold five runs or more."""
     n = values.size
     # Walk the tail inwards, keeping thresholds that enclose enough.
-    chosen, expected = [], []
-    last = 0.0
+    intervals, misfit, last, counted = 0, 0.0, 0.0, 0
     for i in range(t.size - 1, -1, -1):
-        if n * (survival[i] - last) >= 5:
-            chosen.append(i)
-            expected.append(n * (survival[i] - last))
-            last = float(survival[i])
-    if len(chosen) < 4:
-        return True
-    counts = np.diff(n - np.searchsorted(values, t[chosen], side="left"), prepend=0)
-    misfit = ((counts - np.array(expected)) ** 2 / np.array(expected)).sum()
-    return bool(special.chdtrc(len(chosen) - 1, misfit) < _LEVEL)
+        expected = n * (survival[i] - last)
+        if expected >= 5:
+            beyond = n - np.searchsorted(values, t[i])
+            misfit += (beyond - counted - expected) ** 2 / expected
+            intervals, last, counted = intervals + 1, survival[i], beyond
+    return intervals < 4 or misfit > _CRITICAL[intervals - 1]
+
+
+@_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], float64[:, ::1], float64[::1], boolean)")
+def _shifted(a: Floats, b: Floats, noise: Floats, centres: Floats, t: Floats, smooth: bool) -> Floats:
+    """Both survivals and the margin (3, m), if ``a`` and ``b`` are ``noise`` about their centres; else empty."""
+    none = np.empty((0, 0))
+    tail = _fit(noise)
+    if tail.size == 0:
+        return none
+    n, m = noise.size, t.size
+    found, used = np.empty((3, m)), np.empty((2, m))
+    found[2] = 0.0
+    for side in range(2):
+        centre = centres[side, 0]
+        found[side] = _survival(tail, noise, t, centre)
+        if _contradicts(b if side else a, found[side], t):
+            return none
+        for i in range(m):
+            used[side, i] = min(max((t[i] - centre - tail[_START]) / tail[_SCALE], 0.0), 1.0)
+            if smooth and t[i] - centre < tail[_START]:
+                found[side, i] = _smoothed(noise, t[i] - centre)
+            if found[side, i] > tail[_SHARE]:
+                found[2, i] += (1 - found[side, i]) / (found[side, i] * n)
+    off = math.hypot(centres[0, 1], centres[1, 1]) / tail[_SCALE]
+    for i in range(m):
+        u, v = used[0, i], used[1, i]
+        upper = max(u, v)
+        hazard = tail[_HAZARD] + tail[_GROWTH] * upper if upper > 0 else 0.0
+        found[2, i] += (hazard * off) ** 2 + _variance(tail, u - v, (u * u - v * v) / 2)
+        found[2, i] = _SHIFTED * math.sqrt(found[2, i])
+    return found

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from dpcheck.audits import survival
@@ -150,9 +152,8 @@ def choose(
     anything = Event(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
     chosen = {kind: Test(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
     for score, left, right in _options(a, b):
-        for sign, direction in ((1, ">="), (-1, "<=")):
-            values = [np.sort(evaluate(score, sign, v)) for v in (left, right)]
-            thresholds = _thresholds(np.sort(np.concatenate(values)))
+        for sign, direction, values in _directions(score, left, right):
+            thresholds = _thresholds(values)
             judged = _judge(score, values, thresholds, trials, claim, epsilon, delta, levels)
             for kind, (promises, points) in judged.items():
                 side, place = np.unravel_index(int(np.argmax(promises)), promises.shape)
@@ -203,11 +204,30 @@ def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
         yield score, a[1::2], b[1::2]
 
 
-def _thresholds(values: Floats) -> Floats:
-    """Values of both datasets together, sorted: dense in the upper tail, then even."""
-    n = values.size
-    ranks = np.concatenate([np.geomspace(1, n, _THRESHOLDS // 2), np.linspace(1, n, _THRESHOLDS // 2)])
-    return np.unique(values[n - np.unique(ranks.astype(int))])
+def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int, str, list[Floats]]]:
+    """The score's values on both, as :func:`~.scores.evaluate` gives them either way, each sorted."""
+    with np.errstate(all="ignore"):
+        ordered = [np.sort(score(v)) for v in (left, right)]
+    undefined = [int(np.isnan(v).sum()) for v in ordered]  # they come last, and lie in no tail
+    defined = [v[: v.size - k] for v, k in zip(ordered, undefined, strict=True)]
+    for sign, direction, values in ((1, ">=", defined), (-1, "<=", [-v[::-1] for v in defined])):
+        yield (
+            sign,
+            direction,
+            [np.concatenate([np.full(k, -np.inf), v]) for v, k in zip(values, undefined, strict=True)],
+        )
+
+
+def _thresholds(values: list[Floats]) -> Floats:
+    """Values of either dataset, sorted: dense in the upper tail, then even."""
+    found = [ordered[ordered.size - _ranks(ordered.size)] for ordered in values]
+    return np.unique(np.concatenate(found))
+
+
+@lru_cache(maxsize=16)
+def _ranks(n: int) -> NDArray[np.int64]:
+    most = _THRESHOLDS // 4
+    return np.unique(np.concatenate([np.geomspace(1, n, most), np.linspace(1, n, most)]).astype(np.int64))
 
 
 def _cautious(
@@ -255,15 +275,29 @@ def _sureties(tails: tuple[Floats, Floats, Floats], trials: int, claim: Claim) -
     general are given an advance.
     """
     p, q, margin = tails
-    p = p * np.exp(-margin)
-    best, points, weights = np.full(p.shape, -np.inf), np.zeros(p.shape, np.int64), claim.weights()
-    for number, (epsilon, delta) in enumerate(zip(claim.epsilons, claim.deltas, strict=True)):
-        growth = math.exp(epsilon)
-        # A count of zero is not known to be one of a probability of zero.
-        variance = p * (1 - p) + growth**2 * (q * (1 - q) + _UNSEEN / trials)
-        sure = (p - growth * q - delta) / np.sqrt(variance / trials) + _PRIOR * weights[number]
-        better = sure > best
-        best[better], points[better] = sure[better], number
+    return _surest(p * np.exp(-margin), q, trials, claim.epsilons, claim.deltas, _PRIOR * claim.weights())
+
+
+@njit(
+    "Tuple((float64[:, ::1], int64[:, ::1]))(float64[:, ::1], float64[:, ::1], int64, float64[::1], float64[::1],"
+    " float64[::1])",
+    cache=True,
+    nogil=True,
+)
+def _surest(
+    p: Floats, q: Floats, trials: int, epsilons: Floats, deltas: Floats, advance: Floats
+) -> tuple[Floats, Points]:
+    best, points = np.full(p.shape, -np.inf), np.zeros(p.shape, np.int64)
+    for number in range(epsilons.size):
+        growth = math.exp(epsilons[number])
+        for side in range(2):
+            for i in range(p.shape[1]):
+                x, y = p[side, i], q[side, i]
+                # A count of zero is not known to be one of a probability of zero.
+                variance = (x * (1 - x) + growth * growth * (y * (1 - y) + _UNSEEN / trials)) / trials
+                sure = (x - growth * y - deltas[number]) / math.sqrt(variance) + advance[number]
+                if sure > best[side, i]:
+                    best[side, i], points[side, i] = sure, number
     return best, points
 
 
