@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, replace
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 import mutants
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from dpcheck.accounting import certify
+from dpcheck.audits.claim import Claim
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.checks import recorded
 from dpcheck.checks.context import Context
@@ -258,52 +260,60 @@ def test_a_wrong_sensitivity_is_seen(name, monkeypatch):
 
 @pytest.mark.experiment
 def test_shares_of_the_certificate(keep):
-    """Transcripts at 1e5 trials; the canary reaches the certificate in all variants without a remark."""
-    rows = []
-    for name, label in CASES:
-        entry = case(name, label)
-        for f in sandwich(Context(jobs=2), name, entry, 100_000):
-            if f.kind != "privacy":
-                continue
-            inside = f.evidence.get("within the claimed family", {}).get("epsilon")
-            reached = f.evidence.get("share of the declared sensitivity", {}).get("largest")
-            rows.append(
-                {
-                    "finding": f.id, "verdict": f.verdict, "certified": f.certified, "audited": f.audited,
-                    "share": f.audited / f.certified, "in its family": inside,
-                    "share in its family": None if inside is None else inside / f.certified,
-                    "sensitivity reached": reached,
-                }
-            )  # fmt: skip
-    table = pd.DataFrame(rows)
-    keep("solver_audits", table)
-    table = table.set_index("finding")
+    """Transcripts at 1e5 trials; the canary reaches the certificate in all variants without a remark.
+
+    A limit for any mechanism varies from seed to seed by a tenth of the certificate, so that ten are taken.
+    """
     full = [
-        f"{name}.{label}.transcript" for name, label in SOUND if label.startswith("repaired")
+        (name, label) for name, label in SOUND if label.startswith("repaired")
         and (not case(name, label).remark or name in ("dp_rgda", "sto_spider"))
     ]  # fmt: skip
-    assert (table.loc[full, "share in its family"] > 0.85).all()
-    assert (table.loc[full, "share"] > 0.3).all()
+    rows = []
+    for name, label in CASES:
+        for seed in range(10 if (name, label) in full else 1):
+            found = sandwich(Context(jobs=2, seed=seed), name, case(name, label), 100_000)
+            for f in found if seed == 0 else islice(found, 1):
+                if f.kind != "privacy":
+                    continue
+                inside = f.evidence.get("within the claimed family", {}).get("epsilon", math.nan)
+                reached = f.evidence.get("share of the declared sensitivity", {}).get("largest")
+                rows.append((f.id, f.verdict, f.certified, f.audited / f.certified, inside / f.certified, reached))
+    columns = ["finding", "verdict", "certified", "share", "share in its family", "sensitivity reached"]
+    by_seed = pd.DataFrame(rows, columns=columns).groupby("finding", sort=False)
+    table = by_seed.first()
+    for column in ("share", "share in its family"):
+        table[column] = by_seed[column].mean()
+    table.insert(2, "seeds", by_seed.size())
+    table["s.e. of share"] = by_seed["share"].sem()
+    keep("solver_audits", table.reset_index())
+    transcripts = table.loc[[f"{name}.{label}.transcript" for name, label in full]]
+    assert (transcripts["share"] + 2 * transcripts["s.e. of share"] > 0.62).all()
+    assert (transcripts["share in its family"] > 0.9).all()
 
 
 @pytest.mark.experiment
 def test_false_alarms_over_repeats(keep):
     """Null hypothesis: transcripts are found to break the certified curve, which they keep, in at most 5 % of audits.
 
-    Rejected where one variant exceeds the 1e-4 quantile of its binomial law, or all together theirs.
+    At most 5.5 % of 2,000 may show. At exactly 5 % more would with probability P(Bin(2000, 0.05) > 110), 14 %: most
+    errors are far from it.
     """
-    repeats, rows = 100, []
-    for name, label in SOUND:
-        entry = case(name, label)
-        alarms = sum(
-            audit_privacy(
-                entry.game.scores, entry.game.data, entry.game.neighbour, claim=entry.events, delta=DELTA, trials=1000,
-                seed=seed, vectorized=True,
-            ).verdict == "violated"
-            for seed in range(repeats)
-        )  # fmt: skip
-        rows.append({"algorithm": name, "variant": label, "audits": repeats, "alarms": alarms})
-        assert alarms <= binom.isf(1e-4, repeats, 0.05)
-    table = pd.DataFrame(rows)
+    repeats = 2_000
+    with ProcessPoolExecutor(2) as pool:
+        alarms = list(pool.map(alarms_of, SOUND, [repeats] * len(SOUND)))
+    table = pd.DataFrame(SOUND, columns=["algorithm", "variant"]).assign(audits=repeats, alarms=alarms)
+    table["share"] = table["alarms"] / repeats
     keep("solver_false_alarms", table)
-    assert table["alarms"].sum() <= binom.isf(1e-4, table["audits"].sum(), 0.05)
+    assert (table["share"] <= 0.055).all()
+
+
+def alarms_of(chosen, repeats):
+    entry = case(*chosen)
+    claim = replace(Claim.read(entry.events), events=())  # nothing is asked within the family
+    return sum(
+        audit_privacy(
+            entry.game.scores, entry.game.data, entry.game.neighbour, claim=claim, delta=DELTA, trials=300, seed=seed,
+            vectorized=True,
+        ).verdict == "violated"
+        for seed in range(repeats)
+    )  # fmt: skip

@@ -15,9 +15,9 @@ from dpcheck.problems.problem import Array
 from dpcheck.solvers import configure
 
 EPSILON, DELTA = 1.0, 1e-5
-# Small, as a certificate holds for every n; half of the records are drawn at a time, which leaves the law of a
+# Small, as a certificate holds for every n; three of four records are drawn at a time, which leaves the law of a
 # transcript close to its certificate, and spread evenly enough for runs to show.
-STEPS, RECORDS, BATCH = 20, 4, 2
+STEPS, RECORDS, BATCH = 20, 4, 3
 
 # Patterns: a minibatch has two releases, or one; or all releases depend on the records without further chance.
 BOTH, ONE, WHOLE = (1, 1), (1,), (0,)

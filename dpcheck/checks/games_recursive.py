@@ -15,8 +15,8 @@ from dpcheck.checks.entry import BATCH, BOTH, ONE, RECORDS, STEPS, WHOLE, Entry,
 from dpcheck.checks.worst_case import WorstCase, record
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
-_R = 10.0  # the radius of the domains: far enough for no run to rest at their ends
-_BENT = record(b=42.0, p=2.0)  # at w = -R the slope is still 22; differences are twice as long as Ls = 1 allows
+_R = 1e4  # the radius of the domains: no run comes near their ends, where differences would vanish
+_BENT = record(b=4 * _R, p=2.0)  # at w = -R the slope is still 2R; differences are twice as long as Ls = 1 allows
 _PAIR = (_BENT, -_BENT, -_BENT)
 _NORMS: dict[str, Any] = {"steps": STEPS, "eta": 0.1, "L0": 1.0, "Ls": 1.0}
 _SMALL = _NORMS | {"b1": BATCH, "b2": BATCH}
@@ -94,7 +94,7 @@ def privatediff() -> Iterator[Entry]:
     canary, others = record(b=100.0, c=1.0, p=10.0), record(b=-100.0, p=-10.0)
     yield entry(
         "privatediff", "repaired", problem, (canary, record(b=-100.0, c=-1.0, p=-10.0), others), (0, 1),
-        settings | {"inner": 1, "batch": n // 2, "C1": 1.0, "C2": 1.0, "C3": 1e-9},
+        settings | {"inner": 1, "batch": 3 * n // 4, "C1": 1.0, "C2": 1.0, "C3": 1e-9},
     )  # fmt: skip
     C = 0.1 / n
     problem = replace(problem, radius_w=C, lipschitz_v=1 + 1 / n + C, lipschitz_w=1 / n)
