@@ -163,18 +163,13 @@ def test_sign_settles_what_rounding_would_not() -> None:
 
 # Certificates: replayed by expansion, and by another route from their coefficients
 
-CERTIFIED = [
-    (name, proof)
-    for name, each in TRUE.items()
-    for proof in each.outcome().certificates
-    if proof.difference.free_symbols
-]
 
-
-@pytest.mark.parametrize(("name", "proof"), CERTIFIED, ids=[name for name, _ in CERTIFIED])
-def test_certificates_replay(name: str, proof: certificate.Certificate) -> None:
-    assert proof.holds()
-    replay(json.loads(json.dumps(proof.to_dict())))
+def test_certificates_replay() -> None:
+    found = [proof for each in TRUE.values() for proof in each.outcome().certificates if proof.difference.free_symbols]
+    assert len(found) >= 15
+    for proof in found:
+        assert proof.holds()
+        replay(json.loads(json.dumps(proof.to_dict())))
 
 
 def test_a_tampered_certificate_does_not_hold() -> None:
@@ -257,7 +252,14 @@ def second_opinion(text: str) -> str:
     return ran.stdout.strip()
 
 
-SOLVED = [name for name, each in TRUE.items() if "solver (z3)" in each.outcome().methods]
+SOLVED = [
+    "square", "means", "three means", "interior zero", "Motzkin", "Cauchy", "triangle", "log below line",
+    "log below root", "log near-tight", "entropy", "exp above line",
+]  # fmt: skip
+
+
+def test_the_second_solver_is_asked_about_every_proof() -> None:
+    assert SOLVED == [name for name, each in TRUE.items() if "solver (z3)" in each.outcome().methods]
 
 
 @pytest.mark.parametrize("name", SOLVED)
