@@ -22,6 +22,9 @@ STEPS, RECORDS, BATCH = 20, 4, 3
 # Patterns: a minibatch has two releases, or one; or all releases depend on the records without further chance.
 BOTH, ONE, WHOLE = (1, 1), (1,), (0,)
 
+RADIUS = 1e4  # of domains to whose ends no run comes near; resting there, it would tell nothing
+FAR: dict[str, Any] = {"radius_w": RADIUS, "radius_v": RADIUS}
+
 LOUD = record(b=3.0, c=3.0)  # a gradient beyond the clipping norm 1 in either block, also with curvature 1
 PAIR = (LOUD, -LOUD, -LOUD)
 QUIET = (LOUD, -LOUD, 0 * LOUD)

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from dpcheck.checks.entry import BATCH, BOTH, ONE, RECORDS, STEPS, WHOLE, Entry, blank, entry
+from dpcheck.checks.entry import BATCH, BOTH, FAR, ONE, RADIUS, RECORDS, STEPS, WHOLE, Entry, blank, entry
 from dpcheck.checks.worst_case import WorstCase, record
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
-_R = 1e4  # the radius of the domains: no run comes near their ends, where differences would vanish
-_BENT = record(b=4 * _R, p=2.0)  # at w = -R the slope is still 2R; differences are twice as long as Ls = 1 allows
+_BENT = record(b=4 * RADIUS, p=2.0)  # a slope beyond 1 all over; differences are twice as long as Ls = 1 allows
 _PAIR = (_BENT, -_BENT, -_BENT)
 _NORMS: dict[str, Any] = {"steps": STEPS, "eta": 0.1, "L0": 1.0, "Ls": 1.0}
 _SMALL = _NORMS | {"b1": BATCH, "b2": BATCH}
@@ -24,7 +23,7 @@ _NO_DRIFT: dict[str, Any] = {"refreshes": 1, "kappa": 1e9}  # one refresh, then 
 
 
 def _minimised(n: int = RECORDS) -> WorstCase:
-    return blank(n, dim_v=0, radius_w=_R)
+    return blank(n, dim_v=0, radius_w=RADIUS)
 
 
 def dp_spider() -> Iterator[Entry]:
@@ -52,8 +51,8 @@ def dp_rgda() -> Iterator[Entry]:
     As printed all records are read, and the mean, which is clipped as one, turns round with the canary.
     """
     k = 1e4
-    far = record(b=4 * k * _R, c=4 * k * _R, p=k, q=k, a=k)
-    problem = blank(radius_w=_R, radius_v=_R)
+    far = record(b=4 * k * RADIUS, c=4 * k * RADIUS, p=k, q=k, a=k)
+    problem = blank(**FAR)
     settings: dict[str, Any] = {
         "steps": 4, "period": 4, "alpha": 1e-9, "C_v": 1.0, "C_u": 1.0, "eta": 0.1, "eta_H": 0.1, "lam": 0.01,
         "r": 1.0, "t_thres": 9, "D_bar": 1.0,
