@@ -61,8 +61,11 @@ PHASED = types.FunctionType(PHASED_SIGNATURE)
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
-def kernel(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile for ``signature`` when first needed, without the GIL, cached on disk where any folder can be written."""
+def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile for ``signature`` when first needed, without the GIL, cached on disk where any folder can be written.
+
+    ``apart`` : the arrays do not overlap, so that a write to one need not be looked for in the others
+    """
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FASTMATH}
@@ -73,11 +76,18 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
                 raise
             compiled = njit(**options)(function)
         if compiled is not function:  # with NUMBA_DISABLE_JIT it is
+            if apart:
+                compiled._compiler._customize_flags = _apart
             _stamp(compiled)
             _on_demand(compiled, signature)
         return compiled  # type: ignore[no-any-return]
 
     return compile_
+
+
+def _apart(flags: Any) -> Any:
+    flags.noalias = True
+    return flags
 
 
 def _on_demand(compiled: Any, signature: Any) -> None:

@@ -62,46 +62,48 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
-@kernel(types.void(VECTOR, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
-def weigh(params, rest, batch, clip, y, q, h, out):  # type: ignore[no-untyped-def]
-    """Clipped gradients of the records with labels y, |x|^2 = q and scores h at rest = (a, b, v), over ``batch``.
+@kernel(
+    types.void(VECTOR, types.int64, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR), apart=True
+)  # fmt: skip
+def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyped-def]
+    """Clipped gradients of ``count`` records with labels y, |x|^2 = q and scores h, over ``batch``.
 
     Their sums in a, b and v are added to ``out``; ``h`` receives what x is multiplied by in each record's gradient in
     theta. Arithmetic tells the classes apart, not a branch, so that several records are dealt with at a time.
     """
+    d = x.size - 3
     sum_a = sum_b = sum_v = 0.0
-    for k in range(h.size):
+    share = 1.0 / batch
+    for k in range(count):
         positive = 1.0 if y[k] > 0 else 0.0
         sign, weight = 1.0 - 2.0 * positive, params[1] + positive * (params[0] - params[1])
-        pull = 2.0 * weight * (rest[1] + positive * (rest[0] - rest[1]) - h[k])
-        slope = 2.0 * weight * sign * (1.0 + rest[2]) - pull
-        g_v = 2.0 * (sign * weight * h[k] - params[2] * rest[2])
-        scale = clip_weight(slope * slope * q[k] + pull * pull, clip[0]) / batch
+        pull = 2.0 * weight * (x[d + 1] + positive * (x[d] - x[d + 1]) - h[k])
+        slope = 2.0 * weight * sign * (1.0 + x[d + 2]) - pull
+        g_v = 2.0 * (sign * weight * h[k] - params[2] * x[d + 2])
+        scale = clip_weight(slope * slope * q[k] + pull * pull, clip[0]) * share
         sum_a += scale * pull * positive
         sum_b += scale * pull * (1.0 - positive)
-        sum_v += min(max(g_v, -clip[1]), clip[1]) / batch
+        sum_v += min(max(g_v, -clip[1]), clip[1]) * share
         h[k] = scale * slope
-    out[0] += sum_a
-    out[1] += sum_b
-    out[2] += sum_v
+    out[d] += sum_a
+    out[d + 1] += sum_b
+    out[d + 2] += sum_v
 
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``; ``gradient`` is not called."""
-    params, records, _, _, _, dim_w = data
-    d = dim_w - 2
-    y, q, h = np.empty(linear.CHUNK), np.empty(linear.CHUNK), np.empty(linear.CHUNK)
-    out[:] = 0.0
+    params, records, _, _, _, _ = data
+    scratch = np.empty((3, linear.CHUNK))
+    y, h, q = scratch[0], scratch[1], scratch[2]
+    for i in range(x.size):
+        out[i] = 0.0
     for start in range(0, index.size, linear.CHUNK):
-        part = index[start : start + linear.CHUNK]
-        m = part.size
-        linear.touch(records, part, h)
-        linear.products(records, part, x[:d], h, q)
-        for k in range(m):
-            y[k] = records[part[k], d]
-        weigh(params, x[d:], batch, clip, y[:m], q[:m], h[:m], out[d:])
-        linear.add_combination(records, part, h, out[:d])
+        rest, count = index[start:], min(linear.CHUNK, index.size - start)
+        linear.touch(records, rest, count, h)
+        linear.products(records, rest, count, x, y, h, q)
+        weigh(params, count, batch, x, clip, y, q, h, out)
+        linear.add_combination(records, rest, count, h, out)
 
 
 @dataclass(frozen=True, eq=False)
