@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.missing import among
+from dpcheck.audits.words import intervals, one_of
+
 Floats = NDArray[np.float64]
 
 # Bins of a likelihood ratio, values that may have one of their own, and runs for each bin.
@@ -20,8 +23,6 @@ _FILLED = 40
 # Differences and sums are rounded at this share of the largest number, 2^-40: what is equal but for
 # rounding becomes equal.
 _BITS = 40
-# Sets named one by one in words.
-_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,31 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
+class Missing:
+    """1 where one number of the output is NaN, else 0."""
+
+    source: Coordinate
+
+    @property
+    def words(self) -> str:
+        """As it appears in an inequality."""
+        return f"whether {self.source.words} is nan"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        """Values (n,)."""
+        return np.isnan(self.source(outputs)).astype(float)
+
+    def describe(self, direction: str, threshold: float) -> str:
+        """Which of the two it is."""
+        number, missing = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
+        return "any output" if number and missing else one_of(self.source.words, ["{nan}"], outside=number)
+
+
+@dataclass(frozen=True)
 class Pair:
     """Difference or sum of two numbers of the output, to the next multiple of ``grid``.
 
-    Noise used twice cancels in one of them. Equal infinities differ by 0.
+    Noise used twice cancels in one of them. Equal infinities differ by 0; NaN stays NaN.
     """
 
     first: int
@@ -60,15 +82,19 @@ class Pair:
 
     def __call__(self, outputs: Floats) -> Floats:
         """Values (n,)."""
+        first, second = outputs[:, self.first], outputs[:, self.second]
         with np.errstate(all="ignore"):
-            values = outputs[:, self.first] + self.sign * outputs[:, self.second]
-        values = np.where(np.isnan(values), 0.0, values)
+            values = first + self.sign * second
+        values = np.where(np.isnan(values) & ~np.isnan(first) & ~np.isnan(second), 0.0, values)
         return np.asarray(np.rint(values / self.grid) * self.grid)
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Log-likelihood ratio of one number, constant on bins ``[edges[i-1], edges[i])``."""
+    """Log-likelihood ratio of one number, constant on bins ``[edges[i-1], edges[i])``.
+
+    NaN has a bin of its own where the last edge is NaN, and no ratio where none is.
+    """
 
     source: Coordinate | Pair
     edges: Floats
@@ -81,18 +107,15 @@ class Histogram:
 
     def __call__(self, outputs: Floats) -> Floats:
         """Values (n,)."""
-        return self.ratios[np.searchsorted(self.edges, self.source(outputs), side="right")]
+        values = self.source(outputs)
+        ratios = self.ratios[np.searchsorted(self.edges, values, side="right")]
+        missing = self.edges.size and np.isnan(self.edges[-1])
+        return ratios if missing else np.where(np.isnan(values), np.nan, ratios)
 
     def describe(self, direction: str, threshold: float) -> str:
         """The bins of the set, neighbours joined."""
         inside = self.ratios >= threshold if direction == ">=" else self.ratios <= threshold
-        bounds = np.concatenate([[-np.inf], self.edges, [np.inf]])
-        turns = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]])))
-        pieces = [
-            f"{{{low:.6g}}}" if high == np.nextafter(low, np.inf) else f"[{low:.6g}, {high:.6g})"
-            for low, high in zip(bounds[turns[::2]], bounds[turns[1::2]], strict=True)
-        ]
-        return f"{self.source.words} in {named(pieces, ' or ')}"
+        return one_of(self.source.words, intervals(self.edges, inside))
 
 
 def histogram(source: Coordinate | Pair, a: Floats, b: Floats) -> Histogram:
@@ -138,12 +161,13 @@ def separate(both: Floats, most: int) -> tuple[Floats, Floats]:
     both = np.sort(both)
     values, counts = tallied(both)
     atoms = heaviest(values, counts, most)
-    return atoms, both[np.repeat(~np.isin(values, atoms), counts)] if atoms.size else both
+    return atoms, both[np.repeat(~among(values, np.sort(atoms)), counts)] if atoms.size else both
 
 
 def tallied(ordered: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """The distinct numbers of a sorted array, and how often each is there."""
-    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    before = ordered[:-1]
+    last = np.flatnonzero(np.append((ordered[1:] != before) & (before == before), True))  # NaN comes last
     return ordered[last], np.diff(last, prepend=-1)
 
 
@@ -174,9 +198,3 @@ def _limit(tails: Floats) -> Floats:
     with np.errstate(all="ignore"):
         limits = [np.log((x - 2 * np.sqrt(x)) / (y + 2 * np.sqrt(y))) for x, y in (tails, tails[::-1])]
     return np.asarray(np.nan_to_num(np.maximum(*limits), nan=-np.inf))
-
-
-def named(pieces: Sequence[str], joint: str) -> str:
-    """The first few of ``pieces``, and how many more there are."""
-    more = [f"{len(pieces) - _NAMED} more"] if len(pieces) > _NAMED else []
-    return joint.join([*pieces[:_NAMED], *more])

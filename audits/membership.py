@@ -23,9 +23,9 @@ from dpcheck.audits import binomial
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.family import least_rejected
 from dpcheck.audits.runs import Pool, Runner
-from dpcheck.audits.sampling_plan import LEAST_TRIALS, Plan
+from dpcheck.audits.sampling_plan import LEAST_TRIALS, SIDES, Plan
 from dpcheck.audits.tallies import Tally
-from dpcheck.audits.witness import SIDES, Event, choose
+from dpcheck.audits.witness import Event, choose
 from dpcheck.errors import (
     require,
     require_confidence,
@@ -241,7 +241,7 @@ def audit_privacy(
     jobs : processes, or threads where ``vectorized``; the result is the same for any number
     progress : called with (runs done, runs at most) over both datasets
 
-    Outputs may be infinite, not NaN. Raises :class:`~dpcheck.errors.InputError` for wrong arguments
+    Infinite outputs and NaN are values like any other. Raises :class:`~dpcheck.errors.InputError` for wrong arguments
     and for a mechanism that raises, returns no numbers, changes shape or, unless ``seeded`` is False,
     has other randomness.
     """

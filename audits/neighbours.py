@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcheck.audits.missing import same
 from dpcheck.audits.runs import Runner
 from dpcheck.errors import require, require_count, require_positive
 
@@ -103,7 +104,9 @@ def canary(
             runner.outputs(with_record(dataset, index, each), np.random.default_rng(seed), _COMPARED)
             for each in records
         )
-        return float(np.sqrt(((a - b) ** 2).sum(axis=1).mean()))
+        with np.errstate(invalid="ignore"):
+            moved = np.where(same(a, b), 0.0, np.fmin(np.abs(a - b), _FAR))  # NaN on one side is far
+        return float(np.sqrt((moved**2).sum(axis=1).mean()))
 
     rng = np.random.default_rng(seed)
     starts = [np.where(rng.random(shape) < 0.5, low, high) for _ in range(_STARTS)]
@@ -129,7 +132,7 @@ def canary(
     return Pair(ours, theirs, f"record {index}: {best[0].tolist()} against {best[1].tolist()}")
 
 
-_COMPARED, _STARTS, _NUDGE = 8, 12, 1e-3
+_COMPARED, _STARTS, _NUDGE, _FAR = 8, 12, 1e-3, 1e100
 
 
 def with_record(dataset: Any, index: int, record: Any) -> Any:

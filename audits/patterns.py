@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.histograms import ATOMS, heaviest, named
+from dpcheck.audits.histograms import ATOMS, heaviest
+from dpcheck.audits.missing import among, same
+from dpcheck.audits.words import named, shown
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +66,7 @@ class Patterns:
         return f"{self._names} {'not in' if rest else 'in'} {{{named(pieces, ', ')}}}"
 
     def _value(self, column: int, symbol: int) -> str:
-        return f"{self.atoms[column][symbol - 1]:.6g}" if symbol else "other"
+        return shown(self.atoms[column][symbol - 1]) if symbol else "other"
 
 
 def patterns(a: Floats, b: Floats) -> list[Patterns]:
@@ -74,7 +76,7 @@ def patterns(a: Floats, b: Floats) -> list[Patterns]:
     for i in range(min(width, _COLUMNS)):
         values, counts = np.unique(np.concatenate([a[:, i], b[:, i]]), return_counts=True)
         chosen = np.sort(heaviest(values, counts, ATOMS, least=_SEEN))
-        if values.size > 1 and counts[np.isin(values, chosen)].sum() >= _REPEATING * counts.sum():
+        if values.size > 1 and counts[among(values, chosen)].sum() >= _REPEATING * counts.sum():
             columns.append(i)
             atoms.append(chosen)
     if len(columns) < 2:
@@ -101,7 +103,7 @@ def _symbols(outputs: Floats, columns: Sequence[int], atoms: Sequence[Floats]) -
     for j, (column, known) in enumerate(zip(columns, atoms, strict=True)):
         values = outputs[:, column]
         place = np.minimum(np.searchsorted(known, values), known.size - 1)
-        symbols[:, j] = np.where(known[place] == values, place + 1, 0)
+        symbols[:, j] = np.where(same(known[place], values), place + 1, 0)
     return symbols
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.label_tree import LabelTree
+from dpcheck.audits.sampling_plan import SIDES
 from dpcheck.audits.scores import Coordinate, Histogram, Score, evaluate, learned
-from dpcheck.audits.witness import SIDES, Event
+from dpcheck.audits.witness import Event
 
 Floats = NDArray[np.float64]
 

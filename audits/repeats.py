@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.histograms import Coordinate, named, tallied
+from dpcheck.audits.histograms import Coordinate, tallied
+from dpcheck.audits.missing import among, same
+from dpcheck.audits.words import one_of, values
 
 Floats = NDArray[np.float64]
 
@@ -37,15 +39,15 @@ class Repeats:
         """Values (n,)."""
         column = self.source(outputs)
         places = np.minimum(np.searchsorted(self.values, column), self.values.size - 1)
-        return np.where(self.values[places] == column, self.sides[places], 0.0)
+        return np.where(same(self.values[places], column), self.sides[places], 0.0)
 
     def describe(self, direction: str, threshold: float) -> str:
         """The values of the set, or of what is outside it."""
         low, high = (threshold, np.inf) if direction == ">=" else (-np.inf, threshold)
         inside = (self.sides >= low) & (self.sides <= high)
         if low <= 0 <= high:
-            return f"{self.source.words} not in {named([f'{{{v:.6g}}}' for v in self.values[~inside]], ' or ')}"
-        return f"{self.source.words} in {named([f'{{{v:.6g}}}' for v in self.values[inside]], ' or ')}"
+            return one_of(self.source.words, values(self.values[~inside]), outside=True)
+        return one_of(self.source.words, values(self.values[inside]))
 
 
 def repeats(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Repeats]:
@@ -60,7 +62,7 @@ def repeats(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Repeats]:
         heavy = values[counts >= _OFTEN]
         if heavy.size == 0 or values.size < _DISTINCT * counts.sum():
             continue
-        more = np.isin(a[:, index], heavy), np.isin(b[:, index], heavy)
+        more = among(a[:, index], heavy), among(b[:, index], heavy)
         left, right = (
             np.bincount(np.searchsorted(heavy, v[m, index]), minlength=heavy.size)
             for v, m in zip((a, b), more, strict=True)

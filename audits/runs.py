@@ -14,19 +14,22 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.missing import same
+from dpcheck.audits.outputs import RunError, numbers, require_one_shape
 from dpcheck.audits.sampling_plan import Chunk
 from dpcheck.errors import InputError, require
 
 Floats = NDArray[np.float64]
 
 # Calls compared to see that a seed fixes the output: enough for a fair coin to be caught.
-_PROBES = 24
+PROBES = 24
 # Chunks handed out per worker: keeps workers busy, and bounds the outputs waiting.
 _AHEAD = 2
 
@@ -45,9 +48,9 @@ class Runner:
         return self.outputs(self.datasets[chunk.side], chunk.stream(self.seed), chunk.size)
 
     def outputs(self, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
-        """``size`` outputs from one stream, as (size, k); InputError unless they are numbers."""
+        """``size`` outputs from one stream, as (size, k); :class:`~.outputs.RunError` for a run without numbers."""
         if self.vectorized:
-            result = _numbers(self._call(dataset, rng, size))
+            result = self._call(0, dataset, rng, size)
             require(
                 result.ndim >= 1 and result.shape[0] == size,
                 "mechanism",
@@ -55,39 +58,63 @@ class Runner:
                 f"shape {result.shape}",
             )
             return result.reshape(size, -1)
-        first = _numbers(self._call(dataset, rng))
+        first = self._call(0, dataset, rng)
         rows = np.empty((size, first.size))
         rows[0] = first.ravel()
         for i in range(1, size):
-            row = _numbers(self._call(dataset, rng))
+            row = self._call(i, dataset, rng)
             if row.shape != first.shape:
-                _refuse_shapes(first.shape, row.shape)
+                raise RunError(f"mechanism must return outputs of one shape, got {first.shape} and {row.shape}", i)
             rows[i] = row.ravel()
         return rows
 
-    def _call(self, *arguments: Any) -> Any:
+    def _call(self, ran: int, *arguments: Any) -> Floats:
         try:
-            return self.mechanism(*arguments)
+            result = self.mechanism(*arguments)
         except Exception as error:
             said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"mechanism must return a number or an array, got {said}") from error
+            raise RunError(f"mechanism must return a number or an array, got {said}", ran) from error
+        try:
+            return numbers(result)
+        except InputError as error:
+            raise RunError(str(error), ran) from error
 
     def probe(self, *, seeded: bool = True) -> int:
         """Width k of the outputs; InputError unless a seed fixes them (where ``seeded``) and both datasets agree."""
-        widths: list[int] = []
+        found: list[Floats | RunError] = []
         for dataset in self.datasets:
-            twice = [self.outputs(dataset, np.random.default_rng(0), _PROBES) for _ in range(2)]
-            require(
-                not seeded or np.array_equal(twice[0], twice[1]),
-                "mechanism",
-                "draw all its randomness from rng",
-                "two different outputs for one seed",
-            )
-            widths.append(twice[0].shape[1])
-            self._require_rows_apart(dataset, twice[0])
-        if widths[0] != widths[1]:
-            _refuse_shapes((widths[0],), (widths[1],))
-        return widths[0]
+            try:
+                found.append(self._probed(dataset, seeded))
+            except RunError as error:
+                found.append(error)
+        failures = {side: each for side, each in enumerate(found) if isinstance(each, RunError)}
+        if failures:
+            first, without = next(iter(failures.values())), [2 * PROBES, 2 * PROBES]
+            for side, each in failures.items():
+                without[side] = each.ran
+            raise first.on(list(failures), without) from first
+        a, b = ((int(each.shape[1]),) for each in found if isinstance(each, np.ndarray))
+        require_one_shape(a, b)
+        return a[0]
+
+    def _probed(self, dataset: Any, seeded: bool) -> Floats:
+        """Outputs on one dataset, run twice."""
+        # With a seed a change shows in the outputs. An object may change, an array has nothing but its data.
+        before = None if seeded or not isinstance(dataset, np.ndarray) else _snapshot(dataset)
+        first = self.outputs(dataset, np.random.default_rng(0), PROBES)
+        try:
+            again = self.outputs(dataset, np.random.default_rng(0), PROBES)
+        except RunError as error:
+            error.ran += PROBES
+            raise
+        if seeded and not (first.shape == again.shape and same(first, again).all()):
+            before = _snapshot(dataset)
+            self.outputs(dataset, np.random.default_rng(0), PROBES)
+            _require_unchanged(dataset, before)
+            raise InputError("mechanism must draw all its randomness from rng, got two different outputs for one seed")
+        _require_unchanged(dataset, before)
+        self._require_rows_apart(dataset, first)
+        return first
 
     def _require_rows_apart(self, dataset: Any, first: Floats) -> None:
         """One draw for a whole call is a slip that no audit survives: its runs are then not independent.
@@ -95,25 +122,26 @@ class Runner:
         A column that is constant within each call and another constant in each cannot be a column of
         independent runs: for two values of chance 1/2 that has probability below 1e-20.
         """
-        if not self.vectorized or not (first == first[0]).all(axis=0).any():
+        if not self.vectorized or not same(first, first[0]).all(axis=0).any():
             return
-        calls = [first, *(self.outputs(dataset, np.random.default_rng(stream), _PROBES) for stream in (1, 2))]
-        constant = np.array([(rows == rows[0]).all(axis=0) for rows in calls]).all(axis=0)
+        calls = [first, *(self.outputs(dataset, np.random.default_rng(stream), PROBES) for stream in (1, 2))]
+        constant = np.array([same(rows, rows[0]).all(axis=0) for rows in calls]).all(axis=0)
         values = np.array([rows[0] for rows in calls])
         require(
-            not bool((constant & (values != values[0]).any(axis=0)).any()), "mechanism",
+            not bool((constant & ~same(values, values[0]).all(axis=0)).any()), "mechanism",
             "draw afresh for each of the size outputs", "one draw for all of a call",
         )  # fmt: skip
 
 
 class Pool:
-    """Runs chunks here (``jobs`` 1), in threads (vectorized mechanisms) or in processes.
+    """Runs chunks here (``jobs`` 1), in threads (vectorized mechanisms) or in processes, once they are probed.
 
     A context manager; on an error or an interrupt it ends its workers.
     """
 
     def __init__(self, runner: Runner, jobs: int) -> None:
         self._runner, self._jobs = runner, jobs
+        self._done = [2 * PROBES, 2 * PROBES]
         self._threads: ThreadPoolExecutor | None = None
         self._processes: ProcessPoolExecutor | None = None
         if jobs > 1 and runner.vectorized:
@@ -147,22 +175,33 @@ class Pool:
 
     def map(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
         """Each chunk with its outputs, in order."""
+        try:
+            for chunk, output in self._results(chunks):
+                try:
+                    outputs = output()
+                except RunError as error:
+                    self._done[chunk.side] += error.ran
+                    raise error.on([chunk.side], self._done) from error
+                self._done[chunk.side] += chunk.size
+                yield chunk, outputs
+        except BrokenProcessPool as error:
+            raise InputError("mechanism must survive in a worker process, got one that died; try jobs=1") from error
+
+    def _results(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Callable[[], Floats]]]:
+        """Each chunk with what gives its outputs, once."""
         if self._jobs == 1:
             for chunk in chunks:
-                yield chunk, self._runner(chunk)
+                yield chunk, partial(self._runner, chunk)
             return
         waiting: deque[tuple[Chunk, Future[Floats]]] = deque()
         left = iter(chunks)
-        try:
-            while True:
-                for chunk in islice(left, _AHEAD * self._jobs - len(waiting)):
-                    waiting.append((chunk, self._submit(chunk)))
-                if not waiting:
-                    return
-                chunk, future = waiting.popleft()
-                yield chunk, future.result()
-        except BrokenProcessPool as error:
-            raise InputError("mechanism must survive in a worker process, got one that died; try jobs=1") from error
+        while True:
+            for chunk in islice(left, _AHEAD * self._jobs - len(waiting)):
+                waiting.append((chunk, self._submit(chunk)))
+            if not waiting:
+                return
+            chunk, future = waiting.popleft()
+            yield chunk, future.result
 
     def _submit(self, chunk: Chunk) -> Future[Floats]:
         if self._threads is not None:
@@ -174,29 +213,16 @@ class Pool:
             return self._processes.submit(_in_worker, chunk)
 
 
-def _numbers(result: Any) -> Floats:
-    """The output as float64; infinite values are values, NaN is none."""
+def _snapshot(dataset: Any) -> bytes | None:
     try:
-        array = np.asarray(result)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"mechanism must return a number or an array, got {type(result).__name__}") from error
-    numeric = array.dtype.kind in "biuf" and array.size > 0
-    shown = f"{type(result).__name__} of {array.dtype}" if array.size else "an empty array"
-    require(numeric, "mechanism", "return a number or an array of numbers", shown)
-    require(not isinstance(result, np.ma.MaskedArray), "mechanism", "return an array without a mask", "a masked array")
-    with np.errstate(invalid="ignore"):
-        floats = array.astype(np.float64)
-        kept = array.dtype.kind not in "iu" or bool((floats.astype(array.dtype) == array).all())
-    require(
-        kept, "mechanism",
-        "return whole numbers below 2^53, larger ones as high and low parts", "some that a float64 rounds",
-    )  # fmt: skip
-    require(not np.isnan(floats).any(), "mechanism", "return numbers", "nan")
-    return floats
+        return pickle.dumps(dataset)
+    except Exception:
+        return None
 
 
-def _refuse_shapes(first: tuple[int, ...], other: tuple[int, ...]) -> None:
-    require(False, "mechanism", "return outputs of one shape", f"{first} and {other}")
+def _require_unchanged(dataset: Any, before: bytes | None) -> None:
+    unchanged = before is None or before == _snapshot(dataset)
+    require(unchanged, "mechanism", "leave its datasets as they are", "one that it changed")
 
 
 def _require_picklable(runner: Runner, jobs: int) -> None:

@@ -20,13 +20,14 @@ _PLANS = (
     (0, (0.15, 0.85), (1.0,)),
 )
 LEAST_TRIALS = 100
+SIDES = ("data", "neighbour")
 
 
 @dataclass(frozen=True)
 class Chunk:
     """Runs on one dataset that share one random stream."""
 
-    side: int  # 0: data, 1: neighbour
+    side: int  # place in SIDES
     number: int
     size: int
 

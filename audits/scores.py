@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits import discriminants
 from dpcheck.audits.discriminants import Distance, Projection, Quadratic
-from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram, pairs, promises
+from dpcheck.audits.histograms import Coordinate, Histogram, Missing, Pair, histogram, pairs, promises
 from dpcheck.audits.patterns import Patterns, patterns
 from dpcheck.audits.product import Product, product
 from dpcheck.audits.repeats import Repeats, repeats
@@ -23,6 +23,7 @@ from dpcheck.audits.trees import Trees, trees
 __all__ = [
     "Coordinate",
     "Histogram",
+    "Missing",
     "Patterns",
     "Projection",
     "Quadratic",
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Score = Coordinate | Histogram | Distance | Projection | Quadratic | Product | Patterns | Repeats | Trees
+Score = Coordinate | Missing | Histogram | Distance | Projection | Quadratic | Product | Patterns | Repeats | Trees
 
 # Coordinates with scores of their own, and where the laws of wider outputs are compared to choose them; width up
 # to which a product of all, and pairs of any, are tried.
@@ -58,7 +59,12 @@ _LISTED = 64
 
 def given(a: Floats, b: Floats) -> list[Score]:
     """Scores that need no fitting: single coordinates, of a wide output those that differ most in a first look."""
-    return [Coordinate(index, a.shape[1]) for index in _telling(a, b)]
+    columns = _telling(a, b)
+    missing = [index for index in columns if any(np.isnan(v[:, index]).any() for v in (a, b))]
+    return [
+        *(Coordinate(index, a.shape[1]) for index in columns),
+        *(Missing(Coordinate(index, a.shape[1])) for index in missing),
+    ]
 
 
 def _telling(a: Floats, b: Floats) -> list[int]:
@@ -68,6 +74,7 @@ def _telling(a: Floats, b: Floats) -> list[int]:
         return list(range(width))
     a, b = a[:_LOOKED], b[:_LOOKED]
     both = np.sort(np.concatenate([a, b]), axis=0)
+    both[np.isnan(both)] = np.inf  # NaN is in neither tail, and the two at infinity tell it
     apart = np.zeros(width)
     for share in _GLANCES:  # as a Kolmogorov-Smirnov statistic on few points, in standard deviations
         cut = both[int(share * (len(both) - 1))]

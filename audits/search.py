@@ -56,7 +56,8 @@ class NeighbourAudit:
 def audit_neighbours(
     mechanism: Callable[..., Any], pairs: Iterable[Pair | tuple[Any, Any]], *, epsilon: float | None = None,
     delta: float = 1e-5, claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0,
-    jobs: int | None = None, vectorized: bool = False, progress: Callable[[int, int], None] | None = None,
+    seeded: bool = True, jobs: int | None = None, vectorized: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> NeighbourAudit:  # fmt: skip
     """Test the claim on the pair of neighbours, of those given, that shows most.
 
@@ -90,7 +91,7 @@ def audit_neighbours(
     pair = found[left[0]]
     audit = audit_privacy(
         mechanism, pair.data, pair.neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=trials,
-        confidence=confidence, seed=seed, jobs=jobs, vectorized=vectorized, progress=progress,
+        confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized, progress=progress,
     )  # fmt: skip
     return NeighbourAudit(pair, audit, len(found), searched)
 

@@ -50,7 +50,7 @@ class SequentialAudit:
     epsilon: float
     delta: float
     confidence: float
-    seed: int
+    seed: int | None
     version: str
     looks: tuple[Look, ...] = field(repr=False)
     state: State = field(repr=False, compare=False)
@@ -80,6 +80,7 @@ def audit_sequential(
     most: int = 1_000_000,
     confidence: float = 0.95,
     seed: int = 0,
+    seeded: bool = True,
     jobs: int | None = None,
     vectorized: bool = False,
     earlier: SequentialAudit | Mapping[str, Any] | None = None,
@@ -94,13 +95,16 @@ def audit_sequential(
     epsilon, delta : the claim; epsilon >= 0 (natural log), delta in [0, 1)
     most : runs on each dataset at most, those of ``earlier`` included; more than 10
     confidence : that a true claim is never called violated, and of ``epsilon_lower``, one-sided
+    seeded : False for a mechanism whose randomness is its own, as in :func:`dpcheck.audit_privacy`: its runs must
+        be independent of each other, ``jobs`` must be 1, and no such audit can go on later
     jobs : processes, or threads where ``vectorized``; the result is the same for any number
     earlier : an audit of the same claim, mechanism, datasets and seed, or its ``to_dict()``, to go
         on with; the error of both together is that of one
     progress : called with (runs done, runs at most) over both datasets
 
-    Outputs may be infinite, not NaN. Raises :class:`~dpcheck.errors.InputError` for wrong arguments
-    and for a mechanism that raises, returns no numbers, changes shape or has other randomness.
+    Infinite outputs and NaN are values like any other. Raises :class:`~dpcheck.errors.InputError` for wrong arguments
+    and for a mechanism that raises, returns no numbers, changes shape or, unless ``seeded`` is False, has other
+    randomness.
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_epsilon(epsilon)
@@ -109,13 +113,16 @@ def audit_sequential(
     require_count(seed, "seed", least=0)
     jobs = 1 if jobs is None else jobs
     require_count(jobs, "jobs")
+    require(seeded or jobs == 1, "jobs", "be 1 where seeded is False", jobs)
+    require(seeded or earlier is None, "earlier", "be left out where seeded is False", type(earlier).__name__)
     require_count(most, "most", least=FIRST + 1)
     claim: dict[str, Any] = {
-        "epsilon": float(epsilon), "delta": float(delta), "confidence": float(confidence), "seed": int(seed)
+        "epsilon": float(epsilon), "delta": float(delta), "confidence": float(confidence),
+        "seed": int(seed) if seeded else None,
     }  # fmt: skip
 
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
-    wealth = Wealth(epsilon, delta, 1 - confidence, runner.probe())
+    wealth = Wealth(epsilon, delta, 1 - confidence, runner.probe(seeded=seeded))
     if earlier is not None:
         before = vars(earlier) if isinstance(earlier, SequentialAudit) else earlier
         _restore(wealth, claim, before, runner)

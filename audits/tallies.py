@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpcheck.audits.witness import SIDES, Event, Test
+from dpcheck.audits.sampling_plan import SIDES
+from dpcheck.audits.witness import Event, Test
 
 Floats = NDArray[np.float64]
 

@@ -62,11 +62,13 @@ def trees(sources: Sequence[Coordinate | Pair], a: Floats, b: Floats) -> Trees:
     for j, e in enumerate(edges):
         bins[:, j] = np.searchsorted(e, features[:, j], side="right")
     feature, place, leaves = kernels.grow(bins, _TREES, max(1, round(2 * rows / _SAMPLE)), _RATE, _PULL)
-    padded = [np.append(e, np.inf) for e in edges]  # a node that is not split sends (almost) all left
+    padded = [np.append(e, np.nan) for e in edges]  # no number reaches NaN: a node that is not split sends all left
     cut = np.array([[padded[j][min(p, padded[j].size - 1)] for j, p in zip(*t, strict=True)]
                     for t in zip(feature.tolist(), place.tolist(), strict=True)])  # fmt: skip
     return Trees(tuple(sources), feature, cut, leaves)
 
 
 def _features(sources: Sequence[Coordinate | Pair], outputs: Floats) -> Floats:
-    return np.column_stack([source(outputs) for source in sources])
+    """(n, len(sources)); NaN, which has no place in an order, is told from numbers as infinity."""
+    features = np.column_stack([source(outputs) for source in sources])
+    return np.where(np.isnan(features), np.inf, features)

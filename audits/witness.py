@@ -16,9 +16,11 @@ from dpcheck.audits import survival
 from dpcheck.audits.binomial import predicted_limit
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.discriminants import fit
+from dpcheck.audits.sampling_plan import SIDES
 from dpcheck.audits.scores import (
     Coordinate,
     Histogram,
+    Missing,
     Patterns,
     Projection,
     Quadratic,
@@ -30,10 +32,10 @@ from dpcheck.audits.scores import (
     parameters,
     repeated,
 )
+from dpcheck.audits.words import shown
 
 Floats = NDArray[np.float64]
 Points = NDArray[np.int64]
-SIDES = ("data", "neighbour")
 
 # Thresholds tried per score.
 _THRESHOLDS = 160
@@ -90,9 +92,11 @@ class Event:
     @property
     def words(self) -> str:
         """The set as a sentence would name it."""
-        if isinstance(self.score, Histogram | Patterns | Repeats):
+        if self.level == -math.inf:
+            return "any output"
+        if isinstance(self.score, Histogram | Missing | Patterns | Repeats):
             return self.score.describe(self.direction, self.threshold)
-        return f"{self.score.words} {self.direction} {self.threshold:.6g}"
+        return f"{self.score.words} {self.direction} {shown(self.threshold)}"
 
     def __str__(self) -> str:
         """The set and its counts."""
@@ -234,8 +238,8 @@ def _cautious(
     score: Score, values: list[Floats], thresholds: Floats, *, smooth: bool = False
 ) -> tuple[Floats, Floats, Floats]:
     """Tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
-    plain = isinstance(score, Coordinate)
-    linear = plain or isinstance(score, Projection)
+    plain = isinstance(score, Coordinate | Missing)
+    linear = isinstance(score, Coordinate | Projection)
     p, q, margin = survival.estimate(values[0], values[1], thresholds, linear=linear, smooth=smooth)
     return np.array([p, q]), np.array([q, p]), margin * (1 if plain else _LEARNED)
 

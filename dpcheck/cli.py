@@ -94,6 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
     audit.add_argument("--trials", type=int, default=100_000, help="runs a dataset (default 100000)")
     audit.add_argument("--confidence", type=float, default=0.95, help="one-sided (default 0.95)")
     audit.add_argument("--seed", type=int, default=0)
+    audit.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
     audit.add_argument("--jobs", type=int, help="processes (default 1)")
     audit.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
     audit.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")

@@ -113,7 +113,7 @@ def run_audit(options: Namespace) -> int:
         mechanism = _load(options.mechanism, "mechanism")
         shared = {
             "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
-            "vectorized": options.vectorized, "epsilon": options.epsilon,
+            "vectorized": options.vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
             "progress": lambda done, total: watch("audit", done, total),
         }  # fmt: skip
         found: Any

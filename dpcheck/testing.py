@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def assert_private(
     mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float | None = None, delta: float = 0.0,
-    claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0, jobs: int | None = None,
-    vectorized: bool = False,
+    claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0, seeded: bool = True,
+    jobs: int | None = None, vectorized: bool = False,
 ) -> None:  # fmt: skip
     """Fail where :func:`dpcheck.audit_privacy` finds the claim violated, or could not have.
 
@@ -32,7 +32,7 @@ def assert_private(
     require_private(
         audit_privacy(
             mechanism, data, neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=trials,
-            confidence=confidence, seed=seed, jobs=jobs, vectorized=vectorized,
+            confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized,
         )
     )  # fmt: skip
 

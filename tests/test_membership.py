@@ -308,7 +308,6 @@ class TestWrongInput:
             (lambda d, rng: [], "mechanism must return a number or an array of numbers, got an em"),
             (lambda d, rng: 1j, "mechanism must return a number or an array of numbers, got comp"),
             (lambda d, rng: [[1], [1, 2]], "mechanism must return a number or an array, got list"),
-            (lambda d, rng: math.nan, "mechanism must return numbers, got nan"),
             (lambda d, rng: np.zeros(1 + d), "mechanism must return outputs of one shape, got "),
             (
                 lambda d, rng: np.zeros(rng.integers(1, 3)),
@@ -343,8 +342,12 @@ class TestWrongInput:
 
         with pytest.raises(InputError) as raised:
             audit_privacy(late, 1, 0, trials=2_000, jobs=jobs, vectorized=vectorized)
-        expected = "mechanism must return a number or an array, got ValueError: out of luck"
-        assert str(raised.value) == expected
+        first = 48 if vectorized else 102
+        expected = (
+            "mechanism must return a number or an array, got ValueError: out of luck, on data, "
+            f"after {first} runs on data and 48 on neighbour that did not fail; "
+        )
+        assert str(raised.value).startswith(expected)
         assert raised.value.__cause__ is not None
         assert "ValueError" in repr(raised.value.__cause__)
 

@@ -1,0 +1,252 @@
+"""What a mechanism gives where it has no number: NaN is an output, an exception is an error that says what to do.
+
+Null hypothesis of every audit here: its claim holds. Seeds are fixed; over seeds a mechanism that keeps its
+claim fails its test with probability at most 5 %, and one that breaks it is missed with far less.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcheck import audit_neighbours, audit_privacy, audit_sequential
+from dpcheck.audits.histograms import Coordinate, Pair, histogram
+from dpcheck.audits.missing import among, same
+from dpcheck.audits.neighbours import canary
+from dpcheck.audits.one_run import audit_one_run
+from dpcheck.audits.trees import trees
+from dpcheck.errors import InputError
+
+Mechanism = Callable[..., Any]
+NAN, INF = math.nan, math.inf
+
+
+def continuous(rng: np.random.Generator, size: int) -> Any:
+    return rng.laplace(size=(size, 1))
+
+
+def counts(rng: np.random.Generator, size: int) -> Any:
+    return rng.geometric(0.5, size=(size, 1)).astype(float)
+
+
+def narrow(rng: np.random.Generator, size: int) -> Any:
+    return rng.laplace(size=(size, 3))
+
+
+def wide(rng: np.random.Generator, size: int) -> Any:
+    return rng.laplace(size=(size, 40))
+
+
+def mixed(rng: np.random.Generator, size: int) -> Any:
+    """Infinities are outputs of their own beside NaN."""
+    return rng.choice([0.5, INF, -INF], size=(size, 1))
+
+
+def missing(outputs: Callable[..., Any], data: float, neighbour: float) -> Mechanism:
+    """Outputs whose last number is NaN with this chance on either dataset."""
+
+    def mechanism(which: int, rng: np.random.Generator, size: int) -> Any:
+        rows = outputs(rng, size)
+        rows[rng.random(size) < (data if which else neighbour), -1] = NAN
+        return rows
+
+    return mechanism
+
+
+def both_or_either(which: int, rng: np.random.Generator, size: int) -> Any:
+    """Each of two numbers is missing half of the time, on data always together."""
+    first, second = rng.random((2, size)) < 0.5
+    return np.where(np.stack([first, first if which else second], axis=1), NAN, rng.laplace(size=(size, 2)))
+
+
+def _audits(mechanism: Mechanism, runs: int = 5_000) -> list[Any]:
+    options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "vectorized": True}
+    audits = [
+        audit_privacy(mechanism, 1, 0, trials=runs, **options),
+        audit_sequential(mechanism, 1, 0, most=runs, **options),
+    ]
+    for audit in audits:
+        json.dumps(audit.to_dict(), allow_nan=False)
+    return audits
+
+
+@pytest.mark.parametrize("outputs", [continuous, counts, narrow, wide, mixed])
+def test_missing_on_one_dataset_is_a_leak_with_a_name(outputs: Callable[..., Any]) -> None:
+    """NaN in a tenth of the runs on data, never on the neighbour."""
+    name = {narrow: "output[2]", wide: "output[39]"}.get(outputs, "output")
+    membership, sequential = _audits(missing(outputs, 0.1, 0.0))
+    assert (membership.verdict, sequential.verdict) == ("violated", "violated")
+    assert membership.event.words == f"{name} is nan"
+    assert membership.one_sided
+    rows = np.zeros((2, 40 if outputs is wide else 3 if outputs is narrow else 1))
+    rows[1, -1] = NAN
+    assert membership.event.contains(rows).tolist() == [False, True]
+
+
+def test_a_rare_missing_value_among_continuous_ones() -> None:
+    """A chance of 1 in 500: nothing else repeats, so that few runs are enough."""
+    audit = audit_privacy(
+        missing(continuous, 0.002, 0.0), 1, 0, epsilon=1.0, delta=1e-5, trials=20_000, vectorized=True
+    )
+    assert (audit.verdict, audit.event.words) == ("violated", "output is nan")
+
+
+def test_missing_together() -> None:
+    membership, _ = _audits(both_or_either)
+    assert membership.verdict == "violated"
+    assert "(nan, nan)" in membership.event.words or "(nan, other)" in membership.event.words
+
+
+@pytest.mark.parametrize("outputs", [continuous, counts, narrow, wide, mixed])
+@pytest.mark.parametrize("chance", [0.1, 1.0])
+def test_missing_alike_on_both_is_no_leak(outputs: Callable[..., Any], chance: float) -> None:
+    membership, sequential = _audits(missing(outputs, chance, chance), 1_000)
+    assert (membership.verdict, sequential.verdict) == ("consistent", "consistent")
+    assert max(membership.epsilon_lower, sequential.epsilon_lower) == pytest.approx(0, abs=0.2)
+
+
+def test_missing_as_often_as_the_claim_allows() -> None:
+    """Chances 0.2 e^1 and 0.2 are (1, 0)-private; 0.2 e^1.5 is not."""
+    exact, more = (missing(continuous, 0.2 * math.exp(e), 0.2) for e in (1.0, 1.5))
+    assert [audit.verdict for audit in _audits(exact)] == ["consistent", "consistent"]
+    assert [audit.verdict for audit in _audits(more)] == ["violated", "violated"]
+
+
+def test_a_constant_says_nothing() -> None:
+    membership, sequential = _audits(missing(continuous, 1.0, 1.0), 1_000)
+    assert membership.event.words == sequential.event.words == "any output"
+
+
+def test_scores_give_it_a_place_of_its_own() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.laplace(size=(2, 400, 2))
+    a[::2, 0] = NAN
+    probe = np.array([[NAN, 0.0], [INF, 0.0], [0.0, 0.0]])
+    learned = histogram(Coordinate(0, 2), a, b)
+    at = learned(probe)
+    assert at[0] > 3 > at[1] == at[2] or at[0] > 3 > max(at[1:])
+    assert learned.describe(">=", float(at[0])) == "output[0] is nan"
+    unseen = histogram(Coordinate(1, 2), a, b)
+    assert np.isnan(unseen(probe[:, ::-1])).tolist() == [True, False, False]
+    assert np.isnan(Pair(0, 1, -1, 1.0)(np.array([[NAN, 0.0], [INF, INF], [1.0, 0.0]]))).tolist() == [
+        True,
+        False,
+        False,
+    ]
+    grown = trees([Coordinate(0, 2), Coordinate(1, 2)], a, b)(probe)
+    assert grown[0] > 1 > grown[2]
+
+
+def test_values_equal_themselves() -> None:
+    known = np.array([-INF, 0.0, 2.0, NAN])
+    assert same(known, np.array([-INF, 1.0, NAN, NAN])).tolist() == [True, False, False, True]
+    assert among(np.array([NAN, 2.0, 1.0, INF, -INF]), known).tolist() == [True, True, False, False, True]
+    assert among(np.array([NAN, INF]), known[:3]).tolist() == [False, False]
+    assert among(np.array([NAN]), known[:0]).tolist() == [False]
+
+
+def test_a_canary_that_makes_the_output_missing_is_the_farthest() -> None:
+    def mechanism(data: Any, rng: np.random.Generator) -> Any:
+        return (NAN if data[0] >= 1 else data.sum()) + rng.laplace()
+
+    pair = canary(mechanism, np.zeros(3), low=0.0, high=1.0, steps=2)
+    assert {float(pair.data[0]), float(pair.neighbour[0])} == {0.0, 1.0}
+    audit = audit_neighbours(mechanism, [pair, (np.zeros(3), np.zeros(3))], epsilon=1.0, trials=500)
+    assert audit.pair is pair
+    assert audit.verdict == "violated"
+
+
+def test_a_single_run_has_no_use_for_it() -> None:
+    """Scores are guessed from, in order; the sentence says what to do."""
+    with pytest.raises(InputError, match=r"^algorithm must return scores that are numbers, got nan$"):
+        audit_one_run(lambda included, rng: np.where(included, 1.0, NAN), 10, epsilon=1.0)
+
+
+def fails(data: Any, rng: np.random.Generator) -> Any:
+    """On the empty dataset only."""
+    return sum(data) / len(data) + rng.laplace()
+
+
+class TestFailures:
+    """An exception is an error, which says on which dataset, and how to have it audited."""
+
+    HINT = "failing more often on one dataset tells the two apart: return nan for a failed run to have that audited"
+
+    @pytest.mark.parametrize(
+        ("pair", "where"),
+        [
+            (([1], []), "on neighbour, after 48 runs on data and 0 on neighbour"),
+            (([], [1]), "on data, after 0 runs on data and 48 on neighbour"),
+            (([], []), "on data and neighbour, after 0 runs on data and 0 on neighbour"),
+        ],
+    )
+    @pytest.mark.parametrize("audit", [audit_privacy, audit_sequential])
+    def test_at_once(self, audit: Callable[..., Any], pair: tuple[Any, Any], where: str) -> None:
+        with pytest.raises(InputError) as raised:
+            audit(fails, *pair, epsilon=1.0)
+        said = "mechanism must return a number or an array, got ZeroDivisionError: division by zero"
+        assert str(raised.value) == f"{said}, {where} that did not fail; {self.HINT}"
+
+    def test_after_a_while(self) -> None:
+        def late(data: int, rng: np.random.Generator) -> Any:
+            return "no number" if data and rng.random() < 0.005 else rng.laplace()
+
+        said = []
+        for jobs in (1, 2):
+            with pytest.raises(InputError) as raised:
+                audit_privacy(late, 0, 1, epsilon=1.0, trials=2_000, jobs=jobs)
+            said.append(str(raised.value))
+        assert said[0] == said[1]
+        assert re.fullmatch(
+            "mechanism must return a number or an array of numbers, got str of <U9, on neighbour, after "
+            rf"\d{{3,4}} runs on data and \d{{3}} on neighbour that did not fail; {self.HINT}", said[0],
+        )  # fmt: skip
+
+    def test_and_is_audited_where_it_becomes_nan(self) -> None:
+        def caught(data: Any, rng: np.random.Generator) -> Any:
+            try:
+                return fails(data, rng)
+            except ZeroDivisionError:
+                return NAN
+
+        audit = audit_privacy(caught, [1], [], epsilon=1.0, trials=1_000)
+        assert (audit.verdict, audit.one_sided) == ("violated", True)
+
+
+class TestDatasets:
+    """A dataset is the same in every run, or the runs are not of one law."""
+
+    SAID = r"^mechanism must leave its datasets as they are, got one that it changed$"
+
+    @pytest.mark.parametrize("audit", [audit_privacy, audit_sequential])
+    def test_that_is_changed(self, audit: Callable[..., Any]) -> None:
+        def shrinks(data: Any, rng: np.random.Generator) -> Any:
+            data *= 0.99
+            return data.sum() + rng.laplace()
+
+        def grows(data: Any, rng: np.random.Generator) -> Any:
+            data.append(1.0)
+            return sum(data) + rng.laplace()
+
+        for mechanism, data in ((shrinks, np.ones(3)), (grows, [1.0])):
+            with pytest.raises(InputError, match=self.SAID):
+                audit(mechanism, data, data, epsilon=1.0)
+        with pytest.raises(InputError, match=self.SAID):
+            audit(shrinks, np.ones(3), np.ones(3), epsilon=1.0, seeded=False)
+
+    def test_that_only_seems_to(self) -> None:
+        """Clipping in place changes nothing twice; what cannot be compared is not accused."""
+
+        def clips(data: Any, rng: np.random.Generator) -> Any:
+            return np.clip(data, 0, 1, out=data).sum() + rng.laplace()
+
+        assert audit_privacy(clips, np.full(3, 0.5), np.full(3, 7.0), epsilon=2.0, trials=200).verdict == "consistent"
+        own = np.random.default_rng(0)
+        with pytest.raises(InputError, match="draw all its randomness from rng"):
+            audit_privacy(lambda data, rng: own.laplace(), lambda: 0, lambda: 0, epsilon=1.0)
