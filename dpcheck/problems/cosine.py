@@ -32,8 +32,8 @@ import numpy as np
 
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, bounded_entries, require_room, signs, spectral
-from dpcheck.problems.problem import BOX, Array, ball, blocks
+from dpcheck.problems.nonconvex import StronglyConcave, require_room, signs, spectral
+from dpcheck.problems.problem import BOX, Array, ball, blocks, bounded_entries
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -29,8 +29,8 @@ from numpy.polynomial import Polynomial
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.nonconvex import bounded_rows, largest_on, sphere, within
-from dpcheck.problems.problem import Array, ball
+from dpcheck.problems.nonconvex import largest_on, sphere, within
+from dpcheck.problems.problem import Array, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -86,11 +86,6 @@ class DoubleWell(Minimisation):
     def params(self) -> Array:
         """(g,)."""
         return np.array([self.descent], float)
-
-    @property
-    def dim_w(self) -> int:
-        """The records' columns."""
-        return int(self.records.shape[1])
 
     @property
     def domain_w(self) -> Array:

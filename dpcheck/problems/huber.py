@@ -23,8 +23,8 @@ import numpy as np
 
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, bounded_entries, signs, spectral
-from dpcheck.problems.problem import BOX, Array, blocks
+from dpcheck.problems.nonconvex import StronglyConcave, signs, spectral
+from dpcheck.problems.problem import BOX, Array, blocks, bounded_entries
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -75,11 +75,6 @@ class Huber(StronglyConcave):
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """None."""
-        return np.zeros(0)
 
     @property
     def domain_w(self) -> Array:

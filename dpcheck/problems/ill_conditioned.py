@@ -74,10 +74,6 @@ class IllConditioned(Minimisation):
         return np.geomspace(self.smoothness, self.mu, self.dim_w) if self.dim_w > 1 else np.array([self.smoothness])
 
     @property
-    def dim_w(self) -> int:
-        return int(self.records.shape[1])
-
-    @property
     def domain_w(self) -> Array:
         return ball(self.dim_w, self.radius)
 

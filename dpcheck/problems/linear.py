@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Defaults, as_records, ball
+from dpcheck.problems.minimisation import Minimisation
+from dpcheck.problems.problem import Array, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -34,7 +35,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(Defaults):
+class Linear(Minimisation):
     """Problem 3 of the test problems.
 
     records : (n, d) float64 with |z_i| <= 1;  radius : D > 0
@@ -45,11 +46,8 @@ class Linear(Defaults):
     name: str = "linear"
 
     def __post_init__(self) -> None:
-        records = as_records(self.records, "records")
         require_positive(self.radius, "radius")
-        largest = float(np.linalg.norm(records, axis=1).max())
-        require(largest <= 1 + 1e-12, "records", "have |z| <= 1", largest)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records", bounded_rows(self.records, 1.0))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, radius: float = 1.0) -> Linear:
@@ -69,7 +67,6 @@ class Linear(Defaults):
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
     lipschitz_w: ClassVar[float] = 1.0
-    lipschitz_v: ClassVar[float] = 0.0
     smoothness: ClassVar[float] = 0.0
 
     @property
@@ -77,23 +74,8 @@ class Linear(Defaults):
         return np.empty(0)
 
     @property
-    def dim_w(self) -> int:
-        return int(self.records.shape[1])
-
-    @property
-    def dim_v(self) -> int:
-        return 0
-
-    @property
     def domain_w(self) -> Array:
         return ball(self.dim_w, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        return np.empty((0, 4))
-
-    def best_response(self, w: Array) -> Array:
-        return np.empty(0)
 
     def primal(self, w: Array) -> float:
         return float(self.records.mean(0) @ w)

@@ -16,7 +16,8 @@ import numpy as np
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Defaults, as_records, ball
+from dpcheck.problems.minimisation import Minimisation
+from dpcheck.problems.problem import Array, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -36,7 +37,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class MeanEstimation(Defaults):
+class MeanEstimation(Minimisation):
     """Problem 1 of the test problems.
 
     records : (n, d) float64 with |z_i| <= bound;  mu > 0;  bound : r;  radius : R >= r
@@ -49,13 +50,10 @@ class MeanEstimation(Defaults):
     name: str = "mean_estimation"
 
     def __post_init__(self) -> None:
-        records = as_records(self.records, "records")
         for name in ("mu", "bound", "radius"):
             require_positive(getattr(self, name), name)
         require(self.bound <= self.radius, "radius", f"be at least the records' bound {self.bound}", self.radius)
-        largest = float(np.linalg.norm(records, axis=1).max())
-        require(largest <= self.bound * (1 + 1e-12), "records", f"have |z| <= {self.bound}", largest)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records", bounded_rows(self.records, self.bound))
 
     @classmethod
     def sample(
@@ -81,28 +79,12 @@ class MeanEstimation(Defaults):
         return np.array([self.mu], float)
 
     @property
-    def dim_w(self) -> int:
-        return int(self.records.shape[1])
-
-    @property
-    def dim_v(self) -> int:
-        return 0
-
-    @property
     def domain_w(self) -> Array:
         return ball(self.dim_w, self.radius)
 
     @property
-    def domain_v(self) -> Array:
-        return np.empty((0, 4))
-
-    @property
     def lipschitz_w(self) -> float:
         return self.mu * (self.radius + self.bound)
-
-    @property
-    def lipschitz_v(self) -> float:
-        return 0.0
 
     @property
     def smoothness(self) -> float:
@@ -111,9 +93,6 @@ class MeanEstimation(Defaults):
     @property
     def convexity(self) -> float:
         return self.mu
-
-    def best_response(self, w: Array) -> Array:
-        return np.empty(0)
 
     def primal(self, w: Array) -> float:
         return float(0.5 * self.mu * ((w - self.records) ** 2).sum(1).mean())

@@ -15,7 +15,7 @@ from numpy.polynomial import Polynomial
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.parts import SIMPLEX, project
-from dpcheck.problems.problem import Array, Defaults, as_records, blocks
+from dpcheck.problems.problem import Array, Defaults, blocks
 
 
 class StronglyConcave(Defaults):
@@ -30,13 +30,13 @@ class StronglyConcave(Defaults):
     hessian_lipschitz: Any = math.inf
 
     @property
-    def dim_w(self) -> int:
-        """Dimension of w, and of v: the records' columns."""
-        return int(self.records.shape[1])
+    def params(self) -> Array:
+        """None."""
+        return np.zeros(0)
 
     @property
     def dim_v(self) -> int:
-        """Dimension of v."""
+        """That of w, the records' columns."""
         return int(self.records.shape[1])
 
     @property
@@ -72,22 +72,6 @@ def within(w: Array, radius: float, what: str) -> Array:
     norm = float(np.linalg.norm(w))
     require(norm <= radius * (1 + 1e-12), "radius", f"be at least the {what}'s norm {norm:.6g}", radius)
     return w
-
-
-def bounded_rows(records: object, bound: float, columns: int | None = None) -> Array:
-    """Records of Euclidean norm at most ``bound``."""
-    rows = as_records(records, "records", columns)
-    largest = float(np.linalg.norm(rows, axis=1).max())
-    require(largest <= bound * (1 + 1e-12), "records", f"have |z| <= {bound}", largest)
-    return rows
-
-
-def bounded_entries(records: object, bound: float, columns: int | None = None) -> Array:
-    """Records whose entries are at most ``bound`` in absolute value."""
-    rows = as_records(records, "records", columns)
-    largest = float(np.abs(rows).max())
-    require(largest <= bound * (1 + 1e-12), "records", f"have |z_i| <= {bound}", largest)
-    return rows
 
 
 def require_room(room: float) -> None:

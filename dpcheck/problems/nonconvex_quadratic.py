@@ -21,8 +21,8 @@ import numpy as np
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, bounded_rows, require_room, sphere, within
-from dpcheck.problems.problem import Array, as_records, ball
+from dpcheck.problems.nonconvex import StronglyConcave, require_room, sphere, within
+from dpcheck.problems.problem import Array, as_records, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

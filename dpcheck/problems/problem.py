@@ -97,7 +97,7 @@ class Defaults:
     """What holds for a problem that does not say otherwise."""
 
     name: str
-    dim_w: Any
+    records: Any
     dim_v: Any
     mean: ClassVar[Callable[..., Any]] = staticmethod(gradients.mean)
     difference: ClassVar[Callable[..., Any]] = staticmethod(gradients.difference)
@@ -105,6 +105,11 @@ class Defaults:
     concavity: Any = 0.0
     ascent_limit: Any = 0.0
     hessian_lipschitz: Any = inf
+
+    @property
+    def dim_w(self) -> int:
+        """The records' columns."""
+        return int(self.records.shape[1])
 
     @property
     def start(self) -> Array:
@@ -177,4 +182,32 @@ def as_records(value: object, name: str, columns: int | None = None) -> Array:
     return array
 
 
-__all__ = ["BALL", "BOX", "Array", "Defaults", "Problem", "as_records", "ball", "blocks", "with_record"]
+def bounded_rows(records: object, bound: float, columns: int | None = None) -> Array:
+    """Records of Euclidean norm at most ``bound``."""
+    rows = as_records(records, "records", columns)
+    largest = float(np.linalg.norm(rows, axis=1).max())
+    require(largest <= bound * (1 + 1e-12), "records", f"have |z| <= {bound}", largest)
+    return rows
+
+
+def bounded_entries(records: object, bound: float, columns: int | None = None) -> Array:
+    """Records whose entries are at most ``bound`` in absolute value."""
+    rows = as_records(records, "records", columns)
+    largest = float(np.abs(rows).max())
+    require(largest <= bound * (1 + 1e-12), "records", f"have |z_i| <= {bound}", largest)
+    return rows
+
+
+__all__ = [
+    "BALL",
+    "BOX",
+    "Array",
+    "Defaults",
+    "Problem",
+    "as_records",
+    "ball",
+    "blocks",
+    "bounded_entries",
+    "bounded_rows",
+    "with_record",
+]

@@ -86,10 +86,6 @@ class Product(Defaults):
         return np.array([self.mu], float)
 
     @property
-    def dim_w(self) -> int:
-        return int(self.records.shape[1])
-
-    @property
     def dim_v(self) -> int:
         return 1
 

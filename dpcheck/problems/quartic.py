@@ -34,14 +34,13 @@ from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import (
     StronglyConcave,
-    bounded_rows,
     largest_on,
     require_room,
     spectral,
     sphere,
     within,
 )
-from dpcheck.problems.problem import Array, ball
+from dpcheck.problems.problem import Array, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

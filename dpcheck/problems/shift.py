@@ -71,11 +71,6 @@ class Shift(StronglyConcave):
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 
     @property
-    def params(self) -> Array:
-        """None."""
-        return np.zeros(0)
-
-    @property
     def domain_w(self) -> Array:
         """[-R, R]."""
         return blocks((1, BOX, self.radius))

@@ -19,8 +19,8 @@ import numpy as np
 
 from dpcheck.errors import require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, bounded_rows, require_room, spectral, sphere, within
-from dpcheck.problems.problem import Array, ball
+from dpcheck.problems.nonconvex import StronglyConcave, require_room, spectral, sphere, within
+from dpcheck.problems.problem import Array, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -71,11 +71,6 @@ class Square(StronglyConcave):
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """None."""
-        return np.zeros(0)
 
     @property
     def reach(self) -> float:
