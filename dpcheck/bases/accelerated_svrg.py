@@ -24,6 +24,7 @@ import numpy as np
 
 from dpcheck.bases.saddle_svrg import epoch
 from dpcheck.kernels.jit import BASE_SIGNATURE, kernel
+from dpcheck.kernels.parts import copy
 from dpcheck.kernels.saddle import (
     INNER_SIGNATURE,
     MOST,
@@ -74,7 +75,7 @@ def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g)
                 mu = constants[MU_W if j < d else MU_V]
                 normal = bound * (1.0 + tau) * mu * (z[j] - ahead[j]) - pulled[j]
                 pulled[j] = normal / (tau * mu) + ahead[j] - bar[j]
-            z[:] = ahead
+            copy(ahead, z)
             count += full(gradient, data, index, constants, centre, z, g)
             for j in range(size):
                 mu = constants[MU_W if j < d else MU_V]
@@ -82,8 +83,8 @@ def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g)
                 pulled[j] = g[j] + tau * mu * (z[j] - bar[j])
             epochs = 0
         elif epochs >= patience:
-            bar[:] = z
-            pulled[:] = g
+            copy(z, bar)
+            copy(g, pulled)
             epochs = 0
     return count
 

@@ -21,6 +21,7 @@ import math
 from numba import types
 
 from dpcheck.kernels.jit import DATA, VECTOR, kernel
+from dpcheck.kernels.parts import copy
 from dpcheck.kernels.saddle import ENERGY, MU_V, MU_W, R_V, R_W, L, confine
 
 # begin and end of the block x in z, beta, the factor of the extrapolation
@@ -37,7 +38,7 @@ def plan(constants, n, d, size, sub, relative):  # type: ignore[no-untyped-def]
         wanted = min(wanted, constants[MU_V] if on_w else constants[MU_W])
     beta = max(wanted - mu, 0.0)
     q = mu / (mu + beta)
-    sub[:] = constants
+    copy(constants, sub)
     relative[:] = 0.0
     if beta > 0.0:
         sub[mu_at] += beta
@@ -55,7 +56,7 @@ def add(planned, constants, d, centre, y, z, where, g, sign):  # type: ignore[no
     ``where`` receives the centre of both its regularisers.
     """
     begin, end, beta, _ = planned
-    where[:] = centre
+    copy(centre, where)
     if beta > 0.0:
         r = constants[R_W] if begin < d else constants[R_V]
         for j in range(begin, end):

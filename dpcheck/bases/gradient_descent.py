@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcheck.kernels.jit import BASE_SIGNATURE, kernel
+from dpcheck.kernels.parts import copy
 from dpcheck.kernels.saddle import ENERGY, MOST, certificate, confine, full
 
 
@@ -22,5 +23,5 @@ def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-un
         count += full(gradient, data, index, constants, centre, z, g)
         if certificate(data, constants, z, g, ahead) <= constants[ENERGY]:
             return count
-        z[:] = ahead
+        copy(ahead, z)
     return -max(count, 1)

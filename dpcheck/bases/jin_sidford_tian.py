@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from dpcheck.kernels.jit import BASE_SIGNATURE, kernel
-from dpcheck.kernels.parts import below
+from dpcheck.kernels.parts import below, copy
 from dpcheck.kernels.saddle import (
     INNER_SIGNATURE,
     MOST,
@@ -67,7 +67,7 @@ def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g)
             for j in range(size):
                 new[j] += g[j] - old[j] + constants[MU_W if j < d else MU_V] * (bar[j] - half[j])
             step(data, constants, bar, new, tau / (1.0 + tau), x)
-        z[:] = x
+        copy(x, z)
         count += 2 * length + full(gradient, data, index, constants, centre, z, g)
     return count
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcheck.kernels.jit import BASE_SIGNATURE, kernel
-from dpcheck.kernels.parts import below
+from dpcheck.kernels.parts import below, copy
 from dpcheck.kernels.saddle import ENERGY, MOST, MU_W, L, certificate, confine, full, pull, step
 
 
@@ -52,6 +52,6 @@ def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-un
             total = total / (1.0 + alpha * mu) + 1.0
             for j in range(size):
                 average[j] += (y[j] - average[j]) / total
-        z[:] = average
+        copy(average, z)
         count += 2 * length
     return -max(count, 1)

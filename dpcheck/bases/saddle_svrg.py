@@ -22,7 +22,7 @@ import numpy as np
 from numba import types
 
 from dpcheck.kernels.jit import BASE_SIGNATURE, DATA, GRADIENT, INDICES, STREAM, VECTOR, kernel
-from dpcheck.kernels.parts import below
+from dpcheck.kernels.parts import below, copy
 from dpcheck.kernels.saddle import (
     ENERGY,
     MOST,
@@ -49,7 +49,7 @@ def epoch(gradient, data, index, constants, centre, sigma, length, rng, z, g):  
         for j in range(size):
             new[j] += g[j] - old[j]
         step(data, constants, x, new, sigma / (1.0 + sigma), x)
-    z[:] = x
+    copy(x, z)
     return 2 * length
 
 

@@ -70,6 +70,22 @@ def copy(x, out):  # type: ignore[no-untyped-def]
         out[i] = x[i]
 
 
+@kernel(types.void(VECTOR, types.float64))
+def scale(x, factor):  # type: ignore[no-untyped-def]
+    """Multiply x by a number; ``x *= factor`` of a slice compiles as slowly as the assignment in :func:`copy`."""
+    for i in range(x.size):
+        x[i] *= factor
+
+
+@kernel(types.float64(VECTOR))
+def norm(x):  # type: ignore[no-untyped-def]
+    """|x|."""
+    square = 0.0
+    for i in range(x.size):
+        square += x[i] * x[i]
+    return np.sqrt(square)
+
+
 @kernel(types.float64(VECTOR, types.float64))
 def clip_factor(g, bound):  # type: ignore[no-untyped-def]
     """Factor min(1, bound / |g|) that brings ``g`` into the ball of radius ``bound``."""

@@ -32,7 +32,7 @@ import numpy as np
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.parts import project
+from dpcheck.kernels.parts import copy, norm, project
 from dpcheck.kernels.spider import distance, estimate
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
 from dpcheck.problems.problem import Problem
@@ -63,9 +63,9 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             made += 1
             drift = 0.0
         estimate(refresh, gradient, mean, difference, data, w, old, bounds, deck, big, small, clip, g, v, rng, tape)
-        old[:] = w
-        if not escaping and np.sqrt(np.sum(v * v)) <= 3 * chi:  # Algorithm 1, step 6
-            anchor[:] = w
+        copy(w, old)
+        if not escaping and norm(v) <= 3 * chi:  # Algorithm 1, step 6
+            copy(w, anchor)
             escaping, rounds, inside = True, 0, 0
         for i in range(size):
             w[i] -= eta * v[i]
@@ -77,11 +77,11 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             elif inside == Gamma:
                 rounds += 1
                 inside = 0
-                w[:] = anchor
+                copy(anchor, w)
                 if rounds == Q:
                     tape[0][OUTCOME] = CERTIFIED
                     break
-    out[:] = w
+    copy(w, out)
 
 
 @dataclass(frozen=True, eq=False)

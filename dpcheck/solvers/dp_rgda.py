@@ -37,7 +37,8 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, VECTOR, kernel
-from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, move_in_ball, project
+from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
+from dpcheck.kernels.spider import distance
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark, release, sample
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.privatediff import assumed
@@ -48,8 +49,8 @@ from dpcheck.solvers.solver import Packed, Sizes, Solver
 def clip_mean(g, d, bound, repaired):  # type: ignore[no-untyped-def]
     """As printed: clip both blocks of a minibatch mean. Repaired: the records were clipped already."""
     if repaired == 0:
-        g[:d] *= clip_factor(g[:d], bound)
-        g[d:] *= clip_factor(g[d:], bound)
+        scale(g[:d], clip_factor(g[:d], bound))
+        scale(g[d:], clip_factor(g[d:], bound))
 
 
 @kernel(RUN_SIGNATURE)
@@ -60,77 +61,79 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
     _, records, domain_w, domain_v, start, d = data
     n, size = records.shape[0], start.size
     deck, big, small = np.arange(n), np.empty(S1, np.int64), np.empty(S2, np.int64)
-    x, point, old, best = start.copy(), start.copy(), start.copy(), start.copy()  # each (x, y)
-    previous, anchor = start[:d].copy(), start.copy()
-    vu, best_vu, g, y = np.zeros(size), np.zeros(size), np.empty(size), np.empty(size - d)
-    clip_v, clip_u = np.full(2, np.inf), np.full(2, np.inf)
-    if repaired:
-        clip_v[:], clip_u[:] = C_v, C_u
+    z, point, old, best, anchor = start.copy(), start.copy(), start.copy(), start.copy(), start.copy()  # each (x, y)
+    x, y, last_x, ahead = z[:d], point[d:], start[:d].copy(), start[d:].copy()
+    vu, best_vu, g, clip_v, clip_u = np.zeros(size), np.zeros(size), np.empty(size), np.full(2, C_v), np.full(2, C_u)
+    v, u, g_x, g_y = vu[:d], vu[d:], g[:d], g[d:]
+    if not repaired:
+        clip_v[0] = clip_v[1] = clip_u[0] = clip_u[1] = np.inf
     escaping, perturbed, used, anchored, steady, moved = False, False, 0, 0, 0, 0.0
     tape[0][OUTCOME] = UNCERTIFIED
     for t in range(T):
-        if mark(t, x, tape):
+        if mark(t, z, tape):
             return
         # Algorithm 3: v, u and y at x_t
-        old[:d], old[d:], point[:] = previous, x[d:], x  # line 3
-        if t % q == 0 or (repaired and perturbed):  # lines 4 to 8
+        copy(z, point)  # line 3
+        copy(z, old)
+        refresh = t % q == 0 or (repaired and perturbed)
+        if refresh:  # lines 4 to 8
             sample(WITHOUT_REPLACEMENT, n, S1, deck, rng, big, tape)
-            mean(gradient, data, big, S1, x, clip_v, vu)
+            mean(gradient, data, big, S1, z, clip_v, vu)
             clip_mean(vu, d, C_v, repaired)
-            release(vu[:d], sigma_v, 2 * C_v / S1, rng, tape)
-            release(vu[d:], sigma_v, 2 * C_v / S1, rng, tape)
-            if repaired:
-                old[:d] = x[:d]
+            release(v, sigma_v, 2 * C_v / S1, rng, tape)
+            release(u, sigma_v, 2 * C_v / S1, rng, tape)
+        if not (refresh and repaired):
+            copy(last_x, old[:d])
         smallest = np.inf
         for k in range(K):  # lines 12 to 17
             sample(WITHOUT_REPLACEMENT, n, S2, deck, rng, small, tape)
             difference(gradient, data, small, point, small, old, S2, clip_u, g)
             clip_mean(g, d, C_u, repaired)
-            release(g[:d], sigma_u, 2 * C_u / S2, rng, tape)
-            release(g[d:], sigma_u, 2 * C_u / S2, rng, tape)
+            release(g_x, sigma_u, 2 * C_u / S2, rng, tape)
+            release(g_y, sigma_u, 2 * C_u / S2, rng, tape)
             for i in range(size):
                 vu[i] += g[i]
-            old[:] = point
-            y[:] = point[d:]
+            copy(point, old)
             for i in range(size - d):
-                y[i] += lam * vu[d + i]
-            project(y, domain_v)
-            length = 0.0  # of the gradient mapping
-            for i in range(size - d):
-                length += (y[i] - point[d + i]) ** 2
+                ahead[i] = y[i] + lam * u[i]
+            project(ahead, domain_v)
+            length = distance(ahead, y)  # of the gradient mapping
             if (k >= 1 or not repaired) and length < smallest:  # line 18
                 smallest = length
-                best[:], best_vu[:] = point, vu
-            point[d:] = y
-        x[d:], vu[:] = best[d:], best_vu
-        v = vu[:d]
-        norm = np.sqrt(np.sum(v * v))
-        previous[:] = x[:d]
+                copy(point, best)
+                copy(vu, best_vu)
+            copy(ahead, y)
+        copy(x, last_x)
+        copy(best[d:], z[d:])
+        copy(best_vu, vu)
+        length, eta_t = norm(v), 0.0
         # Algorithm 2
         perturbed = False
         if not escaping:
-            if norm >= alpha:  # line 6
-                x[:d] -= (eta / norm) * v
+            if length >= alpha:  # line 6
+                eta_t = eta / length
             else:  # lines 8 and 9
                 if repaired and used == escapes:
                     break
-                anchor[:] = x
+                copy(z, anchor)
                 escaping, perturbed, anchored, steady, moved = True, True, t, 0, 0.0
                 used += 1
-                move_in_ball(x[:d], r, rng)
+                move_in_ball(x, r, rng)
         else:
-            moved += eta_H**2 * norm**2  # line 12
+            moved += eta_H**2 * length**2  # line 12
             if moved > (t - anchored) * D_bar:  # lines 14 and 15
-                x[:d] -= eta_H * np.sqrt((t - anchored) * D_bar / moved) * v
+                eta_t = eta_H * np.sqrt((t - anchored) * D_bar / moved)
                 escaping = False
             else:  # lines 17 and 18
-                x[:d] -= eta_H * v
+                eta_t = eta_H
                 steady += 1
                 if steady == t_thres:  # line 19
                     tape[0][OUTCOME] = CERTIFIED
                     break
-        project(x[:d], domain_w)
-    out[:] = anchor if tape[0][OUTCOME] == CERTIFIED or not repaired else x
+        for i in range(d):
+            x[i] -= eta_t * v[i]
+        project(x, domain_w)
+    copy(anchor if tape[0][OUTCOME] == CERTIFIED or not repaired else z, out)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.parts import below, project
+from dpcheck.kernels.parts import below, copy, project
 from dpcheck.kernels.spider import estimate
 from dpcheck.kernels.tape import mark
 from dpcheck.problems.problem import Problem
@@ -51,12 +51,12 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
         if mark(t, w, tape):
             return
         estimate(t % q == 0, gradient, mean, difference, data, w, old, bounds, deck, big, small, clip, g, v, rng, tape)
-        old[:] = w
+        copy(w, old)
         for i in range(size):
             w[i] -= eta * v[i]
         project(w, domain_w)
         if t == chosen:
-            out[:] = w
+            copy(w, out)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, copy, project
+from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian
@@ -43,6 +43,7 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
     _, records, domain_w, domain_v, start, d = data
     n, size = records.shape[0], start.size
     x, moved, average, g = start.copy(), np.empty(size), np.zeros(size), np.empty(size)
+    g_w, g_v = g[:d], g[d:]
     deck, index = np.arange(n), np.empty(batch, np.int64)
     for t in range(steps.shape[1]):  # at t = 0 the averages are 0 and nothing moves
         if mark(t, x, tape):
@@ -56,10 +57,10 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             x[i] += nu * (moved[i] - x[i])
         sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)
         mean(gradient, data, index, batch, x, reals[6:], g)
-        g[:d] *= alpha * nu
-        g[d:] *= beta * nu
-        release(g[:d], steps[1, t], alpha * nu * sensitivity_w, rng, tape)
-        release(g[d:], steps[2, t], beta * nu * sensitivity_v, rng, tape)
+        scale(g_w, alpha * nu)
+        scale(g_v, beta * nu)
+        release(g_w, steps[1, t], alpha * nu * sensitivity_w, rng, tape)
+        release(g_v, steps[2, t], beta * nu * sensitivity_v, rng, tape)
         for i in range(size):
             average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]
     copy(x, out)

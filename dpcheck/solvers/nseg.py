@@ -22,7 +22,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.parts import POISSON, project
+from dpcheck.kernels.parts import POISSON, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_sgda import printed_batch
@@ -44,7 +44,7 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             count = sample(scheme, n, batch, deck, rng, index, tape)
             mean(gradient, data, index[:count], batch, u if half == 0 else z, clip, g)
             release(g, sigma, sensitivity, rng, tape)
-            z[:] = u
+            copy(u, z)
             for i in range(d):
                 z[i] -= eta * g[i]
             for i in range(d, size):
@@ -56,7 +56,7 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
                     return
                 for i in range(size):
                     out[i] += z[i] / T
-        u[:] = z
+        copy(z, u)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,8 @@ import numpy as np
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Disjoint, Event, Gaussian
 from dpcheck.kernels.jit import PHASED_SIGNATURE, kernel
-from dpcheck.kernels.parts import BALL, project
+from dpcheck.kernels.parts import BALL, copy, project, scale
+from dpcheck.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
 from dpcheck.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release
 from dpcheck.kernels.trials import phased_trials
 from dpcheck.problems.problem import Array, Problem
@@ -44,7 +45,8 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
     _, records, domain_w, domain_v, start, d = data
     everyone = np.arange(records.shape[0])
     centre, z, constants = start.copy(), start.copy(), np.empty(7)
-    out[:] = start
+    z_w, z_v = z[:d], z[d:]
+    copy(start, out)
     total, phases = np.zeros(start.size), steps.shape[0]
     for k in range(phases):
         if mark(k, out, tape):
@@ -52,9 +54,10 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
         first, last, fresh, r_w, r_v, mu_w, mu_v, energy = steps[k, :8]
         sigma_w, sensitivity_w, sigma_v, sensitivity_v, joint = steps[k, 8:]
         if fresh > 0:  # another algorithm begins: nothing is carried over
-            centre[:] = start
-        z[:] = centre
-        constants[:] = np.array([reals[0], mu_w, mu_v, r_w, r_v, energy, float(counts[0])])
+            copy(start, centre)
+        copy(centre, z)
+        constants[L], constants[MU_W], constants[MU_V], constants[R_W], constants[R_V] = reals[0], mu_w, mu_v, r_w, r_v
+        constants[ENERGY], constants[MOST] = energy, counts[0]
         index = everyone[np.int64(first) : np.int64(last)]
         spent = base(gradient, data, index, constants, centre, rng, z)
         tape[0][EVALUATIONS] += abs(spent)
@@ -62,26 +65,27 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
             tape[0][OUTCOME] = EXHAUSTED
             return
         if joint > 0:
-            z[:d] *= np.sqrt(mu_w)
-            z[d:] *= np.sqrt(mu_v)
+            scale(z_w, np.sqrt(mu_w))
+            scale(z_v, np.sqrt(mu_v))
             release(z, sigma_w, sensitivity_w, rng, tape)
-            z[:d] /= np.sqrt(mu_w)
-            z[d:] /= np.sqrt(mu_v)
+            scale(z_w, 1 / np.sqrt(mu_w))
+            scale(z_v, 1 / np.sqrt(mu_v))
         elif sensitivity_w > 0:
-            release(z[:d], sigma_w, sensitivity_w, rng, tape)
+            release(z_w, sigma_w, sensitivity_w, rng, tape)
         if sensitivity_w > 0:
-            project(z[:d], domain_w)
-            out[:d] = z[:d]
-            centre[:d] = z[:d]
+            project(z_w, domain_w)
+            copy(z_w, out[:d])
+            copy(z_w, centre[:d])
         if sensitivity_v > 0 and joint == 0:
-            release(z[d:], sigma_v, sensitivity_v, rng, tape)
+            release(z_v, sigma_v, sensitivity_v, rng, tape)
         if sensitivity_v > 0:
-            project(z[d:], domain_v)
-            out[d:] = z[d:]
-            centre[d:] = z[d:]
-        total += out / phases
+            project(z_v, domain_v)
+            copy(z_v, out[d:])
+            copy(z_v, centre[d:])
+        for i in range(start.size):
+            total[i] += out[i] / phases
     if counts[1] > 0:
-        out[:] = total
+        copy(total, out)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, project
+from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian
@@ -53,11 +53,11 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
     chosen = 1 + below(rounds, rng)
     for r in range(rounds + 1):
         if r == chosen:  # line 12: (x_r, released y_r), r uniform on 1..R
-            out[:] = x
+            copy(x, out)
         if mark(r, x, tape):
             return
         sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, z, tape)  # line 2
-        point[:] = x  # line 3
+        copy(x, point)  # line 3
         clip[0], clip[1] = np.inf, C0
         for i in range(steps.shape[1]):  # line 4: Algorithm 4
             if repaired:
@@ -82,19 +82,22 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
                 moved += (x[i] - old[i]) ** 2
             C, sigma = C2 * np.sqrt(moved) + C3, sigma_2
             clip[0], clip[1] = C, np.inf
-            old_point[:d], old_point[d:] = old[:d], x[d:] if not repaired else old[d:]
+            copy(old, old_point)
+            if not repaired:
+                copy(x[d:], old_point[d:])
             difference(gradient, data, z, point, z if repaired else old_z, old_point, batch, clip, g)
         release(g[:d], sigma * C, 2 * C / batch, rng, tape)  # line 8
-        old[:d], old[d:] = x[:d], point[d:]
+        copy(point, old)
         for i in range(d):
             v[i] += g[i]
             x[i] -= eta_x * v[i]  # line 9
         project(x[:d], domain_w)
-        x[d:] = point[d:]
+        copy(point[d:], x[d:])
         if not repaired:
             release(x[d:], sigma_y, sensitivity_y, rng, tape)  # line 10
             project(x[d:], domain_v)
-        old_z[:] = z
+        for i in range(batch):
+            old_z[i] = z[i]
 
 
 @dataclass(frozen=True, eq=False)

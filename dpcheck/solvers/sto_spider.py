@@ -44,7 +44,7 @@ from dpcheck.kernels.jit import (
     VECTOR,
     kernel,
 )
-from dpcheck.kernels.parts import project
+from dpcheck.kernels.parts import copy, norm, project
 from dpcheck.kernels.spider import distance, estimate
 from dpcheck.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
 from dpcheck.problems.problem import Problem
@@ -66,7 +66,7 @@ def score(gradient, mean, difference, data, w, limits):  # type: ignore[no-untyp
     ahead, behind = w.copy(), w.copy()
     clip[0] = L0
     mean(gradient, data, everyone, n, w, clip, g)
-    norm = np.sqrt(np.sum(g * g))
+    slope = norm(g)
     clip[0] = 2 * _STEP * Ls
     for i in range(size):
         ahead[i], behind[i] = w[i] + _STEP, w[i] - _STEP
@@ -79,7 +79,7 @@ def score(gradient, mean, difference, data, w, limits):  # type: ignore[no-untyp
             half = 0.5 * (hessian[i, j] + hessian[j, i])
             hessian[i, j], hessian[j, i] = half, half
     least = np.linalg.eigvalsh(hessian)[0]
-    return min((alpha - norm) * n / (2 * L0), (least + curvature) * n / (2 * Ls * np.sqrt(size)))
+    return min((alpha - slope) * n / (2 * L0), (least + curvature) * n / (2 * Ls * np.sqrt(size)))
 
 
 @kernel(types.int64(GRADIENT, MEAN, DIFFERENCE, DATA, MATRIX, VECTOR, types.float64, STREAM, TAPE))
@@ -125,7 +125,7 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
         if mark(t, w, tape):
             return
         drift += distance(w, old) ** 2
-        saddle = t > 0 and frozen <= 0 and np.sqrt(np.sum(v * v)) <= gamma
+        saddle = t > 0 and frozen <= 0 and norm(v) <= gamma
         refresh = t == 0 or saddle or drift >= kappa
         if refresh:
             if made == refreshes:
@@ -139,15 +139,15 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
                 v[i] += r * rng.standard_normal()
         else:
             frozen -= 1
-        old[:] = w
+        copy(w, old)
         for i in range(size):
             w[i] -= eta * v[i]
         project(w, domain_w)
-        path[t] = w
+        copy(w, path[t])
         seen = t + 1
     chosen = above_threshold(gradient, mean, difference, data, path[:seen], limits, sigma_select, rng, tape)
     tape[0][OUTCOME] = CERTIFIED if chosen >= 0 else UNCERTIFIED
-    out[:] = path[chosen if chosen >= 0 else seen - 1]
+    copy(path[chosen if chosen >= 0 else seen - 1], out)
 
 
 @dataclass(frozen=True, eq=False)
