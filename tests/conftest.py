@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -17,7 +18,8 @@ import tables
 import dpcheck
 
 ROOT = Path(__file__).resolve().parent.parent
-LONGEST = ("checked", "test_claims.py", "test_noise.py", "test_zhang2022.py", "test_planted_bugs.py", "test_readme.py")
+LONGEST = ("checked", "test_claims.py", "test_solver_audits.py", "test_readme.py", "test_bases.py", "test_mlp.py")
+TOGETHER = {"test_base_costs.py": "test_bases.py", "test_missing_constants.py": "test_mlp.py"}  # compile the same
 OUTPUTS = {"json": "report.json", "junit": "report.xml", "sarif": "report.sarif", "html": "report.html"}
 
 # In force in every Python process that has its folder on PYTHONPATH: connections fail and are noted.
@@ -39,9 +41,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """A script that runs the suite in its background has it ignore interrupts; some tests send them."""
+    """A script that runs the suite in its background has it ignore interrupts; some tests send them.
+
+    What the audits compile when they are imported is compiled here, before several workers do so at once.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    importlib.import_module("dpcheck.audits.membership")
 
 
 def pytest_report_header() -> list[str]:
@@ -51,14 +57,14 @@ def pytest_report_header() -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)  # before the tests are shared out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs a file, so that what its tests share is made once; the main check is run by one too.
+    """One worker runs a file, so that what its tests share is made or compiled once; the main check is run by one too.
 
     The longest begin first, lest all but one worker wait for them at the end.
     """
     order = {}
     for item in items:
         shared = "checked" in getattr(item, "fixturenames", ())
-        group = "checked" if shared else item.path.name
+        group = "checked" if shared else TOGETHER.get(item.path.name, item.path.name)
         item.add_marker(pytest.mark.xdist_group(group))
         order[item] = LONGEST.index(group) if group in LONGEST else len(LONGEST)
     items.sort(key=order.__getitem__)

@@ -119,6 +119,11 @@ def test_faults_are_caught_by_the_right_test(fault, centred):
     found = audit_noise_sample(sample, scale=1.0, centred=centred)
     assert found.verdict == "violated"
     assert found.p_values[test] <= found.level
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_the_noise_without_fault_is_consistent(centred):
+    """What the faults are made from; level 5 %, fixed seed."""
     assert audit_noise_sample(HONEST, scale=1.0, centred=centred).verdict == "consistent"
 
 

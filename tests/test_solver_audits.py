@@ -151,8 +151,12 @@ def test_the_canary_moves_releases_by_their_declared_sensitivity(name, label):
 
 
 @pytest.mark.parametrize(("name", "label"), CASES)
-def test_few_runs_are_enough_for_the_recorded_verdict(name, label):
-    """Sound variants are called violated in 5 % of seeds at most; the seed is fixed."""
+def test_few_runs_are_enough_for_the_recorded_verdict(name, label, monkeypatch):
+    """Sound variants are called violated in 5 % of seeds at most; the seed is fixed.
+
+    The bound within the claimed family, which decides no verdict, is left to the main check.
+    """
+    monkeypatch.setattr("dpcheck.checks.sandwich.family", lambda *_: {})
     found = list(sandwich(CONTEXT, name, case(name, label), 3000))
     transcript, *curve, iterates, output = found
     assert [f.id.split(".")[-1] for f in (transcript, iterates, output)] == ["transcript", "iterates", "output"]
