@@ -12,16 +12,21 @@ beta prior. Averaging over all prunings, each node split with chance 1/2, takes 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
-from scipy.special import betaln, expit
+from scipy import special
 
 Floats = NDArray[np.float64]
+Leaves = NDArray[np.int32]
+Counts = NDArray[np.int64]
 
 # Both parameters of each prior: for chances near 0 or 1, and for those near 1/2.
 _PRIORS = (0.5, 4.0)
+# Log-gamma of k + c and of k + 2 c for each prior, for counts as small as most are.
+_TABLES = np.array([[special.gammaln(np.arange(2_000) + m * c) for m in (1, 2)] for c in _PRIORS])
 # Values at which a node's own share weighs as much as what it inherits.
 _TRUST = 8.0
 # Depth of the tree at most, and values in a leaf.
@@ -29,58 +34,111 @@ _DEPTH = 12
 _LEAF = 4
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class LabelTree:
-    """``chances[i]`` is the chance that a value in ``[edges[i-1], edges[i])`` came from the data."""
+    """``chances[i]`` is the chance that a value in ``[cuts[i-1], cuts[i])`` came from the data.
 
-    edges: Floats  # (m,), increasing
-    chances: Floats  # (m + 1,), in (0, 1)
+    cuts : (m,), ascending; where a value repeats, leaves between equal cuts are empty. NaN comes last
+    counts : (2, m + 1), past values on data and on neighbour;  chances : (m + 1,), in (0, 1)
+    """
+
+    cuts: Floats
+    counts: Counts
+    chances: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.chances = _averaged(self.counts, _TABLES)
 
     @classmethod
     def fit(cls, a: Floats, b: Floats) -> LabelTree:
-        """Learn from values ``a`` on the data and ``b`` on the neighbour; infinite values are values."""
+        """Learn from values ``a`` on the data and ``b`` on the neighbour; infinite values and NaN are values."""
         a, b = np.sort(a), np.sort(b)
-        values = np.sort(np.concatenate([a, b]))
-        depth = int(np.clip(math.log2(max(values.size / _LEAF, 2)), 1, _DEPTH))
-        leaves = 1 << depth
+        values = np.sort(np.concatenate([a, b]), kind="stable")  # merges
+        leaves = 1 << int(np.clip(math.log2(max(values.size / _LEAF, 2)), 1, _DEPTH))
         cuts = values[np.arange(1, leaves) * values.size // leaves]
-        counts = [np.diff(np.searchsorted(v, cuts), prepend=0, append=v.size).astype(float) for v in (a, b)]
-        chances = _averaged(counts[0], counts[1], depth)
-        # Where a value repeats, leaves between equal cuts are empty: only the last is reached.
-        edges = np.unique(cuts)
-        return cls(edges, chances[np.searchsorted(cuts, np.append(-np.inf, edges), side="right")])
+        return cls(cuts, np.array([np.diff(np.searchsorted(v, cuts), prepend=0, append=v.size) for v in (a, b)]))
 
     def __call__(self, values: Floats) -> Floats:
         """Chances (n,) of values (n,)."""
-        return self.chances[np.searchsorted(self.edges, values, side="right")]
+        return self.chances[self.leaves(values)]
+
+    def leaves(self, values: Floats) -> Leaves:
+        """Where values (n,) lie, (n,)."""
+        return _leaves(self.cuts, values)
+
+    def add(self, counts: Counts) -> None:
+        """Learn from (2, m + 1) further values, counted by leaves; the cuts stay."""
+        self.counts = self.counts + counts
+        self.__post_init__()
+
+    def distinct(self) -> tuple[Floats, Floats]:
+        """The cuts without repeats, (k,), and the chances between them, (k + 1,)."""
+        edges = np.unique(self.cuts)
+        return edges, self.chances[np.searchsorted(self.cuts, np.append(-np.inf, edges), side="right")]
 
 
-def _averaged(data: Floats, neighbour: Floats, depth: int) -> Floats:
-    """Chances (2^depth,) of the leaves, averaged over all prunings, from their counts."""
-    counts = [(data, neighbour)]  # from the leaves to the root
-    for _ in range(depth):
-        x, y = (v.reshape(-1, 2).sum(axis=1) for v in counts[-1])
-        counts.append((x, y))
-    inherited = [np.full(1, 0.5)]  # from the root to the leaves: each node's chance as its parent knows it
-    for x, y in counts[:0:-1]:
-        known = (x + _TRUST * inherited[-1]) / (x + y + _TRUST)
-        inherited.append(np.repeat(known, 2))
+@njit("int32[::1](float64[::1], float64[:])", cache=True, nogil=True)
+def _leaves(cuts: Floats, values: Floats) -> Leaves:
+    """``searchsorted(cuts, values, side="right")`` for one cut fewer than a power of two, without branches."""
+    found = np.empty(values.size, np.int32)
+    for i in range(values.size):
+        value, place, step = values[i], 0, (cuts.size + 1) // 2
+        while step > 0:
+            place += step * ((value >= cuts[place + step - 1]) | (value != value))
+            step //= 2
+        found[i] = place
+    return found
+
+
+@njit("float64(int64, float64, float64[::1])", cache=True, nogil=True)
+def _log_gamma(k: int, more: float, table: Floats) -> float:
+    """Log-gamma of k + more; ``table`` holds the first."""
+    return float(table[k]) if k < table.size else math.lgamma(k + more)
+
+
+@njit("float64[::1](int64[:, ::1], float64[:, :, ::1])", cache=True, nogil=True, error_model="numpy")
+def _averaged(counts: Counts, tables: Floats) -> Floats:
+    """Chances (L,) of the leaves, averaged over all prunings, from their counts (2, L).
+
+    The nodes are numbered from the root, 0, level by level: below node i are 2 i + 1 and 2 i + 2.
+    tables : (2, 2, m), for each prior c the log-gamma of k + c and of k + 2 c
+    """
+    inner = counts.shape[1] - 1
+    size = 2 * inner + 1
+    x, y, known = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, 0.5)
+    x[inner:], y[inner:] = counts[0], counts[1]
+    for i in range(inner - 1, -1, -1):
+        x[i], y[i] = x[2 * i + 1] + x[2 * i + 2], y[2 * i + 1] + y[2 * i + 2]
+    for i in range(1, size):  # each node's chance as its parent knows it
+        up = (i - 1) // 2
+        known[i] = (x[up] + _TRUST * known[up]) / (x[up] + y[up] + _TRUST)
     # From the leaves to the root: a node's mean as a leaf of its own, and the weight of its being one.
-    nodes: list[tuple[Floats, Floats]] = []
-    split = np.full(data.size, -np.inf)
-    for (x, y), known in zip(counts, reversed(inherited), strict=True):
-        logs = [betaln(x + c, y + c) - betaln(c, c) for c in _PRIORS] + [x * np.log(known) + y * np.log1p(-known)]
-        means = [(x + c) / (x + y + 2 * c) for c in _PRIORS] + [known]
-        own = np.logaddexp.reduce(logs) - math.log(len(logs))
-        mean = (np.exp(logs - own) * means).sum(axis=0) / len(logs)
-        # The leaves cannot be split.
-        total = np.logaddexp(own, split) - math.log(2) if nodes else own
-        nodes.append((mean, expit(own - split)))
-        split = total.reshape(-1, 2).sum(axis=1) if total.size > 1 else total
-    chances, left = np.zeros(1), np.ones(1)
-    for mean, weight in reversed(nodes):
-        if mean.size > chances.size:
-            chances, left = np.repeat(chances, 2), np.repeat(left, 2)
-        chances = chances + left * weight * mean
-        left = left * (1 - weight)
-    return np.asarray(chances)
+    mean, weight, total = np.empty(size), np.ones(size), np.empty(size)
+    logs, means = np.empty(3), np.empty(3)
+    for i in range(size - 1, -1, -1):
+        for j in range(2):
+            c, once, twice = _PRIORS[j], tables[j, 0], tables[j, 1]
+            logs[j] = _log_gamma(x[i], c, once) + _log_gamma(y[i], c, once) - _log_gamma(x[i] + y[i], 2 * c, twice)
+            logs[j] -= 2 * once[0] - twice[0]
+            means[j] = (x[i] + c) / (x[i] + y[i] + 2 * c)
+        logs[2] = x[i] * math.log(known[i]) + y[i] * math.log1p(-known[i])
+        means[2] = known[i]
+        most = max(logs[0], logs[1], logs[2])
+        likely = mean[i] = 0.0
+        for j in range(3):
+            share = math.exp(logs[j] - most)
+            likely += share
+            mean[i] += share * means[j]
+        mean[i] /= likely
+        own = most + math.log(likely / 3)
+        total[i] = own
+        if i < inner:  # the leaves cannot be split
+            split = total[2 * i + 1] + total[2 * i + 2]
+            weight[i] = 1 / (1 + math.exp(min(split - own, 700.0)))
+            total[i] = max(own, split) + math.log1p(math.exp(-abs(own - split))) - math.log(2.0)
+    chances, left = weight * mean, 1 - weight
+    for i in range(1, size):
+        up = (i - 1) // 2
+        chances[i] = chances[up] + left[up] * chances[i]
+        left[i] *= left[up]
+    return chances[inner:].copy()

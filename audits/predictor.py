@@ -13,14 +13,14 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.label_tree import LabelTree
+from dpcheck.audits.label_tree import LabelTree, Leaves
 from dpcheck.audits.sampling_plan import SIDES
-from dpcheck.audits.scores import Coordinate, Histogram, Score, evaluate, learned
+from dpcheck.audits.scores import Coordinate, Histogram, Score, evaluate, learned, repeated
 from dpcheck.audits.witness import Event
 
 Floats = NDArray[np.float64]
 
-# Scores are fitted anew once there are this many times the runs, on so many runs at most.
+# Scores and trees are fitted anew once there are this many times the runs, scores on so many runs at most.
 _REFIT = 1.5
 _FITTED_ON = 10_000
 # Runs a dataset before any score is fitted.
@@ -29,6 +29,8 @@ _FIRST = 20
 _COORDINATES = 32
 # Share of a score's past success that still counts after each update.
 _MEMORY = 0.8
+# Past runs a dataset, the latest, by which bets are weighed.
+_RECENT = 20_000
 # Thresholds tried for a set in words, and the largest epsilon for which they are weighed.
 _THRESHOLDS = 200
 _LARGEST = 100.0
@@ -43,53 +45,83 @@ class _Expert:
     tree: LabelTree
     prior: float
 
-    def __call__(self, outputs: Floats) -> Floats:
-        return self.tree(evaluate(self.score, 1, outputs))
-
 
 @dataclass(eq=False)
 class Predictor:
     """The chance that an output came from the data, by a weighted mean over scores.
 
     success : by the name of a score, its past log-likelihood ratio against guessing, faded
+    fitted_on : past runs a dataset when scores and trees were last fitted; since then the trees have counted
     """
 
     width: int
     success: dict[str, float] = field(default_factory=dict)
-    _experts: list[_Expert] = field(default_factory=list)
-    _fitted: list[Score] = field(default_factory=list)
     fitted_on: int = 0
+    _learned: int = 0
+    _experts: list[_Expert] = field(default_factory=list)
+    _recent: list[Leaves] = field(default_factory=list)
 
     def __call__(self, outputs: Floats) -> Floats:
         """Chances (n,) in (0, 1) for outputs (n, width)."""
-        weights = self._weights()
-        return np.asarray(sum(w * expert(outputs) for w, expert in zip(weights, self._experts, strict=True)))
+        return self.chances(self.leaves(outputs))
 
-    def judge(self, x: Floats, y: Floats) -> None:
-        """Note how well each score would have predicted fresh outputs x on the data, y on the neighbour."""
-        for e in self._experts:
-            gain = np.log(2 * e(x)).sum() + np.log(2 * (1 - e(y))).sum()
+    def leaves(self, outputs: Floats) -> Leaves:
+        """Where outputs (n, width) lie in the tree of each of m scores, (m, n); it holds until the next fit."""
+        with np.errstate(all="ignore"):
+            return np.array([e.tree.leaves(e.score(outputs)) for e in self._experts], np.int32)
+
+    def chances(self, leaves: Leaves) -> Floats:
+        """Chances (n,) of outputs in these leaves, (m, n)."""
+        total = np.zeros(leaves.shape[1])
+        for weight, expert, places in zip(self._weights(), self._experts, leaves, strict=True):
+            total += (weight * expert.tree.chances)[places]
+        return total
+
+    def recent(self) -> Floats:
+        """Chances of the latest past outputs, on data and on neighbour, (n,)."""
+        return np.concatenate([self.chances(leaves) for leaves in self._recent])
+
+    def judge(self, x: Leaves, y: Leaves) -> None:
+        """Note how well each score predicted fresh outputs, in leaves x on the data and y on the neighbour."""
+        for e, ours, theirs in zip(self._experts, x, y, strict=True):
+            gain = np.log(2 * e.tree.chances[ours]).sum() + np.log(2 * (1 - e.tree.chances[theirs])).sum()
             self.success[e.name] = self.success.get(e.name, 0.0) * _MEMORY + float(gain)
 
-    def learn(self, a: Floats, b: Floats) -> None:
-        """Learn anew from all past outputs (n, width) on data and neighbour, the earlier ones among them."""
+    def learn(self, a: Floats, b: Floats, fresh: tuple[Leaves, Leaves] | None = None) -> None:
+        """Learn from all past outputs (n, width) on data and neighbour, the earlier ones among them.
+
+        fresh : the leaves of those that are new, if they are known
+        """
         n = len(a)
-        if n >= max(_FIRST, _REFIT * self.fitted_on):
-            past = slice(_start(n), n, 2)
-            self._fitted = [s for s in learned(a[past], b[past]) if not _plain(s)]
-            self.fitted_on = n
-        # Chances are learned on other runs than the score: it looks too good on its own.
-        fresh = np.ones(n, bool)
-        fresh[_start(self.fitted_on) : self.fitted_on : 2] = False
+        if self._learned and self._learned <= n < _REFIT * self.fitted_on:
+            new = fresh or (self.leaves(a[self._learned :]), self.leaves(b[self._learned :]))
+            for k, expert in enumerate(self._experts):
+                size = expert.tree.chances.size
+                expert.tree.add(np.array([np.bincount(leaves[k], minlength=size) for leaves in new]))
+            self._recent = [np.hstack(both)[:, -_RECENT:] for both in zip(self._recent, new, strict=True)]
+        else:
+            self._fit(a, b)
+            self._recent = [self.leaves(v[-_RECENT:]) for v in (a, b)]
+        self._learned = n
+
+    def _fit(self, a: Floats, b: Floats) -> None:
+        n = self.fitted_on = len(a)
+        fitted: list[Score] = []
+        if n >= _FIRST:
+            past = slice(max(0, n // 2 - _FITTED_ON) * 2, n, 2)
+            fitted = [s for s in learned(a[past], b[past]) if not _plain(s)]
+            fitted += repeated(a[::2], b[::2])  # many runs make no difference but to what is rare
         plain = [Coordinate(index, self.width) for index in range(min(self.width, _COORDINATES))]
-        share = 1 / (2 if self._fitted else 1)
-        self._experts = [_expert(f"coordinate {i}", s, a, b, share / len(plain)) for i, s in enumerate(plain)] + [
-            _expert(f"{type(s).__name__.lower()} {i}", s, a[fresh], b[fresh], (1 - share) / len(self._fitted))
-            for i, s in enumerate(self._fitted)
+        share = 1 / (2 if fitted else 1)
+        self._experts = [_expert(f"coordinate {i}", s, a, b, share / len(plain)) for i, s in enumerate(plain)]
+        # Chances are learned on other runs than the score: it looks too good on its own.
+        a, b = a[1::2], b[1::2]
+        self._experts += [
+            _expert(f"{type(s).__name__.lower()} {i}", s, a, b, (1 - share) / len(fitted)) for i, s in enumerate(fitted)
         ]
 
     def restore(self, success: dict[str, float], fitted_on: int, a: Floats, b: Floats) -> None:
-        """Learn what an earlier predictor had learned from a and b, its scores from the first ``fitted_on``."""
+        """Learn what an earlier predictor had learned from a and b, fitted to the first ``fitted_on``."""
         self.success = dict(success)
         if fitted_on:
             self.learn(a[:fitted_on], b[:fitted_on])
@@ -99,8 +131,8 @@ class Predictor:
         """The set of the best score that shows most, chosen on every other past run; its counts are in the rest."""
         scores = [self._experts[int(np.argmax(self._weights()))].score]
         if isinstance(scores[0], Coordinate):
-            tree = LabelTree.fit(*(evaluate(scores[0], 1, v[::4]) for v in (a, b)))
-            scores.append(Histogram(scores[0], tree.edges, np.log(tree.chances / (1 - tree.chances))))
+            edges, chances = LabelTree.fit(*(scores[0](v[::4]) for v in (a, b))).distinct()
+            scores.append(Histogram(scores[0], edges, np.log(chances / (1 - chances))))
         event = _strongest(scores, a[2::4], b[2::4], math.exp(min(epsilon, _LARGEST)), delta)
         hits = [int(event.contains(v[1::2]).sum()) for v in (a, b)]
         side = SIDES.index(event.favours)
@@ -117,13 +149,9 @@ def _plain(score: Score) -> bool:
     return isinstance(score, Histogram) and isinstance(score.source, Coordinate)
 
 
-def _start(n: int) -> int:
-    """The first of the past runs that scores are fitted to: every other one, by even numbers, to the n-th."""
-    return max(0, n // 2 - _FITTED_ON) * 2
-
-
 def _expert(name: str, score: Score, a: Floats, b: Floats, prior: float) -> _Expert:
-    return _Expert(name, score, LabelTree.fit(evaluate(score, 1, a), evaluate(score, 1, b)), prior)
+    with np.errstate(all="ignore"):
+        return _Expert(name, score, LabelTree.fit(score(a), score(b)), prior)
 
 
 def _strongest(scores: list[Score], a: Floats, b: Floats, ratio: float, delta: float) -> Event:

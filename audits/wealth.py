@@ -18,14 +18,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from dpcheck.audits.betting import stakes
+from dpcheck.audits.label_tree import Leaves
 from dpcheck.audits.predictor import Predictor
 from dpcheck.audits.witness import Event
 from dpcheck.errors import require
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 # Rounds that are only learned from.
 FIRST = 10
@@ -33,8 +36,6 @@ FIRST = 10
 _GRID = (20, 10)
 # Bins of the predicted chance: so many equally full, so many equally wide in the log-odds.
 _BINS = 20
-# Past runs a dataset, the latest, that tell how full the bins are.
-_RECENT = 20_000
 # Numbers a dataset kept for learning, and those a saved audit keeps.
 _KEPT = 20_000_000
 _SAVED = 5_000
@@ -141,7 +142,7 @@ class Wealth:
     def state(self) -> State:
         """All that is needed to go on, but the looks."""
         return State(
-            self._epsilons, self._log_wealth, self._peak, self.chunks, dict(self._predictor.success),
+            self._epsilons, self._log_wealth.copy(), self._peak.copy(), self.chunks, dict(self._predictor.success),
             self._predictor.fitted_on, self._outputs, self.first,
         )  # fmt: skip
 
@@ -163,17 +164,19 @@ class Wealth:
         """Bet on fresh outputs x on the data and y on the neighbour, up to the decision; then learn from them."""
         if self.chunks == 0:
             self.first = digest(x, y)
-        rounds = len(x)
+        rounds, leaves = len(x), None
         if self.trials:
-            rounds = self._win(x, y)
+            leaves = self._predictor.leaves(x), self._predictor.leaves(y)
+            rounds = self._win(*leaves)
         self.trials += rounds
         self.chunks += 1
         if len(self._outputs[0]) < self._room:
             a, b = (np.concatenate([v, w[:rounds]])[: self._room] for v, w in zip(self._outputs, (x, y), strict=True))
             self._outputs = a, b
             if not self.violated:
-                self._predictor.judge(x, y)
-                self._predictor.learn(a, b)
+                if leaves is not None:
+                    self._predictor.judge(*leaves)
+                self._predictor.learn(a, b, leaves)
                 self._bet()
         given_up = self._given_up()
         lower = float(self._epsilons[given_up - 1]) if given_up else 0.0
@@ -181,29 +184,44 @@ class Wealth:
 
     def _bet(self) -> None:
         """Place the bets on the rounds to come: factors for each bin of the predicted chance."""
-        chances = np.concatenate([self._predictor(v[-_RECENT:]) for v in self._outputs])
+        chances = self._predictor.recent()
         odds = np.log(chances / (1 - chances))
         full = np.quantile(odds, np.linspace(0, 1, _BINS + 1)[1:-1])
         self._cuts = np.unique(np.append(full, np.linspace(odds.min(), odds.max(), _BINS + 1)[1:-1]))
-        bins = np.searchsorted(self._cuts, odds, side="right")
+        bins = self._bins(chances)
         counts = np.bincount(bins, minlength=self._cuts.size + 1)
         # A bin that is empty now has the chance of even odds, on which nobody bets.
         share = np.where(counts, np.bincount(bins, chances, counts.size) / np.maximum(counts, 1), 0.5)
         mass = 2 * counts / odds.size
         # What was given up needs no more evidence.
-        self._stakes = np.zeros((2, self._epsilons.size, share.size))
+        self._stakes = np.zeros((2, share.size, self._epsilons.size))
         left = self._peak < self._goal
-        self._stakes[:, left] = stakes(share, mass, self._epsilons[left], self._delta)
+        for stake, factors in zip(self._stakes, stakes(share, mass, self._epsilons[left], self._delta), strict=True):
+            stake[:, left] = factors.T
 
-    def _win(self, x: Floats, y: Floats) -> int:
-        """Settle the bets; the rounds it took, fewer than all where the claim was given up."""
-        path = np.repeat(self._log_wealth[:, None], len(x), axis=1)
-        for outputs, factors in zip((x, y), self._stakes, strict=True):
-            chances = self._predictor(outputs)
-            bins = np.searchsorted(self._cuts, np.log(chances / (1 - chances)), side="right")
-            path += np.cumsum(factors[:, bins], axis=1)
-        peaks = np.maximum(self._peak[:, None], np.maximum.accumulate(path, axis=1))
-        over = np.flatnonzero((peaks[: self._claimed + 1] >= self._goal).all(axis=0))
-        last = int(over[0]) if over.size else len(x) - 1
-        self._log_wealth, self._peak = path[:, last], peaks[:, last]
-        return last + 1
+    def _win(self, x: Leaves, y: Leaves) -> int:
+        """Settle the bets on outputs in these leaves; the rounds it took, fewer than all if the claim is given up."""
+        bins = self._bins(self._predictor.chances(x)), self._bins(self._predictor.chances(y))
+        return _settle(self._stakes, bins[0], bins[1], self._log_wealth, self._peak, self._goal, self._claimed)
+
+    def _bins(self, chances: Floats) -> Places:
+        return np.searchsorted(self._cuts, np.log(chances / (1 - chances)), side="right")
+
+
+@njit(
+    "int64(float64[:, :, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64, int64)",
+    cache=True,
+    nogil=True,
+)
+def _settle(stakes: Floats, x: Places, y: Places, log_wealth: Floats, peak: Floats, goal: float, claimed: int) -> int:
+    """Round by round add the stakes (2, J, m) of the bins x and y, (n,), to ``log_wealth`` (m,), and note its ``peak``.
+
+    The rounds until all claims up to ``claimed`` have reached the goal, or n.
+    """
+    for i in range(x.size):
+        for k in range(peak.size):
+            log_wealth[k] += stakes[0, x[i], k] + stakes[1, y[i], k]
+            peak[k] = max(peak[k], log_wealth[k])
+        if peak[: claimed + 1].min() >= goal:
+            return i + 1
+    return int(x.size)

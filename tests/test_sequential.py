@@ -155,7 +155,7 @@ class TestBets:
         bins = [np.searchsorted(values[[4, 8, 12]], v, side="right") for v in (a, b)]
         x, y = (np.bincount(v, minlength=4).astype(float) for v in bins)
         expected = _by_enumeration(x, y)
-        assert tree.edges == pytest.approx(values[[4, 8, 12]])
+        assert tree.cuts == pytest.approx(values[[4, 8, 12]])
         assert tree.chances == pytest.approx(expected, rel=1e-9)
 
     def test_tree_finds_a_rare_value(self) -> None:
