@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from dpcheck.errors import require, require_confidence, require_count
 
 Index = NDArray[np.int64]
+Floats = NDArray[np.float64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
 # At least; more where a p-value as small as the level asks for them.
 _SIMULATIONS = 399
+_AT_ONCE = 100_000  # record numbers simulated in one array
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def audit_sampling(
     require_confidence(confidence)
     require(bool((drawn < population).all()), "drawn", f"hold numbers below {population}", drawn.max())
 
-    observed = _statistics(drawn, population)
+    observed = {name: float(values[0]) for name, values in _statistics(drawn[None], population).items()}
     steps = len(drawn)
     impossible = []
     if scheme != "poisson" and observed["spread"] > 0:
@@ -65,9 +67,9 @@ def audit_sampling(
     rng = np.random.default_rng(seed)
     level = (1 - confidence) / len(observed)
     simulations = max(_SIMULATIONS, math.ceil(2 / level))
-    null = [_statistics(_simulate(rng, scheme, population, batch, steps), population) for _ in range(simulations)]
-    p_values = {name: _two_sided(observed[name], [s[name] for s in null]) for name in observed}
-    even = sorted(s["evenness"] for s in null)[len(null) // 2]
+    null = _null(rng, scheme, population, batch, steps, simulations)
+    p_values = {name: _two_sided(observed[name], null[name]) for name in observed}
+    even = np.sort(null["evenness"])[simulations // 2]
     words = {
         "size": f"mean size {observed['size']:.3g} is not {batch}",
         "spread": f"sizes have standard deviation {observed['spread']:.3g}",
@@ -84,29 +86,44 @@ def audit_sampling(
     )  # fmt: skip
 
 
-def _statistics(drawn: Index, population: int) -> dict[str, float]:
-    sizes = (drawn >= 0).sum(1)
-    ordered = np.sort(drawn, axis=1)
-    repeats = ((np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] >= 0)).any(1)
-    hits = np.bincount(drawn[drawn >= 0], minlength=population)
+def _null(
+    rng: np.random.Generator, scheme: str, population: int, batch: int, steps: int, simulations: int
+) -> dict[str, Floats]:
+    """The statistics of so many simulations of the scheme."""
+    most = max(1, _AT_ONCE // (steps * population))
+    counts = [min(most, simulations - done) for done in range(0, simulations, most)]
+    parts = [_statistics(_simulate(rng, scheme, population, batch, (k, steps)), population) for k in counts]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _statistics(drawn: Index, population: int) -> dict[str, Floats]:
+    """Of each of k runs, (k, T, capacity) -> (k,)."""
+    taken = drawn >= 0
+    sizes = taken.sum(2)
+    ordered = np.sort(drawn, axis=2)
+    repeats = ((ordered[:, :, 1:] == ordered[:, :, :-1]) & (ordered[:, :, 1:] >= 0)).any(2)
+    runs = len(drawn)
+    apart = drawn + population * np.arange(runs)[:, None, None]
+    hits = np.bincount(apart[taken], minlength=runs * population).reshape(runs, population)
     return {
-        "size": float(sizes.mean()),
-        "spread": float(sizes.std()),
-        "distinct": float((~repeats).sum()),
-        "evenness": float(hits.std()),
+        "size": sizes.mean(1),
+        "spread": sizes.std(1),
+        "distinct": (~repeats).sum(1).astype(np.float64),
+        "evenness": hits.std(1),
     }
 
 
-def _simulate(rng: np.random.Generator, scheme: str, n: int, batch: int, steps: int) -> Index:
+def _simulate(rng: np.random.Generator, scheme: str, n: int, batch: int, shape: tuple[int, int]) -> Index:
+    """Minibatches of a whole ``shape`` of steps, (*shape, capacity)."""
     if scheme == "with_replacement":
-        return rng.integers(0, n, (steps, batch))
+        return rng.integers(0, n, (*shape, batch))
     if scheme == "without_replacement":
-        return np.argsort(rng.random((steps, n)), axis=1)[:, :batch]
-    taken = rng.random((steps, n)) < batch / n
+        return np.argsort(rng.random((*shape, n)), axis=-1)[..., :batch]
+    taken = rng.random((*shape, n)) < batch / n
     return np.where(taken, np.arange(n), -1)
 
 
-def _two_sided(observed: float, null: list[float]) -> float:
-    above = (1 + sum(value >= observed for value in null)) / (1 + len(null))
-    below = (1 + sum(value <= observed for value in null)) / (1 + len(null))
+def _two_sided(observed: float, null: Floats) -> float:
+    above = (1 + int((null >= observed).sum())) / (1 + null.size)
+    below = (1 + int((null <= observed).sum())) / (1 + null.size)
     return min(1.0, 2 * min(above, below))
