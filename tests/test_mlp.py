@@ -23,6 +23,7 @@ from dpcheck.problems.problem import with_record
 from dpcheck.problems.td_mlp import TDMLP
 from dpcheck.problems.wgan import WGAN
 from dpcheck.solvers.dp_sgda import DPSGDA
+from dpcheck.solvers.nseg import NSEG
 
 
 def labelled(n, k, seed=0):
@@ -331,6 +332,12 @@ def test_training_separates_two_classes():
     eta = np.full(1500, 0.2)
     run = DPSGDA(eta, eta, 0.0, 0.0, 50, clip_w=1.0, clip_v=1.0, output="last").run(problem)
     assert auc_score(problem.scores(run.x, X), y) > 0.98
+
+
+@pytest.mark.parametrize("algorithm", [DPSGDA, NSEG])
+def test_the_step_has_no_default_without_smoothness(algorithm):
+    with pytest.raises(InputError, match=r"eta must be given .* auc_mlp has no such L"):
+        algorithm.configure(problems()["auc"], epsilon=1.0, delta=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -36,6 +36,13 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 
 @kernel(DIFFERENCE_SIGNATURE)
+def no_difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
+    """For algorithms that take no differences: compiled at once, and all NaN if one is taken after all."""
+    for i in range(out.size):
+        out[i] = np.nan
+
+
+@kernel(DIFFERENCE_SIGNATURE)
 def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
     """Sum over the pairs of gradient(index[j], x) - gradient(old_index[j], old_x), clipped, over ``batch``."""
     params, records, _, _, _, d = data

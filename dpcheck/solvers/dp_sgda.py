@@ -29,7 +29,7 @@ from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels import sgda as kernels
 from dpcheck.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian
+from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, smoothness_for_eta
 
 OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
 
@@ -66,6 +66,7 @@ class GradientDescentAscent(Solver):
     notes: tuple[str, ...] = field(default=())
 
     example = "quadratic"
+    differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 10}
     kernel = staticmethod(kernels.sgda)
 
@@ -158,7 +159,7 @@ class DPSGDA(GradientDescentAscent):
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
         if eta is None:
             slowest = max(math.sqrt(n), math.sqrt(d * math.log(1 / delta)) / epsilon)
-            eta = 1 / (max(problem.smoothness, 1e-12) * slowest)
+            eta = 1 / (smoothness_for_eta(problem) * slowest)
         require_positive(eta, "eta")
         bounds = (min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))
         if sampling is None:

@@ -87,6 +87,7 @@ class DPTD(Solver):
     source = "Zhao et al. 2023, the baseline of Zhang et al. 2025's appendix"
     reconstructed = True
     example = "quadratic"
+    differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 8}
     kernel = staticmethod(run)
 

@@ -26,7 +26,7 @@ from dpcheck.kernels.parts import POISSON, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_sgda import printed_batch
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian
+from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, smoothness_for_eta
 
 
 @kernel(RUN_SIGNATURE)
@@ -78,6 +78,7 @@ class NSEG(Solver):
     reconstructed = True
     variants = ("repaired",)
     example = "bilinear"
+    differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 5}
     kernel = staticmethod(run)
 
@@ -100,7 +101,7 @@ class NSEG(Solver):
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
             require(clip > 0, name, "be > 0", clip)
         if eta is None:
-            eta = 1 / (max(problem.smoothness, 1e-12) * math.sqrt(n) * max(1, sizes.privacy_error * math.sqrt(n)))
+            eta = 1 / (smoothness_for_eta(problem) * math.sqrt(n) * max(1, sizes.privacy_error * math.sqrt(n)))
         require_positive(eta, "eta")
         sensitivity = _sensitivity(problem, batch, clip_w, clip_v)
         require(math.isfinite(sensitivity), "problem", "be Lipschitz, or clipped", problem.name)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpcheck.errors import require, require_count, require_delta, require_epsilon, require_positive
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled, Scheme
+from dpcheck.kernels.gradients import no_difference
 from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from dpcheck.kernels.tape import (
     COUNT,
@@ -54,6 +55,7 @@ class Solver:
     understated : why the printed variant's declared sensitivities are exceeded, or nothing
     configure : classmethod (problem, *, epsilon, delta, variant, ...), the theorem's schedule save what is given
     kernel : the compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``
+    differences : whether the kernel calls ``difference``; if not, the problem's is not compiled
     """
 
     name: ClassVar[str]
@@ -64,6 +66,7 @@ class Solver:
     variants: ClassVar[tuple[str, ...]] = ("as_printed", "repaired")
     tiny: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     understated: ClassVar[str] = ""
+    differences: ClassVar[bool] = True
     kernel: ClassVar[Callable[..., Any]]
     trials: ClassVar[Callable[..., Any]] = staticmethod(trials)
     configure: ClassVar[Callable[..., Any]]
@@ -143,8 +146,9 @@ class Solver:
             problem.params, problem.records, problem.domain_w, problem.domain_v,
             np.ascontiguousarray(problem.start, dtype=float), problem.dim_w,
         )  # fmt: skip
+        difference = problem.difference if self.differences else no_difference
         return (
-            problem.gradient, problem.mean, problem.difference, data,
+            problem.gradient, problem.mean, difference, data,
             np.asarray(reals, dtype=float), np.asarray(counts, dtype=np.int64), np.ascontiguousarray(steps, float),
         )  # fmt: skip
 
@@ -174,6 +178,13 @@ class Sizes:
     def privacy_error(self) -> float:
         """sqrt(d log(1/delta))/(n epsilon), the papers' rate of private optimisation."""
         return float(np.sqrt(self.d * -np.log(self.delta)) / (self.n * self.epsilon))
+
+
+def smoothness_for_eta(problem: Problem) -> float:
+    """L > 0 of a default ``eta`` = 1/(L ...); InputError where the problem has no such constant."""
+    L = problem.smoothness
+    require(math.isfinite(L), "eta", f"be given (its default is 1/(L ...), and {problem.name} has no such L)", None)
+    return max(L, 1e-12)
 
 
 def gaussian(sigma: float, sensitivity: float) -> Gaussian:
