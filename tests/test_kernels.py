@@ -98,16 +98,19 @@ def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
 
 
 PROGRAM = """
-from dpcheck import solve
-from dpcheck.kernels import gradients, parts, sgda, transcripts, trials
-solve("dp_sgda", epsilon=1.0, delta=1e-5, steps=2)
-kernels = [parts.draw, parts.project, sgda.sgda, gradients.mean, trials.trials, transcripts.paths]
+import numpy as np
+from dpcheck.kernels import gradients, parts, sgda
+from dpcheck.problems.bilinear import Bilinear
+p = Bilinear.sample(3, 1, np.random.default_rng(0))
+data = p.params, p.records, p.domain_w, p.domain_v, p.start, p.dim_w
+gradients.mean(p.gradient, data, np.arange(3), 3, p.start, np.ones(2), np.empty(2))
+kernels = [parts.clip_factor, gradients.add_clipped, p.gradient, gradients.mean, sgda.sgda, gradients.difference]
 print([sum(k.stats.cache_hits.values()) for k in kernels], [len(k.signatures) for k in kernels])
 """
 
 
 def test_kernels_compile_when_called_once_and_are_kept_on_disk(tmp_path):
-    """A second process loads the kernels that a run needs from the cache folder; neither compiles the others.
+    """A second process loads the kernels that a call needs from the cache folder; neither compiles the others.
 
     Of kernels that another one calls only the caller is loaded.
     """
