@@ -71,11 +71,6 @@ class LabelTree:
         self.counts = self.counts + counts
         self.__post_init__()
 
-    def distinct(self) -> tuple[Floats, Floats]:
-        """The cuts without repeats, (k,), and the chances between them, (k + 1,)."""
-        edges = np.unique(self.cuts)
-        return edges, self.chances[np.searchsorted(self.cuts, np.append(-np.inf, edges), side="right")]
-
 
 @njit("int32[::1](float64[::1], float64[:])", cache=True, nogil=True)
 def _leaves(cuts: Floats, values: Floats) -> Leaves:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.label_tree import LabelTree, Leaves
 from dpcheck.audits.sampling_plan import SIDES
-from dpcheck.audits.scores import Coordinate, Histogram, Score, evaluate, learned, repeated
+from dpcheck.audits.scores import Coordinate, Histogram, Missing, Score, evaluate, given, learned, repeated
 from dpcheck.audits.witness import Event
 
 Floats = NDArray[np.float64]
@@ -31,8 +31,10 @@ _COORDINATES = 32
 _MEMORY = 0.8
 # Past runs a dataset, the latest, by which bets are weighed.
 _RECENT = 20_000
-# Thresholds tried for a set in words, and the largest epsilon for which they are weighed.
+# Thresholds tried for a set in words, the runs from which on it is judged on other runs than fitted to, and the
+# largest epsilon for which sets are weighed.
 _THRESHOLDS = 200
+_DIVIDED = 400
 _LARGEST = 100.0
 
 
@@ -128,12 +130,16 @@ class Predictor:
         self.learn(a, b)
 
     def witness(self, a: Floats, b: Floats, epsilon: float, delta: float) -> Event:
-        """The set of the best score that shows most, chosen on every other past run; its counts are in the rest."""
-        scores = [self._experts[int(np.argmax(self._weights()))].score]
-        if isinstance(scores[0], Coordinate):
-            edges, chances = LabelTree.fit(*(scores[0](v[::4]) for v in (a, b))).distinct()
-            scores.append(Histogram(scores[0], edges, np.log(chances / (1 - chances))))
-        event = _strongest(scores, a[2::4], b[2::4], math.exp(min(epsilon, _LARGEST)), delta)
+        """The set of the best scores that shows most, chosen on every other past run; its counts are in the rest."""
+        order = np.argsort(-self._weights(), kind="stable")
+        best = [self._experts[i].score for i in order]
+        plain = next(score for score in best if isinstance(score, Coordinate))
+        # Few runs are too few to be divided twice.
+        fit, tried = (slice(0, None, 4), slice(2, None, 4)) if len(a) >= _DIVIDED else 2 * (slice(0, None, 2),)
+        # Those whose sets are easiest to name come first: of equally good ones the first is taken.
+        scores: list[Score] = [plain, *(score for score in given(a[fit], b[fit]) if isinstance(score, Missing))]
+        scores += [_by_values(plain, a[fit], b[fit]), best[0]]
+        event = _strongest(scores, a[tried], b[tried], math.exp(min(epsilon, _LARGEST)), delta)
         hits = [int(event.contains(v[1::2]).sum()) for v in (a, b)]
         side = SIDES.index(event.favours)
         return replace(event, hits=hits[side], other_hits=hits[1 - side], trials=len(a[1::2]))
@@ -147,6 +153,18 @@ class Predictor:
 def _plain(score: Score) -> bool:
     """Whether a label tree of a coordinate says the same, and better."""
     return isinstance(score, Histogram) and isinstance(score.source, Coordinate)
+
+
+def _by_values(score: Coordinate, a: Floats, b: Floats) -> Histogram:
+    """The likelihood ratio by a label tree, where a value with a leaf to itself is the whole of its bin."""
+    tree = LabelTree.fit(score(a), score(b))
+    values = np.unique(np.concatenate([score(a), score(b)]))
+    leaves = tree.leaves(values)
+    alone = values[np.bincount(leaves)[leaves] == 1]
+    edges = np.unique(np.concatenate([tree.cuts, alone, np.nextafter(alone, np.inf)]))
+    seen = np.bincount(np.searchsorted(edges, values, side="right"), minlength=edges.size + 1) > 0
+    chances = tree(np.append(-np.inf, edges))
+    return Histogram(score, edges, np.where(seen, np.log(chances / (1 - chances)), 0.0))
 
 
 def _expert(name: str, score: Score, a: Floats, b: Floats, prior: float) -> _Expert:

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Values or intervals named one by one, and whole numbers up to which all digits are.
+# Values or intervals named one by one, and numbers that six digits would round before the point.
 _NAMED = 6
-_WHOLE = 1e15
+_LARGE, _WHOLE = 1e5, 1e15
 
 
 def shown(value: float) -> str:
-    """Six digits, or all of a whole number."""
-    return f"{value:.0f}" if abs(value) < _WHOLE and value == round(value) else f"{value:.6g}"
+    """Six digits; all before the point, and of a whole number no others."""
+    if not _LARGE <= abs(value) < _WHOLE:
+        return f"{value:.6g}"
+    return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
 
 
 def named(pieces: Sequence[str], joint: str) -> str:

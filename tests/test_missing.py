@@ -21,6 +21,7 @@ from dpcheck.audits.missing import among, same
 from dpcheck.audits.neighbours import canary
 from dpcheck.audits.one_run import audit_one_run
 from dpcheck.audits.trees import trees
+from dpcheck.audits.words import intervals, shown
 from dpcheck.errors import InputError
 
 Mechanism = Callable[..., Any]
@@ -250,3 +251,33 @@ class TestDatasets:
         own = np.random.default_rng(0)
         with pytest.raises(InputError, match="draw all its randomness from rng"):
             audit_privacy(lambda data, rng: own.laplace(), lambda: 0, lambda: 0, epsilon=1.0)
+
+
+def test_sets_of_values_in_words() -> None:
+    """Values are named as they are, intervals by their ends, whichever edges keep them apart."""
+    after = np.nextafter([0.0, 1.0, 3.0], INF)
+    edges = np.array([0.0, after[0], 1.0, after[1], 3.0, after[2], NAN])
+
+    def named(*inside: int) -> list[str]:
+        return intervals(edges, np.isin(np.arange(edges.size + 1), inside))
+
+    assert named(1, 3, 5, 7) == ["{0}", "{1}", "{3}", "{nan}"]
+    assert named(0, 1) == ["[-inf, 0]"]
+    assert named(0) == ["[-inf, 0)"]
+    assert named(2, 4) == ["(0, 1)", "(1, 3)"]
+    assert named(1, 2, 3) == ["[0, 1]"]
+    assert named(6) == ["(3, inf]"]
+    assert named(*range(8)) == ["[-inf, inf]", "{nan}"]
+    assert intervals(np.array([-INF, np.nextafter(-INF, INF)]), np.array([False, True, False])) == ["{-inf}"]
+    assert [shown(v) for v in (0.1, 3.0, 1234567.25, 1e7, 1.5e20, 2 / 3)] == [
+        "0.1", "3", "1234567.2", "10000000", "1.5e+20", "0.666667",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("audit", [audit_privacy, audit_sequential])
+def test_counts_are_named_by_their_values(audit: Callable[..., Any]) -> None:
+    def mechanism(which: int, rng: np.random.Generator, size: int) -> Any:
+        """More threes on data; no threshold shows that."""
+        return np.where(rng.random(size) < 0.4 * which, 3, rng.integers(0, 7, size))
+
+    assert audit(mechanism, 1, 0, epsilon=0.5, vectorized=True).event.words == "output in {3}"
