@@ -5,8 +5,9 @@ Null hypothesis: for every batch B, ``query(B) = sum of g(record) over B / divis
 query by at most ``2 bound / divisor`` when replaced and ``bound / divisor`` when added or removed.
 Each test is an exact consequence on one or two batches: "violated" is evidence without error rate,
 up to rounding; "consistent" says that no batch tried contradicts it. Clipping the batch's mean
-instead of its records, dividing by the norm's floor, dividing by the number of records there happen
-to be, and records that are not numbers all break it.
+instead of its records, dividing by the norm's floor, and dividing by the number of records there happen
+to be all break it. So does textbook clipping, ``g / max(1, norm(g) / bound)``, where a record may hold
+NaN or infinity: its vector is NaN, and no noise hides that.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Clipping:
     """One consequence: how far the query went, at most, and how far it may.
 
     test : "norm" (of a batch of one), "sum" (of records against the batch), "replacement",
-        "not a number", "empty batch";  reason : in words, with the batch
+        "not finite", "empty batch";  reason : in words, with the batch
     """
 
     test: str
@@ -47,25 +48,32 @@ class Clipping:
 
 @dataclass(frozen=True)
 class ClippingAudit:
-    """``reason`` : what was violated, in words; ``tests`` : each consequence."""
+    """``reason`` : what was violated, in words; ``tests`` : each consequence.
+
+    if_not_finite : what a record that holds NaN or infinity does, which is no matter of the verdict where none may;
+        None where records are no floating-point numbers
+    """
 
     verdict: str
     bound: float
     divisor: float | str
     tests: tuple[Clipping, ...]
     reason: str
+    if_not_finite: Clipping | None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
         shown = asdict(self)
-        for test in shown["tests"]:
-            test |= {name: str(test[name]) for name in ("found", "allowed") if not np.isfinite(test[name])}
+        for test in (*shown["tests"], shown["if_not_finite"] or {}):
+            test |= {
+                name: str(test[name]) for name in ("found", "allowed") if name in test and not np.isfinite(test[name])
+            }
         return shown
 
 
 def audit_clipping(
     query: Callable[[Any], Any], records: Sequence[Any], *, bound: float, divisor: float | Literal["size"] = 1.0,
-    scale: Callable[[Any, float], Any] | None = None, batches: int = 20, seed: int = 0,
+    scale: Callable[[Any, float], Any] | None = None, finite: bool = True, batches: int = 20, seed: int = 0,
 ) -> ClippingAudit:  # fmt: skip
     """Audit ``query(batch) -> number or array``, a sum of clipped vectors without noise.
 
@@ -75,6 +83,7 @@ def audit_clipping(
     divisor : a public number; or "size", the size of the batch, which only neighbours that replace a
         record leave alone (no claim is then made for the empty batch)
     scale : (record, factor) -> an outlier in the same direction; the product, for records that are arrays
+    finite : False where a record may hold NaN or infinity, which then count
     """
     require(callable(query), "query", "be callable", type(query).__name__)
     require(len(records) >= 2, "records", "hold at least two", len(records))
@@ -111,15 +120,19 @@ def audit_clipping(
         replacement.see(_gap(whole, before), 2 * bound / divided(size), words)
     if addition.ratio > 1 and own <= 1:
         addition.words += ", which is divided by its own size"
-    tests = [norm.result(), addition.result(), replacement.result(), *_odd(query, records, bound, divided)]
+    tests = [norm.result(), addition.result(), replacement.result()]
+    odd_one = _not_finite(query, records, bound, divided)
+    if odd_one is not None and not finite:
+        tests.append(odd_one)
     if not by_size:
         tests.append(_empty(query, records, alone[len(records)]))
     verdicts = [test.verdict for test in tests]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
     reasons = [f"{test.test}: {test.reason}" for test in tests if test.verdict != "consistent"]
-    return ClippingAudit(
-        verdict, bound, divisor, tuple(tests), "; ".join(reasons) or "every batch tried is a sum of clipped vectors"
-    )
+    reason = "; ".join(reasons) or "every batch tried is a sum of clipped vectors"
+    if finite and odd_one is not None and odd_one.verdict == "violated":
+        reason += "; a record that is not finite would not be clipped"
+    return ClippingAudit(verdict, bound, divisor, tuple(tests), reason, odd_one)
 
 
 class _Worst:
@@ -139,14 +152,14 @@ class _Worst:
         return Clipping(self.test, "violated" if broken else "consistent", self.found, self.allowed, reason)
 
 
-def _odd(
+def _not_finite(
     query: Callable[[Any], Any], records: Sequence[Any], bound: float, divided: Callable[[int], float]
-) -> list[Clipping]:
-    """Records that hold no numbers; only where records are numbers or arrays of them."""
+) -> Clipping | None:
+    """Records that hold NaN or infinity; only where records are numbers or arrays of them."""
     if not isinstance(records[0], (float, np.floating, np.ndarray)) or np.asarray(records[0]).dtype.kind != "f":
-        return []
+        return None
     before = _evaluate(query, _batch(records, [records[0], records[1]]))
-    worst = _Worst("not a number")
+    worst = _Worst("not finite")
     for value in (np.nan, np.inf, -np.inf):
         record = np.array(records[0], float)
         record.flat[0] = value
@@ -154,9 +167,9 @@ def _odd(
         try:
             after = _quietly(query, _batch(records, [record, records[1]]))
         except Exception as error:
-            return [_raised(worst.test, error, words)]
+            return _raised(worst.test, error, words)
         worst.see(_gap(after, before), 2 * bound / divided(2), words)
-    return [worst.result()]
+    return worst.result()
 
 
 def _empty(query: Callable[[Any], Any], records: Sequence[Any], example: Array) -> Clipping:

@@ -87,7 +87,7 @@ def test_one_is_explained_audited_and_judged(capsys, monkeypatch):
     code, text = command(capsys, bug.id)
     assert code == 0
     assert text.startswith(f"{bug.id}: {bug.title}\n")
-    assert "broken: violated" in text and "that\n  holds nan" in text and "fixed: consistent" in text
+    assert "broken: violated" in text and "holds\n  nan" in text and "fixed: consistent" in text
     code, page = command(capsys, bug.id, "--format", "html")
     assert (code, page.count('<p class="ok">')) == (0, 2)
     found = json.loads(command(capsys, bug.id, "--format", "json")[1])

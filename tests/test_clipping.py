@@ -80,9 +80,6 @@ FAULTS = {
     "by the floor of the norm": (floored, {"norm"}),
     "two records together": (in_pairs, {"sum"}),
     "after centring on the batch": (centred, {"sum"}),
-    "not numbers that are not finite": (
-        lambda x: (x / np.maximum(1, np.linalg.norm(x, axis=1, keepdims=True) / C)).sum(0) / M, {"not a number"},
-    ),
     "and rescaled by a record's count": (lambda x: right(x) * (1 + 1e-3 * (x[:, 0] > 0.3).sum()), {"sum"}),
 }  # fmt: skip
 
@@ -93,6 +90,24 @@ def test_faults_fail_their_test(fault):
     found = audit_clipping(query, RECORDS, bound=C, divisor=M)
     assert found.verdict == "violated"
     assert tests <= {test.test for test in found.tests if test.verdict == "violated"}
+
+
+def textbook(x):
+    return (x / np.maximum(1, np.linalg.norm(x, axis=1, keepdims=True) / C)).sum(0) / M
+
+
+def test_records_that_are_not_finite_count_where_there_may_be_some():
+    """The textbook's formula makes NaN of them; a reader who has none is told, and not alarmed."""
+    found = audit_clipping(textbook, RECORDS, bound=C, divisor=M)
+    assert found.verdict == "consistent"
+    assert found.if_not_finite.verdict == "violated"
+    assert found.reason.endswith("; a record that is not finite would not be clipped")
+    json.dumps(found.to_dict(), allow_nan=False)
+    found = audit_clipping(textbook, RECORDS, bound=C, divisor=M, finite=False)
+    assert [test.test for test in found.tests if test.verdict == "violated"] == ["not finite"]
+    found = audit_clipping(right, RECORDS, bound=C, divisor=M, finite=False)
+    assert (found.verdict, found.if_not_finite.verdict) == ("consistent", "consistent")
+    assert audit_clipping(lambda x: np.clip(x, 0, 1).sum(), [True, False], bound=1).if_not_finite is None
 
 
 def test_the_batchs_own_size_is_recognised():
@@ -121,9 +136,9 @@ def test_exceptions_are_reported_and_not_judged():
             raise ValueError("no")
         return right(x)
 
-    found = audit_clipping(query, RECORDS, bound=C, divisor=M)
+    found = audit_clipping(query, RECORDS, bound=C, divisor=M, finite=False)
     assert found.verdict == "inconclusive"
-    assert {test.test for test in found.tests if test.verdict == "inconclusive"} == {"not a number", "empty batch"}
+    assert {test.test for test in found.tests if test.verdict == "inconclusive"} == {"not finite", "empty batch"}
     assert "raises ValueError" in found.reason
     json.dumps(found.to_dict(), allow_nan=False)
 

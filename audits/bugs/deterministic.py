@@ -40,18 +40,22 @@ class Clipping:
     records: Any
     bound: float
     divisor: float | Literal["size"] = 1.0
+    finite: bool = True
 
     @property
     def promise(self) -> str:
         """The claim in words."""
         divisor = "the batch's size" if self.divisor == "size" else f"{self.divisor:g}"
-        return f"a sum of one vector a record, of norm at most {self.bound:g}, divided by {divisor}"
+        also = "" if self.finite else ", where a record may hold NaN"
+        return f"a sum of one vector a record, of norm at most {self.bound:g}, divided by {divisor}{also}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Try batches with outliers; deterministic evidence."""
         from dpcheck.audits.clipping import audit_clipping
 
-        found = audit_clipping(version, self.records, bound=self.bound, divisor=self.divisor, seed=seed)
+        found = audit_clipping(
+            version, self.records, bound=self.bound, divisor=self.divisor, finite=self.finite, seed=seed
+        )
         return Outcome(found.verdict, found.reason)
 
 

@@ -149,7 +149,7 @@ BUGS = (
         "Every comparison with NaN is false, so a clamp made of comparisons returns it as it came, and the sum is NaN "
         "with that record and a number without. The one record is seen in any output, whatever the noise. NaN is "
         "replaced or dropped before anything is computed.",
-        _clamped_sum, _clamped_sum_of_numbers, Clipping(np.linspace(-2, 2, 9), 1.0),
+        _clamped_sum, _clamped_sum_of_numbers, Clipping(np.linspace(-2, 2, 9), 1.0, finite=False),
     ),
     Bug(
         "imputed-with-the-mean",
