@@ -64,7 +64,7 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile for ``signature`` when first needed, without the GIL, cached on disk where any folder can be written.
 
-    ``apart`` : the arrays do not overlap, so that a write to one need not be looked for in the others
+    ``apart`` : the caller sees to it that no two arrays overlap; a write to one is not looked for in the others
     """
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
