@@ -43,27 +43,6 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """1 where one number of the output is NaN, else 0."""
-
-    source: Coordinate
-
-    @property
-    def words(self) -> str:
-        """As it appears in an inequality."""
-        return f"whether {self.source.words} is nan"
-
-    def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
-        return np.isnan(self.source(outputs)).astype(float)
-
-    def describe(self, direction: str, threshold: float) -> str:
-        """Which of the two it is."""
-        number, missing = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
-        return "any output" if number and missing else one_of(self.source.words, ["{nan}"], outside=number)
-
-
-@dataclass(frozen=True)
 class Pair:
     """Difference or sum of two numbers of the output, to the next multiple of ``grid``.
 

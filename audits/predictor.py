@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.label_tree import LabelTree, Leaves
 from dpcheck.audits.sampling_plan import SIDES
-from dpcheck.audits.scores import Coordinate, Histogram, Missing, Score, evaluate, given, learned, repeated
+from dpcheck.audits.scores import Coordinate, Histogram, Score, Special, evaluate, exact, given, learned
 from dpcheck.audits.witness import Event
 
 Floats = NDArray[np.float64]
@@ -112,7 +112,8 @@ class Predictor:
         if n >= _FIRST:
             past = slice(max(0, n // 2 - _FITTED_ON) * 2, n, 2)
             fitted = [s for s in learned(a[past], b[past]) if not _plain(s)]
-            fitted += repeated(a[::2], b[::2])  # many runs make no difference but to what is rare
+            fitted += [s for s in given(a[past], b[past]) if isinstance(s, Special)]
+            fitted += exact(a[::2], b[::2])  # many runs make no difference but to what is rare
         plain = [Coordinate(index, self.width) for index in range(min(self.width, _COORDINATES))]
         share = 1 / (2 if fitted else 1)
         self._experts = [_expert(f"coordinate {i}", s, a, b, share / len(plain)) for i, s in enumerate(plain)]
@@ -137,7 +138,7 @@ class Predictor:
         # Few runs are too few to be divided twice.
         fit, tried = (slice(0, None, 4), slice(2, None, 4)) if len(a) >= _DIVIDED else 2 * (slice(0, None, 2),)
         # Those whose sets are easiest to name come first: of equally good ones the first is taken.
-        scores: list[Score] = [plain, *(score for score in given(a[fit], b[fit]) if isinstance(score, Missing))]
+        scores: list[Score] = [plain, *(score for score in given(a[fit], b[fit]) if isinstance(score, Special))]
         scores += [_by_values(plain, a[fit], b[fit]), best[0]]
         event = _strongest(scores, a[tried], b[tried], math.exp(min(epsilon, _LARGEST)), delta)
         hits = [int(event.contains(v[1::2]).sum()) for v in (a, b)]

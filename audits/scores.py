@@ -14,30 +14,34 @@ from numpy.typing import NDArray
 
 from dpcheck.audits import discriminants
 from dpcheck.audits.discriminants import Distance, Projection, Quadratic
-from dpcheck.audits.histograms import Coordinate, Histogram, Missing, Pair, histogram, pairs, promises
+from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram, pairs, promises
+from dpcheck.audits.lattices import Lattice, Short, lattices
 from dpcheck.audits.patterns import Patterns, patterns
 from dpcheck.audits.product import Product, product
 from dpcheck.audits.repeats import Repeats, repeats
+from dpcheck.audits.special import Special, specials
 from dpcheck.audits.trees import Trees, trees
 
 __all__ = [
     "Coordinate",
     "Histogram",
-    "Missing",
     "Patterns",
     "Projection",
     "Quadratic",
     "Repeats",
     "Score",
+    "Special",
+    "Told",
     "evaluate",
+    "exact",
     "given",
     "learned",
     "parameters",
-    "repeated",
 ]
 
 Floats = NDArray[np.float64]
-Score = Coordinate | Missing | Histogram | Distance | Projection | Quadratic | Product | Patterns | Repeats | Trees
+Told = Histogram | Patterns | Repeats | Lattice | Short | Special  # whose sets have words of their own
+Score = Told | Coordinate | Distance | Projection | Quadratic | Product | Trees
 
 # Coordinates with scores of their own, and where the laws of wider outputs are compared to choose them; width up
 # to which a product of all, and pairs of any, are tried.
@@ -60,11 +64,7 @@ _LISTED = 64
 def given(a: Floats, b: Floats) -> list[Score]:
     """Scores that need no fitting: single coordinates, of a wide output those that differ most in a first look."""
     columns = _telling(a, b)
-    missing = [index for index in columns if any(np.isnan(v[:, index]).any() for v in (a, b))]
-    return [
-        *(Coordinate(index, a.shape[1]) for index in columns),
-        *(Missing(Coordinate(index, a.shape[1])) for index in missing),
-    ]
+    return [*(Coordinate(index, a.shape[1]) for index in columns), *specials(a, b, columns)]
 
 
 def _telling(a: Floats, b: Floats) -> list[int]:
@@ -101,9 +101,10 @@ def learned(a: Floats, b: Floats) -> list[Score]:
     ]  # fmt: skip
 
 
-def repeated(a: Floats, b: Floats) -> list[Repeats]:
-    """Scores that the runs that they are found in may also judge."""
-    return list(repeats(a, b, _telling(a, b)))
+def exact(a: Floats, b: Floats) -> list[Repeats | Lattice | Short]:
+    """Scores of what only values that are not continuous do: the runs that they are found in may also judge them."""
+    columns = _telling(a, b)
+    return [*repeats(a, b, columns), *lattices(a, b, columns)]
 
 
 def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:

@@ -19,18 +19,17 @@ from dpcheck.audits.discriminants import fit
 from dpcheck.audits.sampling_plan import SIDES
 from dpcheck.audits.scores import (
     Coordinate,
-    Histogram,
-    Missing,
-    Patterns,
     Projection,
     Quadratic,
     Repeats,
     Score,
+    Special,
+    Told,
     evaluate,
+    exact,
     given,
     learned,
     parameters,
-    repeated,
 )
 from dpcheck.audits.words import shown
 
@@ -94,7 +93,7 @@ class Event:
         """The set as a sentence would name it."""
         if self.level == -math.inf:
             return "any output"
-        if isinstance(self.score, Histogram | Missing | Patterns | Repeats):
+        if isinstance(self.score, Told):
             return self.score.describe(self.direction, self.threshold)
         return f"{self.score.words} {self.direction} {shown(self.threshold)}"
 
@@ -201,7 +200,7 @@ def _judge(
 
 def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
     """Scores, and the runs on which to judge them."""
-    for score in (*given(a, b), *repeated(a, b)):
+    for score in (*given(a, b), *exact(a, b)):
         yield score, a, b
     # Fitted scores look better than they are on the runs they were fitted to.
     for score in learned(a[::2], b[::2]):
@@ -238,7 +237,7 @@ def _cautious(
     score: Score, values: list[Floats], thresholds: Floats, *, smooth: bool = False
 ) -> tuple[Floats, Floats, Floats]:
     """Tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
-    plain = isinstance(score, Coordinate | Missing)
+    plain = isinstance(score, Coordinate | Special)
     linear = isinstance(score, Coordinate | Projection)
     p, q, margin = survival.estimate(values[0], values[1], thresholds, linear=linear, smooth=smooth)
     return np.array([p, q]), np.array([q, p]), margin * (1 if plain else _LEARNED)

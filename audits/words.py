@@ -35,6 +35,12 @@ def one_of(name: str, pieces: Sequence[str], *, outside: bool = False) -> str:
     return f"{name} {'not ' if outside else ''}in {named(pieces, ' or ')}"
 
 
+def either(direction: str, threshold: float, statement: str, denial: str) -> str:
+    """The set where a score is 1 if the statement holds, else 0."""
+    denied, stated = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
+    return "any output" if denied and stated else denial if denied else statement
+
+
 def values(chosen: Floats) -> list[str]:
     """One set for each value."""
     return [f"{{{shown(value)}}}" for value in chosen.tolist()]

@@ -15,7 +15,7 @@ from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.patterns import Patterns, patterns
 from dpcheck.audits.product import Product, product
-from dpcheck.audits.scores import evaluate, learned, parameters, repeated
+from dpcheck.audits.scores import evaluate, exact, learned, parameters
 from dpcheck.audits.trees import Trees
 
 
@@ -318,12 +318,12 @@ def test_repeats_tell_the_sides() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 500, 1))
     a[:4], b[:9] = 0.5, -2.0
-    (score,) = repeated(a, b)
+    (score,) = exact(a, b)
     np.testing.assert_array_equal(score(np.array([[0.5], [-2.0], [0.1], [np.inf]])), [1, -1, 0, 0])
     assert score.describe(">=", 1.0) == "output in {0.5}"
     assert score.describe("<=", 0.0) == "output not in {0.5}"
-    assert repeated(np.zeros((50, 1)), np.ones((50, 1))) == []
-    assert repeated(*rng.normal(size=(2, 500, 1))) == []
+    assert exact(np.zeros((50, 1)), np.ones((50, 1))) == []
+    assert exact(*rng.normal(size=(2, 500, 1))) == []
 
 
 def shared_noise(value: float, rng: np.random.Generator, size: int) -> Any:
