@@ -18,6 +18,7 @@ import numpy as np
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import Pair
+from dpcheck.audits.outputs import RunError
 from dpcheck.audits.runs import Runner
 from dpcheck.audits.witness import choose
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta
@@ -103,10 +104,15 @@ def _promise(
     """What an audit of this pair promises to show, from ``size`` runs on each dataset."""
     runner = Runner(mechanism, (pair.data, pair.neighbour), vectorized, seed)
     try:
-        a, b = (
-            runner.outputs(dataset, _stream(seed, number, k, side), size)
-            for side, dataset in enumerate((pair.data, pair.neighbour))
-        )
+        outputs, done = [], [0, 0]
+        for side, dataset in enumerate((pair.data, pair.neighbour)):
+            try:
+                outputs.append(runner.outputs(dataset, _stream(seed, number, k, side), size))
+            except RunError as error:
+                done[side] = error.ran
+                raise error.on([side], done) from error
+            done[side] = size
+        a, b = outputs
         require(
             a.shape == b.shape, "mechanism", "return outputs of one shape", f"{a.shape[1]} and {b.shape[1]} numbers"
         )

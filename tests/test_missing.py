@@ -209,6 +209,12 @@ class TestFailures:
             rf"\d{{3,4}} runs on data and \d{{3}} on neighbour that did not fail; {self.HINT}", said[0],
         )  # fmt: skip
 
+    def test_in_a_search(self) -> None:
+        with pytest.raises(InputError) as raised:
+            audit_neighbours(fails, [([1], []), ([1], [2])], epsilon=1.0, trials=200)
+        said = "division by zero, on neighbour, after 100 runs on data and 0 on neighbour that did not fail; "
+        assert str(raised.value).endswith(f"{said}{self.HINT} (pair 0)")
+
     def test_and_is_audited_where_it_becomes_nan(self) -> None:
         def caught(data: Any, rng: np.random.Generator) -> Any:
             try:
