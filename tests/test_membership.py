@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,19 @@ def test_limits_come_from_the_counts() -> None:
             event.hits, event.other_hits, event.trials, delta=1e-4, alpha=look.alpha
         )
         assert look.bars[1].sum() == look.bars[2].sum() == event.trials
+
+
+def test_no_limit_is_above_what_it_can_be_at_most() -> None:
+    """Else a broken claim could be passed over: the exact limit is only worked out where this one leaves it open."""
+    audit, rng = _audit(laplace), np.random.default_rng(0)
+    for _ in range(400):
+        trials = int(10 ** rng.uniform(2, 5))
+        other = int(rng.integers(0, 1 + int(trials * 10 ** rng.uniform(-5, -0.2))))
+        hits = min(trials, int(other * rng.uniform(1, 6)) + int(rng.integers(0, 30)))
+        event = replace(audit.event, hits=hits, other_hits=other, trials=trials)
+        alpha, delta = rng.choice([0.05, 0.02, 1e-4]), rng.choice([0, 1e-5, 1e-3])
+        look = replace(audit.looks[0], event=event, alpha=float(alpha), delta=float(delta))
+        assert look.epsilon_lower <= max(look.at_most, 0.0)
 
 
 @pytest.mark.parametrize("mechanism", [laplace, geometric, data_dependent_variance])
