@@ -158,11 +158,11 @@ def test_the_mechanisms_keep_what_they_are_said_to_keep_and_no_less() -> None:
 
 
 NARROW = [name for name, mechanism in MECHANISMS.items() if not mechanism.wide]
-# estimator: how it accuses, trials, repeats (fewer where an audit takes seconds), mechanisms
+# estimator: how it accuses, trials, repeats, mechanisms
 TABLES = {
     "audit_privacy": (accused, 1_000, 2_000, list(MECHANISMS)),
     "audit_privacy_curve": (accused_as_curve, 1_000, 2_000, [name for name in NARROW if MECHANISMS[name].claim]),
-    "audit_sequential": (accused_sequentially, 100, 500, NARROW),
+    "audit_sequential": (accused_sequentially, 300, 2_000, NARROW),
     "audit_one_run": (accused_in_one_run, 1_000, 2_000, NARROW),
     "band_bound": (accused_by_bands, 1_000, 2_000, NARROW),
 }
