@@ -67,11 +67,14 @@ def _centre(values: Floats) -> tuple[float, float]:
     n = values.size
     cut = int(_TRIM * n)
     low, high = values[cut], values[n - cut - 1]
-    middle = values[cut : n - cut]
-    mean = middle.mean()
-    winsorized = (cut * (low + high) + middle.sum()) / n
-    square = cut * ((low - winsorized) ** 2 + (high - winsorized) ** 2) + ((middle - winsorized) ** 2).sum()
-    return mean, math.sqrt(square / n) / ((1 - 2 * _TRIM) * math.sqrt(n))
+    total = 0.0
+    for i in range(cut, n - cut):
+        total += values[i]
+    winsorized = (cut * (low + high) + total) / n
+    square = cut * ((low - winsorized) ** 2 + (high - winsorized) ** 2)
+    for i in range(cut, n - cut):
+        square += (values[i] - winsorized) ** 2
+    return total / (n - 2 * cut), math.sqrt(square / n) / ((1 - 2 * _TRIM) * math.sqrt(n))
 
 
 @_compiled("float64[::1](float64[::1], float64, float64[::1], float64)")
@@ -89,9 +92,22 @@ def _merged(a: Floats, shift_a: float, b: Floats, shift_b: float) -> Floats:
     return result
 
 
+@_compiled("int64(float64[::1], float64)")
+def _reach(values: Floats, t: float) -> int:
+    """How many of the values, sorted, are at least t."""
+    low, high = 0, values.size
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < t:
+            low = middle + 1
+        else:
+            high = middle
+    return values.size - low
+
+
 @_compiled("float64(float64[::1], float64)")
 def _counted(values: Floats, t: float) -> float:
-    return max(float(values.size - np.searchsorted(values, t)), 0.5) / values.size
+    return max(float(_reach(values, t)), 0.5) / values.size
 
 
 @_compiled("float64(float64[::1], float64)")
@@ -123,12 +139,14 @@ def _beyond(values: Floats, share: float) -> Floats:
         return none
     at_risk = np.empty(_INTERVALS + 1)
     for i in range(_INTERVALS):
-        at_risk[i] = n - np.searchsorted(values, start + (end - start) * (i / _INTERVALS))
-    at_risk[_INTERVALS] = n - np.searchsorted(values, end)
+        at_risk[i] = _reach(values, start + (end - start) * (i / _INTERVALS))
+    at_risk[_INTERVALS] = _reach(values, end)
     tail = np.empty(8)
     tail[_START], tail[_SCALE], tail[_SHARE] = start, end - start, at_risk[0] / n
     width = 1 / _INTERVALS
-    expected = np.full(_INTERVALS, math.log(at_risk[0] / at_risk[_INTERVALS]) / _INTERVALS)
+    expected = np.empty(_INTERVALS)
+    for i in range(_INTERVALS):
+        expected[i] = math.log(at_risk[0] / at_risk[_INTERVALS]) / _INTERVALS
     for _ in range(5):
         aa = ab = bb = ay = by = 0.0
         for i in range(_INTERVALS):
@@ -177,20 +195,18 @@ def _variance(tail: Floats, x: float, y: float) -> float:
     return float(x * x * tail[_VAR_HAZARD] + 2 * x * y * tail[_COVAR] + y * y * tail[_VAR_GROWTH])
 
 
-@_compiled("float64[::1](float64[::1], float64[::1], float64[::1], float64)")
-def _survival(tail: Floats, values: Floats, t: Floats, shift: float) -> Floats:
-    """P(value >= t - shift), t (m,) increasing."""
-    result = np.empty(t.size)
+@_compiled("void(float64[::1], float64[::1], float64[::1], float64, float64[::1])")
+def _survival(tail: Floats, values: Floats, t: Floats, shift: float, out: Floats) -> None:
+    """P(value >= t - shift), t (m,) increasing; by counts where there is no tail."""
     hazard = 0.0
     for i in range(t.size):
         at = t[i] - shift
-        if at >= tail[_START]:
+        if tail.size and at >= tail[_START]:
             u = min((at - tail[_START]) / tail[_SCALE], 1.0)
             hazard = max(hazard, u * tail[_HAZARD] + u * u / 2 * tail[_GROWTH])
-            result[i] = tail[_SHARE] * math.exp(-hazard)
+            out[i] = tail[_SHARE] * math.exp(-hazard)
         else:
-            result[i] = _counted(values, at)
-    return result
+            out[i] = _counted(values, at)
 
 
 @_compiled("UniTuple(float64[::1], 2)(float64[::1], float64[::1])")
@@ -198,17 +214,16 @@ def _single(values: Floats, t: Floats) -> tuple[Floats, Floats]:
     """Survival at t, and the standard error of its logarithm."""
     n = values.size
     tail = _fit(values)
-    error = np.empty(t.size)
+    survival, error = np.empty(t.size), np.empty(t.size)
+    _survival(tail, values, t, 0.0, survival)
     for i in range(t.size):
         if tail.size and t[i] >= tail[_START]:
             u = min((t[i] - tail[_START]) / tail[_SCALE], 1.0)
             error[i] = math.sqrt(1 / n + _variance(tail, u, u * u / 2))
         else:
-            p = _counted(values, t[i])
+            p = survival[i]
             error[i] = math.sqrt((1 - p) / (p * n) + 0.25 / n)
-    if tail.size:
-        return _survival(tail, values, t, 0.0), error
-    return np.array([_counted(values, at) for at in t]), error
+    return survival, error
 
 
 @_compiled("boolean(float64[::1], float64[::1], float64[::1])")
@@ -220,7 +235,7 @@ def _contradicts(values: Floats, survival: Floats, t: Floats) -> bool:
     for i in range(t.size - 1, -1, -1):
         expected = n * (survival[i] - last)
         if expected >= 5:
-            beyond = n - np.searchsorted(values, t[i])
+            beyond = _reach(values, t[i])
             misfit += (beyond - counted - expected) ** 2 / expected
             intervals, last, counted = intervals + 1, survival[i], beyond
     return intervals < 4 or misfit > _CRITICAL[intervals - 1]
@@ -234,11 +249,10 @@ def _shifted(a: Floats, b: Floats, noise: Floats, centres: Floats, t: Floats, sm
     if tail.size == 0:
         return none
     n, m = noise.size, t.size
-    found, used = np.empty((3, m)), np.empty((2, m))
-    found[2] = 0.0
+    found, used = np.zeros((3, m)), np.empty((2, m))
     for side in range(2):
         centre = centres[side, 0]
-        found[side] = _survival(tail, noise, t, centre)
+        _survival(tail, noise, t, centre, found[side])
         if _contradicts(b if side else a, found[side], t):
             return none
         for i in range(m):
