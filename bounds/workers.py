@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.errors import require, require_count, require_positive
+from dpcheck.streams import cores
 
 _LENGTH = struct.Struct("!Q")
 _STARTING = 60.0  # seconds a worker may take before its first claim
@@ -42,7 +43,7 @@ def decide_all(
         waiting.put(index)
     done: queue.SimpleQueue[tuple[int, ClaimResult]] = queue.SimpleQueue()
     stop = threading.Event()
-    count = min(jobs or os.cpu_count() or 1, len(claims))
+    count = min(jobs or cores(), len(claims))
     threads = [
         threading.Thread(target=_serve, args=(claims, target, seconds, waiting, done, stop), daemon=True)
         for _ in range(count)

@@ -17,6 +17,11 @@ from dpcheck.errors import require_count
 Result = TypeVar("Result")
 
 
+def cores() -> int:
+    """How many this process may use, which a container or ``taskset`` makes fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def map_chunks(
     work: Callable[[np.random.Generator, int], Result],
     trials: int,
@@ -39,7 +44,7 @@ def map_chunks(
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     sizes = [min(chunk, trials - start) for start in range(0, trials, chunk)]
     streams = [np.random.default_rng(child) for child in root.spawn(len(sizes))]
-    workers = min(jobs or os.cpu_count() or 1, len(sizes))
+    workers = min(jobs or cores(), len(sizes))
     results: list[Result] = []
     pool = ThreadPoolExecutor(workers)
     try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 import scipy.linalg.cython_blas  # noqa: F401  # loaded, so that its threads are counted
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from dpcheck.streams import map_chunks, one_blas_thread
+from dpcheck.streams import cores, map_chunks, one_blas_thread
 
 
 def test_results_do_not_depend_on_the_workers():
@@ -35,3 +37,14 @@ def test_blas_is_held_until_the_last_holder_lets_go():
         with pytest.raises(ZeroDivisionError), one_blas_thread():
             raise ZeroDivisionError
         assert threads() == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity here")
+def test_as_many_workers_as_this_process_may_use():
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert cores() == len(allowed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -18,6 +17,7 @@ from dpcheck.checks.context import Context, Stage
 from dpcheck.errors import require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
+from dpcheck.streams import cores
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
 FURTHER = {"dp_sgda": "dpcheck.checks.dp_sgda"}
@@ -45,7 +45,7 @@ def check(
         if watch is not None:
             watch(current, done, total)
 
-    context = Context(profile, seed, jobs or os.cpu_count() or 1, progress)
+    context = Context(profile, seed, jobs or cores(), progress)
     findings: list[Finding] = []
     for title, stage in _stages(context, chosen, tables):
         current = title
