@@ -14,7 +14,9 @@ from scipy import optimize, stats
 
 from dpcheck.audits.bands import band_bound
 from dpcheck.audits.membership import audit_privacy
+from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.one_run import audit_one_run
+from dpcheck.audits.search import audit_neighbours
 from dpcheck.audits.sequential import audit_sequential
 from dpcheck.events import Gaussian, Laplace
 
@@ -99,6 +101,15 @@ def accused_as_curve(mechanism: Mechanism, seed: int, trials: int) -> bool:
     return audit.verdict == "violated"
 
 
+def accused_after_a_search(mechanism: Mechanism, seed: int, trials: int) -> bool:
+    pairs = [Pair(1, 1, "equal"), Pair(1, 0, "one way"), Pair(0, 1, "the other")]
+    audit = audit_neighbours(
+        mechanism.draw, pairs, epsilon=mechanism.epsilon, delta=mechanism.delta, trials=trials, seed=seed,
+        vectorized=True,
+    )  # fmt: skip
+    return audit.verdict == "violated"
+
+
 def accused_sequentially(mechanism: Mechanism, seed: int, trials: int) -> bool:
     audit = audit_sequential(
         mechanism.draw, 1, 0, epsilon=mechanism.epsilon, delta=mechanism.delta, most=trials, seed=seed, vectorized=True
@@ -162,6 +173,7 @@ NARROW = [name for name, mechanism in MECHANISMS.items() if not mechanism.wide]
 TABLES = {
     "audit_privacy": (accused, 1_000, 2_000, list(MECHANISMS)),
     "audit_privacy_curve": (accused_as_curve, 1_000, 2_000, [name for name in NARROW if MECHANISMS[name].claim]),
+    "audit_neighbours": (accused_after_a_search, 300, 2_000, NARROW),
     "audit_sequential": (accused_sequentially, 300, 2_000, NARROW),
     "audit_one_run": (accused_in_one_run, 1_000, 2_000, NARROW),
     "band_bound": (accused_by_bands, 1_000, 2_000, NARROW),
