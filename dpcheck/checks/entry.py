@@ -25,7 +25,7 @@ BOTH, ONE, WHOLE = (1, 1), (1,), (0,)
 RADIUS = 1e4  # of domains to whose ends no run comes near; resting there, it would tell nothing
 FAR: dict[str, Any] = {"radius_w": RADIUS, "radius_v": RADIUS}
 
-LOUD = record(b=3.0, c=3.0)  # a gradient beyond the clipping norm 1 in either block, also with curvature 1
+LOUD = record(b=4 * RADIUS, c=4 * RADIUS)  # a gradient beyond the clipping norm 1 all over, also with curvature 1
 PAIR = (LOUD, -LOUD, -LOUD)
 QUIET = (LOUD, -LOUD, 0 * LOUD)
 
