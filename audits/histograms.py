@@ -23,6 +23,8 @@ _FILLED = 40
 # Differences and sums are rounded at this share of the largest number, 2^-40: what is equal but for
 # rounding becomes equal.
 _BITS = 40
+# The power of 2 that is the smallest double.
+_SMALLEST = -1074
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ class Pair:
         first, second = outputs[:, self.first], outputs[:, self.second]
         with np.errstate(all="ignore"):
             values = first + self.sign * second
-        values = np.where(np.isnan(values) & ~np.isnan(first) & ~np.isnan(second), 0.0, values)
-        return np.asarray(np.rint(values / self.grid) * self.grid)
+            values = np.where(np.isnan(values) & ~np.isnan(first) & ~np.isnan(second), 0.0, values)
+            return np.asarray(np.rint(values / self.grid) * self.grid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ def pairs(a: Floats, b: Floats, columns: Sequence[int]) -> list[Pair]:
     both = np.abs(np.concatenate([a[:, columns], b[:, columns]]))
     _, exponents = np.frexp(np.where(np.isfinite(both), both, 0).max(axis=0))
     return [
-        Pair(i, j, sign, 2.0 ** (int(max(exponents[x], exponents[y])) - _BITS))
+        Pair(i, j, sign, 2.0 ** max(int(max(exponents[x], exponents[y])) - _BITS, _SMALLEST))
         for y, j in enumerate(columns)
         for x, i in enumerate(columns[:y])
         for sign in (-1, 1)

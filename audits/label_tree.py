@@ -29,6 +29,8 @@ _PRIORS = (0.5, 4.0)
 _TABLES = np.array([[special.gammaln(np.arange(2_000) + m * c) for m in (1, 2)] for c in _PRIORS])
 # Values at which a node's own share weighs as much as what it inherits.
 _TRUST = 8.0
+# No chance is nearer to 0 or 1 than this: its logarithm, and that of what is left, are finite.
+_SURE = 1e-12
 # Depth of the tree at most, and values in a leaf.
 _DEPTH = 12
 _LEAF = 4
@@ -106,7 +108,8 @@ def _averaged(counts: Counts, tables: Floats) -> Floats:
         x[i], y[i] = x[2 * i + 1] + x[2 * i + 2], y[2 * i + 1] + y[2 * i + 2]
     for i in range(1, size):  # each node's chance as its parent knows it
         up = (i - 1) // 2
-        known[i] = (x[up] + _TRUST * known[up]) / (x[up] + y[up] + _TRUST)
+        share = (x[up] + _TRUST * known[up]) / (x[up] + y[up] + _TRUST)
+        known[i] = min(max(share, _SURE), 1 - _SURE)
     # From the leaves to the root: a node's mean as a leaf of its own, and the weight of its being one.
     mean, weight, total = np.empty(size), np.ones(size), np.empty(size)
     logs, means = np.empty(3), np.empty(3)

@@ -72,8 +72,9 @@ class Look:
     @cached_property
     def epsilon_lower(self) -> float:
         """The limit at this delta; exact, and slow enough to be worked out only where it is looked at."""
-        counts = self.event.hits, self.event.other_hits, self.event.trials
-        return binomial.epsilon_lower(*counts, delta=self.delta, alpha=self.alpha)
+        limit = binomial.epsilon_lower(*self._counts, delta=self.delta, alpha=self.alpha)
+        # It is found to a thousandth; that the claim is rejected is known to the last digit.
+        return max(limit, math.nextafter(self.claimed, math.inf)) if self.breaks else limit
 
     @cached_property
     def at_most(self) -> float:
@@ -85,12 +86,14 @@ class Look:
 
     @cached_property
     def breaks(self) -> bool:
-        """Whether the claim fails at this point."""
+        """Whether the claim fails at this point: the limit exceeds it."""
         if self.at_most <= self.claimed:
             return False
-        counts = self.event.hits, self.event.other_hits, self.event.trials
-        rejected = binomial.rejects(*counts, self.claimed, delta=self.delta, alpha=self.alpha)
-        return rejected and self.epsilon_lower > self.claimed
+        return binomial.rejects(*self._counts, self.claimed, delta=self.delta, alpha=self.alpha)
+
+    @property
+    def _counts(self) -> tuple[int, int, int]:
+        return self.event.hits, self.event.other_hits, self.event.trials
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,8 @@ def _alike(a: Floats, b: Floats) -> list[list[int]]:
         for place in np.argsort(-likeness, axis=None, kind="stable")[: _ALIKE // 4]:
             found[divmod(int(place), width)] = None
         order = np.argsort(v, axis=1, kind="stable")
-        rows, places = np.nonzero(np.diff(np.take_along_axis(v, order, axis=1), axis=1) == 0)
+        ordered = np.take_along_axis(v, order, axis=1)
+        rows, places = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
         both = np.sort(np.stack([order[rows, places], order[rows, places + 1]], axis=1), axis=1)
         equal, counts = np.unique(both, axis=0, return_counts=True)
         for i, j in equal[np.argsort(-counts, kind="stable")][: _ALIKE // 4]:

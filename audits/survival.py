@@ -52,7 +52,7 @@ def estimate(
     """
     if linear:
         centres = _centre(a), _centre(b)
-        if all(math.isfinite(centre) for centre, _ in centres):
+        if all(math.isfinite(number) for centre in centres for number in centre):
             noise = _merged(a, centres[0][0], b, centres[1][0])
             found = _shifted(a, b, noise, np.array(centres), thresholds, smooth)
             if found.size:

@@ -28,7 +28,8 @@ class Tally:
         with np.errstate(all="ignore"):
             low, high = np.quantile(finite, [0.0005, 0.9995]) if finite.size else (0.0, 0.0)
             self.edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
-        if not (np.diff(self.edges) > 0).all():  # numbers too large or too small to be drawn
+            drawn = bool((np.diff(self.edges) > 0).all())
+        if not drawn:  # numbers too large or too small
             self.edges = np.linspace(-1.0, 1.0, _BARS + 1)
         self.bars = np.zeros((2, _BARS))
         self._hits = [0, 0]

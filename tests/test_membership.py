@@ -10,7 +10,9 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from dpcheck.audits import binomial, scores, witness
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.sampling_plan import Plan
+from dpcheck.audits.sequential import audit_sequential
 from dpcheck.errors import InputError
 
 SIGMA = 3.7306316348159396  # Gaussian, sensitivity 1: exactly (1, 1e-5)
@@ -464,3 +467,21 @@ def test_numbers_that_would_be_altered_are_refused(mechanism: Any, words: str) -
 def test_a_constant_and_enormous_numbers_are_outputs() -> None:
     assert _audit(lambda v, rng, size: np.full(size, 3.0), trials=500).verdict == "consistent"
     assert _audit(lambda v, rng, size: 1e307 * (v + rng.laplace(size=size)), trials=500).verdict == "consistent"
+
+
+@pytest.mark.parametrize("audit", [audit_privacy, partial(audit_sequential, most=1_000)])
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        lambda coin, rng: np.where(coin, 1.7e308, -1.7e308),
+        lambda coin, rng: 5e-324 * np.stack([coin, coin], axis=1),
+        lambda coin, rng: np.concatenate([coin[:, None], np.full((coin.size, 9), np.inf)], axis=1),
+    ],
+)
+def test_numbers_at_the_ends_of_their_range_are_outputs(audit: Callable[..., Any], outputs: Callable[..., Any]) -> None:
+    """A coin that tells the dataset with chance 0.9, without a warning on the way; missed with chance below 1e-9."""
+
+    def mechanism(value: int, rng: np.random.Generator, size: int) -> Any:
+        return outputs((rng.random(size) < 0.9) == value, rng)
+
+    assert audit(mechanism, 0, 1, epsilon=0.5, delta=0.0, seed=0, vectorized=True).verdict == "violated"

@@ -166,6 +166,15 @@ class TestBets:
         assert chances[0] > 0.9
         assert chances[1:] == pytest.approx(0.5, abs=0.05)
 
+    @pytest.mark.parametrize("apart", [0.4, 1.0])
+    def test_tree_is_never_certain(self, apart: float) -> None:
+        """Where a whole subtree has values of one dataset alone, its chances are not 0 or 1 but for rounding."""
+        a, b = np.random.default_rng(3).random((2, 100_000))
+        a[: int(apart * a.size)] -= 5
+        b[: int(apart * b.size)] += 5
+        chances = LabelTree.fit(a, b)(np.array([-4.5, 5.5]))
+        assert 0.999 < chances[0] < 1 and 0 < chances[1] < 0.001
+
     def test_predictions_are_no_bolder_than_fresh_outputs_allow(self) -> None:
         """Noise of 30 numbers, fitted by many scores on 300 runs: on fresh runs hardly worse than guessing.
 
