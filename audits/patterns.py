@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.histograms import ATOMS, heaviest
 from dpcheck.audits.missing import among, same
-from dpcheck.audits.words import named, shown
+from dpcheck.audits.words import exactly, named
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Patterns:
         return f"{self._names} {'not in' if rest else 'in'} {{{named(pieces, ', ')}}}"
 
     def _value(self, column: int, symbol: int) -> str:
-        return shown(self.atoms[column][symbol - 1]) if symbol else "other"
+        return exactly(self.atoms[column][symbol - 1]) if symbol else "other"
 
 
 def patterns(a: Floats, b: Floats) -> list[Patterns]:

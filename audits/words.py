@@ -22,6 +22,11 @@ def shown(value: float) -> str:
     return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
 
 
+def exactly(value: float) -> str:
+    """A single value, by which it is known again: with all its digits where six are not enough."""
+    return shown(value) if float(shown(value)) == value else repr(float(value))
+
+
 def named(pieces: Sequence[str], joint: str) -> str:
     """The first few of ``pieces``, and how many more there are."""
     more = [f"{len(pieces) - _NAMED} more"] if len(pieces) > _NAMED else []
@@ -43,7 +48,7 @@ def either(direction: str, threshold: float, statement: str, denial: str) -> str
 
 def values(chosen: Floats) -> list[str]:
     """One set for each value."""
-    return [f"{{{shown(value)}}}" for value in chosen.tolist()]
+    return [f"{{{exactly(value)}}}" for value in chosen.tolist()]
 
 
 def intervals(edges: Floats, inside: NDArray[np.bool_]) -> list[str]:
@@ -53,11 +58,13 @@ def intervals(edges: Floats, inside: NDArray[np.bool_]) -> list[str]:
     """
     if edges.size and math.isnan(edges[-1]):
         return intervals(edges[:-1], inside[:-1]) + ["{nan}"] * int(inside[-1])
+    steps = list(zip(np.append(np.nan, edges[:-1]).tolist(), edges.tolist(), strict=True))
+    single = {before for before, edge in steps if edge == math.nextafter(before, math.inf)}
     starts, ends = ["[-inf"], []
-    for before, edge in zip(np.append(np.nan, edges[:-1]).tolist(), edges.tolist(), strict=True):
-        one = edge == math.nextafter(before, math.inf)
-        starts.append(f"({shown(before)}" if one else f"[{shown(edge)}")
-        ends.append(f"{shown(before)}]" if one else f"{shown(edge)})")
+    for before, edge in steps:
+        end = exactly(edge) if edge in single else shown(edge)
+        starts.append(f"({exactly(before)}" if before in single else f"[{end}")
+        ends.append(f"{exactly(before)}]" if before in single else f"{end})")
     ends.append("inf]")
     turns = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]])))
     found = [(starts[low], ends[high - 1]) for low, high in zip(turns[::2], turns[1::2], strict=True)]

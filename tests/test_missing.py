@@ -21,7 +21,7 @@ from dpcheck.audits.missing import among, same
 from dpcheck.audits.neighbours import canary
 from dpcheck.audits.one_run import audit_one_run
 from dpcheck.audits.trees import trees
-from dpcheck.audits.words import intervals, shown
+from dpcheck.audits.words import intervals, shown, values
 from dpcheck.errors import InputError
 
 Mechanism = Callable[..., Any]
@@ -275,6 +275,11 @@ def test_sets_of_values_in_words() -> None:
     assert named(6) == ["(3, inf]"]
     assert named(*range(8)) == ["[-inf, inf]", "{nan}"]
     assert intervals(np.array([-INF, np.nextafter(-INF, INF)]), np.array([False, True, False])) == ["{-inf}"]
+    twice = np.array([0.3, 0.1 + 0.2])  # neighbouring numbers, and the one after them
+    edges = np.append(twice, np.nextafter(twice[1], INF))
+    assert intervals(edges, np.array([False, True, False, False])) == ["{0.3}"]
+    assert intervals(edges, np.array([False, False, True, False])) == ["(0.3, 0.30000000000000004]"]
+    assert intervals(edges[1:], np.array([False, True, False])) == values(twice[1:]) == ["{0.30000000000000004}"]
     assert [shown(v) for v in (0.1, 3.0, 1234567.25, 1e7, 1.5e20, 2 / 3)] == [
         "0.1", "3", "1234567.2", "10000000", "1.5e+20", "0.666667",
     ]  # fmt: skip
