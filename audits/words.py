@@ -58,7 +58,7 @@ def intervals(edges: Floats, inside: NDArray[np.bool_]) -> list[str]:
     """
     if edges.size and math.isnan(edges[-1]):
         return intervals(edges[:-1], inside[:-1]) + ["{nan}"] * int(inside[-1])
-    steps = list(zip(np.append(np.nan, edges[:-1]).tolist(), edges.tolist(), strict=True))
+    steps = list(zip(np.append(np.nan, edges)[:-1].tolist(), edges.tolist(), strict=True))
     single = {before for before, edge in steps if edge == math.nextafter(before, math.inf)}
     starts, ends = ["[-inf"], []
     for before, edge in steps:

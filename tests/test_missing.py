@@ -275,6 +275,8 @@ def test_sets_of_values_in_words() -> None:
     assert named(6) == ["(3, inf]"]
     assert named(*range(8)) == ["[-inf, inf]", "{nan}"]
     assert intervals(np.array([-INF, np.nextafter(-INF, INF)]), np.array([False, True, False])) == ["{-inf}"]
+    assert intervals(np.array([NAN]), np.array([True, True])) == ["[-inf, inf]", "{nan}"]  # where nothing else was seen
+    assert intervals(np.array([NAN]), np.array([False, True])) == ["{nan}"]
     twice = np.array([0.3, 0.1 + 0.2])  # neighbouring numbers, and the one after them
     edges = np.append(twice, np.nextafter(twice[1], INF))
     assert intervals(edges, np.array([False, True, False, False])) == ["{0.3}"]
