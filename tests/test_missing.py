@@ -20,6 +20,7 @@ from dpcheck.audits.histograms import Coordinate, Pair, histogram
 from dpcheck.audits.missing import among, same
 from dpcheck.audits.neighbours import canary
 from dpcheck.audits.one_run import audit_one_run
+from dpcheck.audits.special import specials
 from dpcheck.audits.trees import trees
 from dpcheck.audits.words import intervals, shown, values
 from dpcheck.errors import InputError
@@ -294,3 +295,12 @@ def test_counts_are_named_by_their_values(audit: Callable[..., Any]) -> None:
         return np.where(rng.random(size) < 0.4 * which, 3, rng.integers(0, 7, size))
 
     assert audit(mechanism, 1, 0, epsilon=0.5, vectorized=True).event.words == "output in {3}"
+
+
+def test_whether_a_number_is_nan_is_a_score_of_its_own():
+    """Only where there is one, for the column that has it."""
+    a = np.array([[0.0, 1.0], [np.inf, np.nan], [2.0, 3.0]])
+    (score,) = specials(a, np.ones((3, 2)), range(2))
+    np.testing.assert_array_equal(score(a), [0, 1, 0])
+    assert score.describe(">=", 1.0) == "output[1] is nan"
+    assert score.describe("<=", 0.0) == "output[1] is not nan"
