@@ -57,7 +57,7 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
     output set must have been chosen without them.
     """
     _require_counts(x, y, trials, delta, alpha)
-    score = _score(x, y, trials, delta, alpha)
+    score = kernels.score(x, y, trials, stand_off(alpha), delta)
     if score == -math.inf:
         return 0.0
     problem = _problem(x, y, trials, delta, alpha, score)
@@ -75,7 +75,7 @@ def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, 
     """
     _require_counts(x, y, trials, delta, alpha)
     require_epsilon(epsilon)
-    score = _score(x, y, trials, delta, alpha)
+    score = kernels.score(x, y, trials, stand_off(alpha), delta)
     if score == -math.inf:
         return 1.0
     problem = _problem(x, y, trials, delta, alpha, score)
@@ -90,21 +90,16 @@ def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha:
     """
     _require_counts(x, y, trials, delta, alpha)
     require_epsilon(epsilon)
-    score = _score(x, y, trials, delta, alpha)
+    score = kernels.score(x, y, trials, stand_off(alpha), delta)
     if score == -math.inf:
         return False
     problem, level = _problem(x, y, trials, delta, alpha, score), alpha * (1 - _NUISANCE)
     return bool(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, *problem, level) < level)
 
 
-def predicted_limit(
-    p: NDArray[np.float64], q: NDArray[np.float64], trials: int, *, delta: float, alpha: float
-) -> NDArray[np.float64]:
-    """About what :func:`epsilon_lower` will be if P = ``p`` and Q = ``q``, arrays (m,).
-
-    For choosing an output set: an approximation, possibly negative or -inf.
-    """
-    return np.asarray(kernels.scores(p * trials, q * trials, trials, _normal(alpha), delta))
+def predicted_limit(p: float, q: float, trials: int, *, delta: float, alpha: float) -> float:
+    """About what :func:`epsilon_lower` will be if P = ``p`` and Q = ``q``: possibly negative or -inf."""
+    return float(kernels.score(p * trials, q * trials, trials, stand_off(alpha), delta))
 
 
 def clopper_pearson_lower(count: int, trials: int, alpha: float) -> float:
@@ -119,14 +114,9 @@ def clopper_pearson_upper(count: int, trials: int, alpha: float) -> float:
     return float(special.betainccinv(count + 1, trials - count, alpha))
 
 
-def _normal(alpha: float) -> float:
+def stand_off(alpha: float) -> float:
     """Standard deviations by which each of the two limits of the order stands off."""
     return float(-special.ndtri(alpha)) / math.sqrt(2)
-
-
-def _score(x: int, y: int, trials: int, delta: float, alpha: float) -> float:
-    counts = np.array([x], float), np.array([y], float)
-    return float(kernels.scores(*counts, trials, _normal(alpha), delta)[0])
 
 
 def _problem(x: int, y: int, trials: int, delta: float, alpha: float, score: float) -> _Problem:
@@ -137,7 +127,7 @@ def _problem(x: int, y: int, trials: int, delta: float, alpha: float, score: flo
     low, high = trials * q1, trials * q2
     first = max(0, math.floor(low - 9 * math.sqrt(low) - 40))
     last = min(trials, math.ceil(high + 9 * math.sqrt(high) + 60))
-    edge = kernels.front(trials, _normal(alpha), score - _TIE, delta, first, last)
+    edge = kernels.front(trials, stand_off(alpha), score - _TIE, delta, first, last)
     return edge, first, p1, p2, q1, q2
 
 

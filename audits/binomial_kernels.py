@@ -41,15 +41,11 @@ def lower_limit(count: float, trials: int, z: float) -> float:
     return 2 * excess * excess / (2 * excess * slope + variance + math.sqrt(variance * root))
 
 
-@njit("float64[:](float64[:], float64[:], int64, float64, float64)", cache=True, nogil=True)
-def scores(x: Floats, y: Floats, trials: int, z: float, delta: float) -> Floats:
+@njit("float64(float64, float64, int64, float64, float64)", cache=True, nogil=True)
+def score(x: float, y: float, trials: int, z: float, delta: float) -> float:
     """``log((L(x) - delta) / U(y))``, -inf where L(x) <= delta."""
-    result = np.full(x.size, -np.inf)
-    for i in range(x.size):
-        gain = lower_limit(x[i], trials, z) - delta
-        if gain > 0:
-            result[i] = math.log(gain / (1 - lower_limit(trials - y[i], trials, z)))
-    return result
+    gain = lower_limit(x, trials, z) - delta
+    return math.log(gain / (1 - lower_limit(trials - y, trials, z))) if gain > 0 else -math.inf
 
 
 @njit("int64[:](int64, float64, float64, float64, int64, int64)", cache=True, nogil=True)

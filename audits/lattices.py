@@ -102,7 +102,7 @@ def _rounded(source: Coordinate, outputs: Floats) -> Iterator[Lattice | Short]:
         middle = float(distinct[distinct.size // 2])
         offset = middle - step * round(middle / step)
         yield Lattice(source, 0.0 if abs(offset) <= _NEAR * step else offset, step)
-    zeros = int(np.quantile(_zeros(values), 1 - _SHARE, method="lower"))
+    zeros = int(np.sort(_zeros(values))[int((1 - _SHARE) * (values.size - 1))])
     if zeros >= _ZEROS:
         yield Short(source, zeros)
 

@@ -80,8 +80,8 @@ class Look:
     def at_most(self) -> float:
         """More than the limit can be, from its normal approximation; no guarantee rests on it."""
         event = self.event
-        p, q = (np.array([hits / event.trials]) for hits in (event.hits, event.other_hits))
-        limit = float(binomial.predicted_limit(p, q, event.trials, delta=self.delta, alpha=self.alpha)[0])
+        p, q = event.hits / event.trials, event.other_hits / event.trials
+        limit = binomial.predicted_limit(p, q, event.trials, delta=self.delta, alpha=self.alpha)
         return limit + _ROUGH * (1 / math.sqrt(event.hits + 1) + 1 / math.sqrt(event.other_hits + 1))
 
     @cached_property

@@ -93,7 +93,7 @@ def _merged(a: Floats, shift_a: float, b: Floats, shift_b: float) -> Floats:
 
 
 @_compiled("int64(float64[::1], float64)")
-def _reach(values: Floats, t: float) -> int:
+def reach(values: Floats, t: float) -> int:
     """How many of the values, sorted, are at least t."""
     low, high = 0, values.size
     while low < high:
@@ -107,7 +107,7 @@ def _reach(values: Floats, t: float) -> int:
 
 @_compiled("float64(float64[::1], float64)")
 def _counted(values: Floats, t: float) -> float:
-    return max(float(_reach(values, t)), 0.5) / values.size
+    return max(float(reach(values, t)), 0.5) / values.size
 
 
 @_compiled("float64(float64[::1], float64)")
@@ -139,8 +139,8 @@ def _beyond(values: Floats, share: float) -> Floats:
         return none
     at_risk = np.empty(_INTERVALS + 1)
     for i in range(_INTERVALS):
-        at_risk[i] = _reach(values, start + (end - start) * (i / _INTERVALS))
-    at_risk[_INTERVALS] = _reach(values, end)
+        at_risk[i] = reach(values, start + (end - start) * (i / _INTERVALS))
+    at_risk[_INTERVALS] = reach(values, end)
     tail = np.empty(8)
     tail[_START], tail[_SCALE], tail[_SHARE] = start, end - start, at_risk[0] / n
     width = 1 / _INTERVALS
@@ -235,7 +235,7 @@ def _contradicts(values: Floats, survival: Floats, t: Floats) -> bool:
     for i in range(t.size - 1, -1, -1):
         expected = n * (survival[i] - last)
         if expected >= 5:
-            beyond = _reach(values, t[i])
+            beyond = reach(values, t[i])
             misfit += (beyond - counted - expected) ** 2 / expected
             intervals, last, counted = intervals + 1, survival[i], beyond
     return intervals < 4 or misfit > _CRITICAL[intervals - 1]

@@ -23,10 +23,11 @@ class Tally:
 
     def __init__(self, test: Test, earlier: tuple[Floats, Floats]) -> None:
         self.test = test
-        values = test.event.values(np.concatenate([v[:_GLANCED] for v in earlier]))
+        values = np.sort(test.event.values(np.concatenate([v[:_GLANCED] for v in earlier])))
         finite = values[np.isfinite(values)]
         with np.errstate(all="ignore"):
-            low, high = np.quantile(finite, [0.0005, 0.9995]) if finite.size else (0.0, 0.0)
+            cut = finite.size // 2_000
+            low, high = (finite[cut], finite[-1 - cut]) if finite.size else (0.0, 0.0)
             self.edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
             drawn = bool((np.diff(self.edges) > 0).all())
         if not drawn:  # numbers too large or too small

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from dpcheck.audits import survival
-from dpcheck.audits.binomial import predicted_limit
+from dpcheck.audits import survival, thresholds
+from dpcheck.audits.binomial import stand_off
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.discriminants import fit
 from dpcheck.audits.sampling_plan import SIDES
@@ -36,25 +34,16 @@ from dpcheck.audits.words import shown
 Floats = NDArray[np.float64]
 Points = NDArray[np.int64]
 
-# Thresholds tried per score.
-_THRESHOLDS = 160
 # Margins taken off a fitted score for each taken off a plain one: it has more ways to be lucky.
 _LEARNED = 2.0
-# Puts every set without a limit behind every set with one, and one that breaks the claim before all others.
-_HOPELESS = 1e6
-# Standard deviations beyond the claim that are as good as certain.
-_SURE = 3.0
 # Share of the level for testing a claim of many points; the rest is for the limit at one delta.
 _CURVE = 0.75
 # Standard deviations of advance for the points of a claim that show most in general.
 _PRIOR = 8.0
 # Hits added to the other dataset's count of values that repeat: a continuous law has none.
 _UNREPEATED = 0.05
-# Hits that a set without any may be due, for the spread of its count.
-_UNSEEN = 3.0
-# Share of the level for the bold choice, and hits without which it would be a guess.
+# Share of the level for the bold choice.
 _BOLD = 0.06
-_SEEN = 4
 
 
 @dataclass(frozen=True)
@@ -156,13 +145,13 @@ def choose(
     chosen = {kind: Test(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
     for score, left, right in _options(a, b):
         for sign, direction, values in _directions(score, left, right):
-            thresholds = _thresholds(values)
-            judged = _judge(score, values, thresholds, trials, claim, epsilon, delta, levels)
-            for kind, (promises, points) in judged.items():
-                side, place = np.unravel_index(int(np.argmax(promises)), promises.shape)
-                if promises[side, place] > best[kind]:
-                    best[kind] = float(promises[side, place])
-                    event = Event(score, direction, sign * float(thresholds[place]), SIDES[side])
+            places = thresholds.candidates(values)
+            judged = _judge(score, values, places, trials, claim, epsilon, delta, levels)
+            for kind, (promised, points) in judged.items():
+                side, place = divmod(int(np.argmax(promised)), places.size)
+                if promised[side, place] > best[kind]:
+                    best[kind] = float(promised[side, place])
+                    event = Event(score, direction, sign * float(places[place]), SIDES[side])
                     at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
                     chosen[kind] = Test(kind, event, *at, levels[kind], best[kind])
     mixing = {kind: test for kind, test in chosen.items() if isinstance(test.event.score, Projection | Quadratic)}
@@ -180,21 +169,25 @@ def choose(
 
 
 def _judge(
-    score: Score, values: list[Floats], thresholds: Floats, trials: int, claim: Claim, epsilon: float, delta: float,
+    score: Score, values: list[Floats], at: Floats, trials: int, claim: Claim, epsilon: float, delta: float,
     levels: dict[str, float],
 ) -> dict[str, tuple[Floats, Points | None]]:  # fmt: skip
-    """What each threshold promises (2, m), with data and with neighbour favoured, and at which point of the claim."""
-    tails = _cautious(score, values, thresholds)
+    """What each threshold ``at`` promises (2, m), and at which point of the claim."""
     curve = "curve" in levels
+    apart = {kind: stand_off(level) for kind, level in levels.items()}
+    p, q, margin = _cautious(score, values, at)
+    claimed = math.nan if curve else epsilon
     found: dict[str, tuple[Floats, Points | None]] = {
-        "steady": (_limits(tails, trials, delta, levels["steady"], None if curve else epsilon), None)
+        "steady": (thresholds.limits(p, q, margin, trials, delta, apart["steady"], claimed), None)
     }
     # Discriminants mix the coordinates, which hides a rare leak rather than shows it.
     if not isinstance(score, Projection | Quadratic):
         unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
-        found["bold"] = (_counted(values, thresholds, trials, delta, levels["bold"], unseen), None)
+        found["bold"] = (thresholds.counted(values[0], values[1], at, trials, delta, apart["bold"], unseen), None)
     if curve:
-        found["curve"] = _sureties(_cautious(score, values, thresholds, smooth=True), trials, claim)
+        p, q, margin = _cautious(score, values, at, smooth=True)
+        advance = _PRIOR * claim.weights()
+        found["curve"] = thresholds.surest(p * np.exp(-margin), q, trials, claim.epsilons, claim.deltas, advance)
     return found
 
 
@@ -221,98 +214,9 @@ def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int
         )
 
 
-def _thresholds(values: list[Floats]) -> Floats:
-    """Values of either dataset, sorted: dense in the upper tail, then even."""
-    found = [ordered[ordered.size - _ranks(ordered.size)] for ordered in values]
-    return np.unique(np.concatenate(found))
-
-
-@lru_cache(maxsize=16)
-def _ranks(n: int) -> NDArray[np.int64]:
-    most = _THRESHOLDS // 4
-    return np.unique(np.concatenate([np.geomspace(1, n, most), np.linspace(1, n, most)]).astype(np.int64))
-
-
-def _cautious(
-    score: Score, values: list[Floats], thresholds: Floats, *, smooth: bool = False
-) -> tuple[Floats, Floats, Floats]:
+def _cautious(score: Score, values: list[Floats], at: Floats, *, smooth: bool = False) -> tuple[Floats, Floats, Floats]:
     """Tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
     plain = isinstance(score, Coordinate | Special)
     linear = isinstance(score, Coordinate | Projection)
-    p, q, margin = survival.estimate(values[0], values[1], thresholds, linear=linear, smooth=smooth)
+    p, q, margin = survival.estimate(values[0], values[1], at, linear=linear, smooth=smooth)
     return np.array([p, q]), np.array([q, p]), margin * (1 if plain else _LEARNED)
-
-
-def _promised(tails: tuple[Floats, Floats, Floats], trials: int, delta: float, alpha: float) -> tuple[Floats, Floats]:
-    """Predicted limit less the margin (2, m), and its standard deviation in fresh runs."""
-    p, q, margin = tails
-    limit = predicted_limit(p.ravel(), q.ravel(), trials, delta=delta, alpha=alpha).reshape(p.shape)
-    with np.errstate(all="ignore"):
-        steep = np.maximum(p / (p - delta), 1)
-        spread = np.sqrt(((1 - p) / p * steep**2 + (1 - q) / q) / trials)
-        return np.where(np.isfinite(limit), limit - margin * steep, -np.inf), spread
-
-
-def _limits(
-    tails: tuple[Floats, Floats, Floats], trials: int, delta: float, alpha: float, claimed: float | None
-) -> Floats:
-    """Which set to take for the largest limit (2, m), or for the surest break of what is ``claimed``."""
-    limit, spread = _promised(tails, trials, delta, alpha)
-    # Where delta covers everything, the largest difference is still the best witness.
-    promise = np.where(np.isfinite(limit), limit, tails[0] - tails[1] - _HOPELESS)
-    if claimed is None:
-        return promise
-    with np.errstate(all="ignore"):
-        sure = (limit - claimed) / spread
-    breaking = sure > 0
-    promise[breaking] = _HOPELESS + sure[breaking]
-    safe = sure > _SURE
-    promise[safe] = 2 * _HOPELESS + limit[safe]
-    return promise
-
-
-def _sureties(tails: tuple[Floats, Floats, Floats], trials: int, claim: Claim) -> tuple[Floats, Points]:
-    """How surely each set breaks the claim where it breaks most surely (2, m), and at which point (2, m).
-
-    Where the earlier runs leave it open, luck would decide between the points: those that show most in
-    general are given an advance.
-    """
-    p, q, margin = tails
-    return _surest(p * np.exp(-margin), q, trials, claim.epsilons, claim.deltas, _PRIOR * claim.weights())
-
-
-@njit(
-    "Tuple((float64[:, ::1], int64[:, ::1]))(float64[:, ::1], float64[:, ::1], int64, float64[::1], float64[::1],"
-    " float64[::1])",
-    cache=True,
-    nogil=True,
-)
-def _surest(
-    p: Floats, q: Floats, trials: int, epsilons: Floats, deltas: Floats, advance: Floats
-) -> tuple[Floats, Points]:
-    best, points = np.full(p.shape, -np.inf), np.zeros(p.shape, np.int64)
-    for number in range(epsilons.size):
-        growth = math.exp(epsilons[number])
-        for side in range(2):
-            for i in range(p.shape[1]):
-                x, y = p[side, i], q[side, i]
-                # A count of zero is not known to be one of a probability of zero.
-                variance = (x * (1 - x) + growth * growth * (y * (1 - y) + _UNSEEN / trials)) / trials
-                sure = (x - growth * y - deltas[number]) / math.sqrt(variance) + advance[number]
-                if sure > best[side, i]:
-                    best[side, i], points[side, i] = sure, number
-    return best, points
-
-
-def _counted(
-    values: list[Floats], thresholds: Floats, trials: int, delta: float, alpha: float, unseen: float
-) -> Floats:
-    """Predicted limit (2, m) if the earlier counts, and ``unseen`` more hits, are typical; -inf for few hits."""
-    counts = [v.size - np.searchsorted(v, thresholds, side="left") for v in values]
-    promises = np.empty((2, thresholds.size))
-    for favoured in (0, 1):
-        hits, other = counts[favoured], counts[1 - favoured] + unseen
-        n = values[0].size
-        limit = predicted_limit(hits / n, other / n, trials, delta=delta, alpha=alpha)
-        promises[favoured] = np.where(hits >= _SEEN, limit, -np.inf)
-    return promises

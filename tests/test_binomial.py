@@ -156,7 +156,7 @@ def test_front_is_where_the_score_reaches(z: float) -> None:
     """The set {X >= front(Y)} is exactly the outcomes with at least the observed score."""
     trials, delta = 40, 0.01
     counts = np.arange(trials + 1, dtype=float)
-    scores = np.array([kernels.scores(counts, np.full(41, y), trials, z, delta) for y in counts])
+    scores = np.array([[kernels.score(x, y, trials, z, delta) for x in counts] for y in counts])
     for x, y in ((20, 5), (40, 0), (33, 30)):
         front = kernels.front(trials, z, scores[y, x] - 1e-9, delta, 0, trials)
         assert ((counts >= front[:, None]) == (scores >= scores[y, x] - 1e-9)).all()
