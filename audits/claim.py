@@ -138,7 +138,11 @@ class Claim:
 
 
 def _deltas(curve: Curve, epsilons: Floats) -> Floats:
-    deltas = np.asarray(curve(epsilons), dtype=float)
+    try:
+        deltas = np.asarray(curve(epsilons), dtype=float)
+    except (TypeError, ValueError) as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"claim must be a curve epsilon -> delta of arrays, got {said}") from error
     good = deltas.shape == epsilons.shape and bool(((deltas >= 0) & (deltas <= 1)).all())
     require(good, "claim", f"map epsilons of shape {epsilons.shape} to deltas in [0, 1]", deltas)
     return deltas

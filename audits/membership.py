@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck import __version__
 from dpcheck.audits import binomial
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.family import least_rejected
-from dpcheck.audits.runs import Pool, Runner
+from dpcheck.audits.runs import Pool, Runner, require_runs
 from dpcheck.audits.sampling_plan import LEAST_TRIALS, SIDES, Plan
 from dpcheck.audits.tallies import Tally
 from dpcheck.audits.witness import Event, choose
@@ -248,16 +249,13 @@ def audit_privacy(
     and for a mechanism that raises, returns no numbers, changes shape or, unless ``seeded`` is False,
     has other randomness.
     """
-    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
+    jobs = 1 if jobs is None else jobs
+    require_runs(mechanism, seed, seeded, jobs)
     require_delta(delta)
     require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
     claimed = Claim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else Claim.read(claim)
     require_count(trials, "trials", least=LEAST_TRIALS)
     require_confidence(confidence)
-    require_count(seed, "seed", least=0)
-    jobs = 1 if jobs is None else jobs
-    require_count(jobs, "jobs")
-    require(seeded or jobs == 1, "jobs", "be 1 where seeded is False", jobs)
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
@@ -274,7 +272,7 @@ def audit_privacy(
         verdict = "consistent"
     return PrivacyAudit(
         verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
-        claimed.epsilon_at(delta), float(delta), float(confidence), int(seed) if seeded else None, _version(),
+        claimed.epsilon_at(delta), float(delta), float(confidence), int(seed) if seeded else None, __version__,
         looks, _in_family(claimed, looks, delta),
     )  # fmt: skip
 
@@ -360,9 +358,3 @@ def _in_family(claim: Claim, looks: Sequence[Look], delta: float) -> float | Non
 
 def _plain(number: float) -> float | str:
     return number if math.isfinite(number) else str(number)
-
-
-def _version() -> str:
-    import dpcheck
-
-    return dpcheck.__version__

@@ -117,6 +117,8 @@ def fit_rate(
     require(isinstance(frame, pd.DataFrame), "frame", "be a pandas DataFrame", type(frame).__name__)
     require_confidence(confidence)
     require(margin > 0, "margin", "be > 0", margin)
+    require(not isinstance(factors, str), "factors", "be several names", factors)
+    require(response not in factors, "factors", f"leave out the response {response!r}", list(factors))
     require(len(factors) > 0, "factors", "name at least one column", list(factors))
     require(len(set(factors)) == len(factors), "factors", "be distinct", list(factors))
     for name in claimed:

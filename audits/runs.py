@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpcheck.audits.missing import same
 from dpcheck.audits.outputs import RunError, numbers, require_one_shape
 from dpcheck.audits.sampling_plan import Chunk
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, require, require_count
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +32,14 @@ Floats = NDArray[np.float64]
 PROBES = 24
 # Chunks handed out per worker: keeps workers busy, and bounds the outputs waiting.
 _AHEAD = 2
+
+
+def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int) -> None:
+    """What every audit that runs a mechanism is told of it."""
+    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
+    require_count(seed, "seed", least=0)
+    require_count(jobs, "jobs")
+    require(seeded or jobs == 1, "jobs", "be 1 where the mechanism's randomness is its own", jobs)
 
 
 @dataclass(frozen=True)

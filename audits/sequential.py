@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.audits.runs import Pool, Runner
+from dpcheck import __version__
+from dpcheck.audits.runs import Pool, Runner, require_runs
 from dpcheck.audits.sampling_plan import Chunk
 from dpcheck.audits.wealth import FIRST, Look, State, Wealth, digest
 from dpcheck.audits.witness import Event
@@ -106,14 +107,11 @@ def audit_sequential(
     and for a mechanism that raises, returns no numbers, changes shape or, unless ``seeded`` is False, has other
     randomness.
     """
-    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
+    jobs = 1 if jobs is None else jobs
+    require_runs(mechanism, seed, seeded, jobs)
     require_epsilon(epsilon)
     require_delta(delta)
     require_confidence(confidence)
-    require_count(seed, "seed", least=0)
-    jobs = 1 if jobs is None else jobs
-    require_count(jobs, "jobs")
-    require(seeded or jobs == 1, "jobs", "be 1 where seeded is False", jobs)
     require(seeded or earlier is None, "earlier", "be left out where seeded is False", type(earlier).__name__)
     require_count(most, "most", least=FIRST + 1)
     claim: dict[str, Any] = {
@@ -143,7 +141,7 @@ def audit_sequential(
     look = wealth.looks[-1]
     verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
     return SequentialAudit(
-        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=_version(),
+        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
         looks=tuple(wealth.looks), state=wealth.state, **claim,
     )  # fmt: skip
 
@@ -175,9 +173,3 @@ def _size(done: int) -> int:
     """Runs in the chunk that begins after ``done``: a tenth of 1, 2 or 5 times a power of ten."""
     power = 10 ** (len(str(done)) - 1)
     return max(FIRST, next(m for m in (5, 2, 1) if done >= m * power) * power // 10) if done else FIRST
-
-
-def _version() -> str:
-    import dpcheck
-
-    return dpcheck.__version__

@@ -53,6 +53,7 @@ def find(target: str | None = None) -> tuple[Claim, ...]:
     Raises :class:`~dpcheck.errors.InputError` for a target that is none of these, and for a file
     that cannot be imported or states no claims.
     """
+    require(target is None or isinstance(target, str), "target", "be a name", target)
     if target is not None and target.endswith(".py"):
         return _load(target)
     chosen = tuple(each for each in claims() if target in (None, each.paper, each.id))
@@ -91,12 +92,14 @@ def _load(path: str) -> tuple[Claim, ...]:
     except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise InputError(f"the file of claims must be importable, got {path}: {said}") from error
-    stated = tuple(getattr(module, "CLAIMS", ()))
-    require(bool(stated), "the file of claims", "define CLAIMS, a tuple of Claim", path)
+    stated = getattr(module, "CLAIMS", ())
+    require(
+        isinstance(stated, tuple | list) and bool(stated), "the file of claims", "define CLAIMS, a tuple of Claim", path
+    )
     strange = [type(each).__name__ for each in stated if not isinstance(each, Claim)]
     require(not strange, "CLAIMS", "hold only Claim", ", ".join(strange))
     _require_unique([each.id for each in stated])
-    return stated
+    return tuple(stated)
 
 
 @functools.cache

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dpcheck import __version__
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html")
+_SEED = "all randomness follows from it (default 0)"
 EXIT_CODES = """\
-exit codes: 0 consistent with what is recorded, 1 a guarantee is violated (or undecided, with
---fail-on inconclusive), 2 wrong usage or input, 3 internal error, 130 interrupted"""
+exit codes: 0 consistent with what is recorded, 1 a guarantee is violated (or undecided, where there
+is --fail-on inconclusive), 2 wrong usage or input, 3 internal error, 130 interrupted"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,8 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         from dpcheck.errors import InputError
 
-        if isinstance(error, InputError):
-            print(f"dpcheck: error: {error}", file=sys.stderr)
+        if isinstance(error, InputError | MemoryError):
+            said = f"the work must fit into memory: {error}" if isinstance(error, MemoryError) else error
+            print(f"dpcheck: error: {said}", file=sys.stderr)
             return 2
         import traceback
 
@@ -60,8 +62,13 @@ def build_parser() -> argparse.ArgumentParser:
 
     check = command("check", "check algorithms end to end, on bundled real data")
     check.add_argument("names", nargs="*", metavar="NAME", help="algorithms (default: all; see `dpcheck list`)")
-    check.add_argument("--profile", choices=("quick", "full"), default="quick", help="one minute or many")
-    check.add_argument("--seed", type=int, default=0, help="all randomness follows from it (default 0)")
+    check.add_argument(
+        "--profile",
+        choices=("quick", "full"),
+        default="quick",
+        help="a minute or two an algorithm, or the long experiments too",
+    )
+    check.add_argument("--seed", type=int, default=0, help=_SEED)
     check.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
     _add_outputs(check)
 
@@ -93,7 +100,7 @@ def build_parser() -> argparse.ArgumentParser:
     audit.add_argument("--delta", type=float, default=0.0, help="claimed delta (default 0)")
     audit.add_argument("--trials", type=int, default=100_000, help="runs a dataset (default 100000)")
     audit.add_argument("--confidence", type=float, default=0.95, help="one-sided (default 0.95)")
-    audit.add_argument("--seed", type=int, default=0)
+    audit.add_argument("--seed", type=int, default=0, help=_SEED)
     audit.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
     audit.add_argument("--jobs", type=int, help="processes (default 1)")
     audit.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
@@ -107,15 +114,15 @@ def build_parser() -> argparse.ArgumentParser:
     bugs.add_argument(
         "names", nargs="*", metavar="BUG|FAMILY|all", help="to be explained and audited (default: list all)"
     )
-    bugs.add_argument("--seed", type=int, default=0)
+    bugs.add_argument("--seed", type=int, default=0, help=_SEED)
     _add_format(bugs, ("terminal", "json", "html"))
 
     rate = command("rate", "fit a power law to measurements and judge claimed exponents")
-    rate.add_argument("file", metavar="FILE.csv")
+    rate.add_argument("file", metavar="FILE.csv", help="a column a quantity, a row a measurement")
     rate.add_argument("--response", required=True, help="column that falls or grows")
     rate.add_argument("--factors", required=True, help="columns it depends on, comma-separated")
     rate.add_argument("--claimed", default="", help="exponents, such as n=-0.5,d=0.5")
-    rate.add_argument("--confidence", type=float, default=0.95)
+    rate.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
     rate.add_argument("--plot", metavar="FILE", help="write the log-log plot as a picture")
     _add_format(rate)
     _add_fail_on(rate)
@@ -128,20 +135,20 @@ def build_parser() -> argparse.ArgumentParser:
     where = solve.add_mutually_exclusive_group()
     where.add_argument("--problem", help="see `dpcheck list` (default: the algorithm's example)")
     where.add_argument("--data", help="AUC maximisation on this data set with two classes, such as a9a (bundled)")
-    solve.add_argument("--radius", type=float, default=4.0, help="of the domain, with --data (default 4)")
+    solve.add_argument("--radius", type=float, help="of the domain, with --data (default 4)")
     solve.add_argument(
-        "--positive-share", type=float, default=0.25,
+        "--positive-share", type=float,
         help="public share of positive labels, with --data (default 0.25)",
     )  # fmt: skip
     solve.add_argument("--variant", help="as_printed or repaired (default: repaired where there is one)")
     solve.add_argument("--epsilon", type=float, default=1.0, help="natural log (default 1)")
     solve.add_argument("--delta", type=float, help="default 1/n^2")
-    solve.add_argument("--seed", type=int, default=0)
+    solve.add_argument("--seed", type=int, default=0, help=_SEED)
     solve.add_argument("--plot", metavar="FILE", help="write the history as a picture")
     _add_format(solve)
 
     report = command("report", "turn a JSON report into another format")
-    report.add_argument("file", metavar="REPORT.json")
+    report.add_argument("file", metavar="REPORT.json", help="written by `dpcheck check --json-output`")
     _add_outputs(report)
     return parser
 
@@ -162,7 +169,3 @@ def _add_fail_on(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on", choices=("violated", "inconclusive"), default="violated", help="what makes the exit code 1"
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

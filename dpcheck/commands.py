@@ -28,8 +28,6 @@ def run_check(options: Namespace) -> int:
     from dpcheck.checks import check
 
     _require_writable(options)
-    if options.jobs is not None:
-        require_count(options.jobs, "jobs")
     with _progress() as watch:
         found = check(options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch)
     return _deliver(found, options)
@@ -173,9 +171,9 @@ def run_rate(options: Namespace) -> int:
         frame = pd.read_csv(options.file)
     except (OSError, ValueError) as error:
         raise InputError(f"FILE.csv must be a readable table, got {options.file}: {_line(error)}") from error
-    claimed = _numbers([part for part in options.claimed.split(",") if part], "claimed")
+    claimed = _numbers(_parts(options.claimed), "claimed")
     fit = fit_rate(
-        frame, response=options.response, factors=options.factors.split(","), claimed=claimed,
+        frame, response=options.response, factors=_parts(options.factors), claimed=claimed,
         confidence=options.confidence,
     )  # fmt: skip
     if options.plot:
@@ -237,12 +235,19 @@ def run_solve(options: Namespace) -> int:
 def _problem_of(options: Namespace) -> tuple[Any, Any]:
     """The data set and the problem that the options name, None where they name none."""
     if options.data is None:
+        for name in ("radius", "positive_share"):
+            require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "it alone")
         return None, options.problem
     from dpcheck import datasets
     from dpcheck.problems.auc import AUC
 
     data = datasets.load(options.data).unit_ball()
-    return data, AUC.from_data(data.X, data.y, positive_share=options.positive_share, radius=options.radius)
+    share, radius = options.positive_share, options.radius
+    share, radius = 0.25 if share is None else share, 4.0 if radius is None else radius
+    return data, AUC.from_data(data.X, data.y, positive_share=share, radius=radius)
+
+
+_OPTIONS = ("problem", "variant", "epsilon", "delta", "seed")
 
 
 def _settings(parts: Sequence[str]) -> dict[str, Any]:
@@ -252,9 +257,12 @@ def _settings(parts: Sequence[str]) -> dict[str, Any]:
         name, equals, text = part.partition("=")
         require(bool(equals) and name.isidentifier() and bool(text), "settings", "be NAME=VALUE", part)
         try:
-            found[name] = json.loads(text)
+            value = json.loads(text)
         except ValueError:
-            found[name] = text
+            value = text
+        require(name not in found, "settings", f"say {name} once", part)
+        require(name not in _OPTIONS, "settings", f"leave {name} to --{name}", part)
+        found[name] = value
     return found
 
 
@@ -357,6 +365,11 @@ def _say_json(value: Any) -> int:
 
 def _line(error: BaseException) -> str:
     return " ".join(str(error).split())
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _numbers(parts: Sequence[str], name: str) -> dict[str, float]:

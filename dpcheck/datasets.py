@@ -72,7 +72,7 @@ def load(name: str) -> Dataset:
     Raises :class:`~dpcheck.errors.InputError` for an unknown name, a failed download, and a file
     that is not what its hash says: removed if downloaded or cached, left in the user's folder.
     """
-    require(isinstance(name, str) and name in ENTRIES, "name", f"be one of {', '.join(names())}", name)
+    require(isinstance(name, str) and name in ENTRIES, "data set", f"be one of {', '.join(names())}", name)
     entry = ENTRIES[name]
     if entry.public:
         arrays = _from_variable(entry) or _from_cache(name, entry)

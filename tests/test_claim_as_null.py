@@ -133,6 +133,7 @@ def test_scaled_events_have_scaled_noise():
     [
         (3.0, "claim must be a Claim, privacy events or a curve, got 3.0"),
         (lambda eps: eps, "claim must map epsilons"),
+        (lambda a, b: 0, "claim must be a curve epsilon -> delta of arrays, got TypeError"),
         (lambda eps: np.minimum(eps, 1), "never rises"),
         (lambda eps: np.ones_like(eps), "below 1 somewhere"),
         (Gaussian(0.0), "below 1 somewhere"),

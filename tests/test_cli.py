@@ -142,7 +142,7 @@ def test_list(call):
     assert ids["algorithms"] == list(ALGORITHMS)
     assert ids["bases"] == list(BASES)
     assert ids["problems"] == list(PROBLEMS)
-    assert {name for name in ids["testers"] if name.startswith("audit_")} >= {"audit_privacy", "audit_noise"}
+    assert ids["testers"] == [name for name in dpcheck.__all__ if name.startswith("audit_") or name == "fit_rate"]
     assert ids["datasets"] == list(dpcheck.datasets.names())
     assert all(entry["title"] for entries in found.values() for entry in entries)
     text = call("list")[1]
@@ -210,6 +210,11 @@ def test_prove_a_file_of_one_s_own(call, tmp_path, factor, code, verdict):
     found, out, _ = call("prove", "own.py")
     assert found == code
     assert verdict in out
+
+
+def test_a_file_without_claims_is_refused(call, tmp_path):
+    (tmp_path / "own.py").write_text("CLAIMS = 3")
+    assert_refused(call("prove", "own.py"), "the file of claims must define CLAIMS, a tuple of Claim")
 
 
 AT = ("n=10000", "epsilon=0.5", "delta=1e-8", "T=100", "G_w=1", "G_v=2")
@@ -506,6 +511,8 @@ def test_rate_without_a_claim(call, tmp_path):
     [
         ("gaps.csv --response gap --factors m", "have a column 'm'"),
         ("gaps.csv --response gap --factors n,n", "factors must be distinct"),
+        ("gaps.csv --response gap --factors gap", "factors must leave out the response 'gap'"),
+        ("gaps.csv --response gap --factors ,", "factors must name at least one column"),
         ("gaps.csv --response gap --factors n --claimed d=1", "claimed must name factors"),
         ("gaps.csv --response gap --factors n --claimed n", "claimed must be NAME=NUMBER, got n"),
         ("gaps.csv --response gap --factors n --confidence 0", "confidence must lie in"),
@@ -552,10 +559,15 @@ def test_solve_on_the_example(call):
         ("nosuch", "algorithm must be one of "),
         ("dp_sgda --problem nosuch", "problem must be one of auc"),
         ("dp_sgda steps", "settings must be NAME=VALUE, got steps"),
+        ("dp_sgda steps=3 steps=4", "settings must say steps once, got steps=4"),
+        ("dp_sgda epsilon=2", "settings must leave epsilon to --epsilon, got epsilon=2"),
+        ("dp_sgda --radius 2", "--radius must come with --data"),
+        ("output_perturbation --data a9a", "problem must have no v, got auc"),
+        ("privatediff --epsilon 1e9", "the work must fit into memory: Unable to allocate"),
         ("dp_sgda pace=3", "pace must be an option of dp_sgda (steps, "),
         ("dp_sgda --variant mended", "variant must be one of as_printed, repaired, got mended"),
-        ("dp_sgda --data nosuch", "name must be one of a9a"),
-        ("dp_sgda --epsilon -1", "epsilon must be a finite number >= 0, got -1"),
+        ("dp_sgda --data nosuch", "data set must be one of a9a"),
+        ("dp_sgda --epsilon -1", "epsilon must be a finite number > 0, got -1"),
         ("dp_sgda --epsilon 0", "epsilon must be a finite number > 0, got 0"),
         ("dp_sgda --delta 1", "delta must lie in (0, 1), got 1"),
         ("dp_sgda --delta 0", "delta must lie in (0, 1), got 0"),

@@ -103,7 +103,9 @@ BAD = {
     "frame must have at least 4 rows for 1 factors, got 3": {"frame": GOOD[:3], "factors": ["epsilon"]},
     "frame must be a pandas DataFrame, got list": {"frame": [1]},
     "factors must name at least one column, got []": {"factors": []},
+    "factors must be several names, got n": {"factors": "n"},
     "confidence must lie in (0.5, 1), got 95": {"confidence": 95},
+    "confidence must lie in (0.5, 1), got '0.9'": {"confidence": "0.9"},
 }
 
 

@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpcheck import InputError, certify, solve
+from dpcheck import InputError, certify, check, prove, solve
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import example
 from dpcheck.problems.problem import with_record
@@ -216,5 +216,13 @@ def test_wrong_names_are_refused_with_the_right_ones():
         solve("sgd")
     with pytest.raises(InputError, match="problem must be one of"):
         solve("dp_sgda", "mnist")
+    with pytest.raises(InputError, match="problem must be a problem or the name of one, got 3"):
+        solve("dp_sgda", 3)
     with pytest.raises(InputError, match=r"learning_rate must be an option of dp_sgda \(steps, "):
         solve("dp_sgda", learning_rate=1.0)
+    with pytest.raises(InputError, match="names must be a name or several, got 3"):
+        check(3)
+    with pytest.raises(InputError, match="jobs must be a whole number >= 1, got 0"):
+        check("dp_sgda", jobs=0)
+    with pytest.raises(InputError, match="target must be a name, got 3"):
+        prove(3)

@@ -35,6 +35,7 @@ def check(
     The report's ``ok`` is true when every verdict is the recorded one. Raises InputError for an
     unknown name or profile.
     """
+    require(isinstance(names, str | Iterable | None), "names", "be a name or several", names)
     chosen = [names] if isinstance(names, str) else list(dict.fromkeys(names or ())) or list(ALGORITHMS)
     for name in chosen:
         require(name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", name)
@@ -45,7 +46,7 @@ def check(
         if watch is not None:
             watch(current, done, total)
 
-    context = Context(profile, seed, jobs or cores(), progress)
+    context = Context(profile, seed, cores() if jobs is None else jobs, progress)
     findings: list[Finding] = []
     for title, stage in _stages(context, chosen, tables):
         current = title

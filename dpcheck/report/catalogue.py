@@ -6,15 +6,9 @@ import ast
 import importlib.util
 from pathlib import Path
 
-_TESTERS = {
-    "audit_privacy": "dpcheck.audits.membership", "audit_sensitivity": "dpcheck.audits.sensitivity",
-    "audit_noise": "dpcheck.audits.noise", "audit_sampling": "dpcheck.audits.sampling",
-    "audit_randomness": "dpcheck.audits.randomness", "audit_clipping": "dpcheck.audits.clipping",
-    "audit_constants": "dpcheck.audits.constants",
-    "audit_evaluation_points": "dpcheck.audits.evaluation_points",
-    "audit_floating_point": "dpcheck.audits.floating",
-    "rejected_multiplier": "dpcheck.audits.family", "fit_rate": "dpcheck.audits.rates",
-}  # fmt: skip
+from dpcheck import _HOME
+
+_TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit_") or name == "fit_rate"}
 
 
 def catalogue() -> dict[str, list[dict[str, str]]]:
@@ -51,5 +45,8 @@ def _title(module: str, attribute: str = "") -> str:
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None
     tree = ast.parse(Path(spec.origin).read_text("utf-8"))
-    found = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == attribute), tree)
+    found = next(
+        (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == attribute),
+        tree,
+    )
     return (ast.get_docstring(found) or "").split("\n", 1)[0].rstrip(".:")

@@ -94,6 +94,7 @@ def solve(
         from dpcheck.problems import example
 
         problem = example(problem or algorithm(name).example, seed=seed)
+    require(hasattr(problem, "records"), "problem", "be a problem or the name of one", problem)
     if delta is None:
         delta = min(0.5, len(problem.records) ** -2.0)
     configured = configure(name, problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)

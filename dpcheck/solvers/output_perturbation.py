@@ -162,11 +162,11 @@ class OutputPerturbation(Phased):
         from dpcheck.bases import require_base
 
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        base = ("gradient_descent" if cls.minimisation else "extragradient") if base is None else base
-        require_base(base, minimisation=problem.dim_v == 0)
-        require_count(most, "most")
         kind = "have no v" if cls.minimisation else "have a v"
         require((problem.dim_v == 0) == cls.minimisation, "problem", kind, problem.name)
+        base = ("gradient_descent" if cls.minimisation else "extragradient") if base is None else base
+        require_base(base, minimisation=cls.minimisation)
+        require_count(most, "most")
         L = math.hypot(problem.lipschitz_w, problem.lipschitz_v)
         for what, value in (("Lipschitz", L), ("smooth", problem.smoothness)):
             require(math.isfinite(value), "problem", f"be {what}", problem.name)

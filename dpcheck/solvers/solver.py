@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.errors import require, require_count, require_delta, require_epsilon, require_positive
+from dpcheck.errors import require, require_count, require_delta, require_positive
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels.gradients import no_difference
 from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
@@ -168,7 +168,6 @@ class Sizes:
     @classmethod
     def of(cls, problem: Problem, epsilon: float, delta: float, variant: str, variants: tuple[str, ...]) -> Sizes:
         """Checks what every ``configure`` is given."""
-        require_epsilon(epsilon)
         require_positive(epsilon, "epsilon")
         require_delta(delta, zero=False)
         require(variant in variants, "variant", f"be one of {', '.join(variants)}", variant)
