@@ -114,7 +114,7 @@ def implied(first: Response, second: Response, delta: float) -> Implied | str:
     if first.law == "gaussian":
         return _gaussian(first, second, shift, same, delta)
     if first.law == "laplace" and (scales := _separate(first)) is not None and _separate(second) is not None:
-        return _laplace(first, second, shift, scales, same, delta)
+        return _laplace(second, shift, scales, same, delta)
     return f"no closed form for {first.law} noise mixed like this"
 
 
@@ -139,7 +139,7 @@ def _gaussian(first: Response, second: Response, shift: Array, same: bool, delta
     return Implied(epsilon, delta, False, "Gaussian noise of two covariances, seen along the best direction tried")
 
 
-def _laplace(first: Response, second: Response, shift: Array, scales: Array, same: bool, delta: float) -> Implied | str:
+def _laplace(second: Response, shift: Array, scales: Array, same: bool, delta: float) -> Implied | str:
     if same:
         moved = np.abs(shift[shift != 0] / scales[shift != 0])
         words = f"Laplace noise, the query moves by {moved.sum():.6g} scales"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.errors import InputError, require, require_delta, require_epsilon, require_positive
+from dpcheck.errors import InputError, raised, require, require_delta, require_epsilon, require_positive
 from dpcheck.events import Event, read_events
 
 Floats = NDArray[np.float64]
@@ -141,8 +141,7 @@ def _deltas(curve: Curve, epsilons: Floats) -> Floats:
     try:
         deltas = np.asarray(curve(epsilons), dtype=float)
     except (TypeError, ValueError) as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"claim must be a curve epsilon -> delta of arrays, got {said}") from error
+        raise InputError(f"claim must be a curve epsilon -> delta of arrays, got {raised(error)}") from error
     good = deltas.shape == epsilons.shape and bool(((deltas >= 0) & (deltas <= 1)).all())
     require(good, "claim", f"map epsilons of shape {epsilons.shape} to deltas in [0, 1]", deltas)
     return deltas

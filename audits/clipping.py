@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.words import brief
 from dpcheck.errors import InputError, require, require_count, require_positive
 
 Array = NDArray[np.float64]
@@ -104,7 +105,7 @@ def audit_clipping(
 
     norm, addition, replacement, own = _Worst("norm"), _Worst("sum"), _Worst("replacement"), 0.0
     for k, value in alone.items():
-        norm.see(float(np.linalg.norm(value)), bound / divided(1), f"a batch of record {_brief(pool[k])} alone")
+        norm.see(float(np.linalg.norm(value)), bound / divided(1), f"a batch of record {brief(pool[k])} alone")
     for _ in range(batches):
         size = int(rng.integers(2, min(len(records), 32) + 1))
         chosen = rng.choice(len(records), size, replace=False)
@@ -114,7 +115,7 @@ def audit_clipping(
         whole = _evaluate(query, _batch(records, [pool[k] for k in members]))
         before = _evaluate(query, _batch(records, [pool[k] for k in chosen]))
         parts = sum((alone[k] for k in members), np.zeros_like(whole)) * (divided(1) / divided(size))
-        words = f"a batch of {size} with record {_brief(pool[odd])}"
+        words = f"a batch of {size} with record {brief(pool[odd])}"
         addition.see(_gap(whole, parts), _ROUNDING * bound * size / divided(size), words)
         own = max(own, _gap(whole, parts * divided(size) / divided(1) / size) / (_ROUNDING * bound))
         replacement.see(_gap(whole, before), 2 * bound / divided(size), words)
@@ -205,11 +206,6 @@ def _quietly(query: Callable[[Any], Any], batch: Any) -> Array:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # outliers overflow, empty batches have no mean
         return np.asarray(query(batch), float).ravel()
-
-
-def _brief(record: Any) -> str:
-    shown = np.array2string(record, threshold=6) if isinstance(record, np.ndarray) else str(record)
-    return " ".join(shown.split())
 
 
 def _gap(one: Array, other: Array) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, one_line, require
 
 
 @dataclass(frozen=True)
@@ -102,4 +102,4 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return "absent" if value is _Missing else " ".join(str(value).split())[:80]
+    return "absent" if value is _Missing else one_line(value)[:80]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.recorder import Draw, Recorder
+from dpcheck.audits.words import brief
 from dpcheck.errors import require
 
 Array = NDArray[np.float64]
@@ -76,7 +77,7 @@ def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observati
             # Where the noise is centred is the query itself; all else should be public.
             if (a.law and name in ("loc", "mean")) or _equal(value, b.arguments[name]):
                 continue
-            shown = [_brief(value), _brief(b.arguments[name])]
+            shown = [brief(value), brief(b.arguments[name])]
             reason = f"{name} of draw {k}, {a.method}, depends on the data: {shown[0]} on data, {shown[1]} on neighbour"
             seen.append(Observation("scale" if a.law else "draws", "inconclusive", reason))
     return seen
@@ -112,7 +113,3 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.array_equal(a, b)
     return bool(a is b or a == b)
-
-
-def _brief(value: Any) -> str:
-    return np.array2string(value, threshold=6, precision=6) if isinstance(value, np.ndarray) else str(value)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from dpcheck.audits.guessing import gaussian_epsilon
+from dpcheck.accounting import gaussian_epsilon
 from dpcheck.errors import require, require_confidence, require_delta
 
 

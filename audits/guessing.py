@@ -112,23 +112,6 @@ def gaussian_shift_lower(right: int, guesses: int, *, alpha: float = 0.05) -> fl
     return max(0.0, 2 * float(special.ndtri(clopper_pearson_lower(right, guesses, alpha))))
 
 
-def gaussian_epsilon(mu: float, delta: float) -> float:
-    """Epsilon at which a Gaussian of standard deviation 1, shifted by ``mu`` >= 0, has this delta in (0, 1).
-
-    Balle and Wang (2018), Theorem 8; to 1e-9.
-    """
-    require_delta(delta, zero=False)
-
-    def excess(epsilon: float) -> float:
-        upper, lower = special.log_ndtr([mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu])
-        return float(np.exp(upper) - np.exp(epsilon + lower)) - delta
-
-    if mu == 0 or excess(0.0) <= 0:
-        return 0.0
-    most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta)))  # by its Renyi divergences
-    return float(optimize.brentq(excess, 0.0, most, xtol=_TOLERANCE))
-
-
 def _require_counts(right: int, guesses: int, canaries: int) -> None:
     require_count(canaries, "canaries")
     require_count(guesses, "guesses")

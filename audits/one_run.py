@@ -26,9 +26,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from dpcheck import __version__
+from dpcheck.accounting import gaussian_epsilon
 from dpcheck.audits.claim import Claim
-from dpcheck.audits.guessing import epsilon_lower, gaussian_epsilon, gaussian_shift_lower, p_value, right_if_independent
-from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta
+from dpcheck.audits.guessing import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
+from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_delta
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,8 +145,7 @@ def audit_one_run(
         try:
             result = np.asarray(algorithm(included[run].copy(), rng), dtype=float)
         except Exception as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"algorithm must return an array of scores, got {said}") from error
+            raise InputError(f"algorithm must return an array of scores, got {raised(error)}") from error
         require(result.shape == (canaries,), "algorithm", f"return scores of shape ({canaries},)", result.shape)
         require(not np.isnan(result).any(), "algorithm", "return scores that are numbers", "nan")
         scores[run] = result
@@ -173,7 +174,6 @@ def _audit(
     scores: Floats, included: Bools, epsilon: float | None, delta: float, claim: Any, confidence: float,
     guesses: int | Sequence[int] | None, seed: int | None,
 ) -> OneRunAudit:  # fmt: skip
-    import dpcheck
 
     canaries = scores.size
     claimed, numbers = _settings(canaries, epsilon, delta, claim, confidence, guesses)
@@ -200,7 +200,7 @@ def _audit(
     assuming = _independent(int(right.sum()), canaries, claimed, delta, 1 - confidence)
     return OneRunAudit(
         verdict, max(test.epsilon_lower for test in tests), claimed.epsilon_at(delta), float(delta), claimed.words,
-        float(confidence), canaries, len(scores), tests, assuming, seed, dpcheck.__version__,
+        float(confidence), canaries, len(scores), tests, assuming, seed, __version__,
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpcheck.audits.missing import same
 from dpcheck.audits.outputs import RunError, numbers, require_one_shape
 from dpcheck.audits.sampling_plan import Chunk
-from dpcheck.errors import InputError, require, require_count
+from dpcheck.errors import InputError, raised, require, require_count
 
 Floats = NDArray[np.float64]
 
@@ -80,8 +80,7 @@ class Runner:
         try:
             result = self.mechanism(*arguments)
         except Exception as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise RunError(f"mechanism must return a number or an array, got {said}", ran) from error
+            raise RunError(f"mechanism must return a number or an array, got {raised(error)}", ran) from error
         try:
             return numbers(result)
         except InputError as error:
@@ -237,8 +236,9 @@ def _require_picklable(runner: Runner, jobs: int) -> None:
     try:
         pickle.dumps(runner)
     except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"mechanism and datasets must be picklable where jobs = {jobs}, got {said}") from error
+        raise InputError(
+            f"mechanism and datasets must be picklable where jobs = {jobs}, got {raised(error)}"
+        ) from error
 
 
 _worker_runner: Runner | None = None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpcheck.errors import one_line
 
 Floats = NDArray[np.float64]
 
@@ -20,6 +23,12 @@ def shown(value: float) -> str:
     if not _LARGE <= abs(value) < _WHOLE:
         return f"{value:.6g}"
     return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
+
+
+def brief(value: Any) -> str:
+    """A record or an argument on one line, a long array by its ends."""
+    said = np.array2string(value, threshold=6, precision=6) if isinstance(value, np.ndarray) else str(value)
+    return one_line(said)
 
 
 def exactly(value: float) -> str:

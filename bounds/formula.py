@@ -6,7 +6,7 @@ from typing import Any
 
 import sympy
 
-from dpcheck.errors import InputError
+from dpcheck.errors import InputError, one_line
 
 
 def formula(value: Any) -> Any:
@@ -19,7 +19,7 @@ def formula(value: Any) -> Any:
     try:
         expression = sympy.sympify(value, strict=True)
     except sympy.SympifyError as error:
-        shown = " ".join(str(value).split())[:80]
+        shown = one_line(value)[:80]
         raise InputError(f"a formula must be a number or a sympy expression, got {shown!r}") from error
     floats = expression.atoms(sympy.Float)
     return expression.xreplace({each: sympy.Rational(repr(float(each))) for each in floats}) if floats else expression

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.theorem import Theorem
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, one_line, raised, require
 
 PAPERS = ("zhang2022", "yang2022", "zhang2025", "xu2026")
 
@@ -90,8 +90,7 @@ def _load(path: str) -> tuple[Claim, ...]:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise InputError(f"the file of claims must be importable, got {path}: {said}") from error
+        raise InputError(f"the file of claims must be importable, got {path}: {raised(error)}") from error
     stated = getattr(module, "CLAIMS", ())
     require(
         isinstance(stated, tuple | list) and bool(stated), "the file of claims", "define CLAIMS, a tuple of Claim", path
@@ -137,5 +136,5 @@ def _require_paper(paper: str | None) -> None:
 def _unknown(what: str, name: object, known: Iterable[str]) -> InputError:
     names = list(known)
     near = difflib.get_close_matches(str(name), names) or names[:5]
-    shown = " ".join(str(name).split())[:200]
+    shown = one_line(name)[:200]
     return InputError(f"{what} must be a known one (perhaps {', '.join(near)}), got {shown}")

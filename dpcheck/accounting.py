@@ -112,8 +112,8 @@ def _certify(events: Tally, delta: float) -> Certificate:
         return Certificate(_up(pure), delta, "exact: the Laplace mechanisms' epsilons add up")
     if not events.others:
         method = f"exact: analytic Gaussian, noise multiplier {1 / shift:.6g}"
-        return Certificate(_gaussian_epsilon(shift, delta), delta, method)
-    plain = _up(_gaussian_epsilon(shift, delta) + pure)
+        return Certificate(gaussian_epsilon(shift, delta), delta, method)
+    plain = _up(gaussian_epsilon(shift, delta) + pure)
     if events.steps == 1:
         curves = [parts[0][0].forward for parts in _directions(events, delta)]
         epsilon, method = max(_solve(curve, delta, plain) for curve in curves), "one step's curve"
@@ -179,7 +179,12 @@ def _compositions(events: Tally, delta: float) -> list[Composition]:
     return composed
 
 
-def _gaussian_epsilon(mu: float, delta: float) -> float:
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Epsilon at which a Gaussian of standard deviation 1, shifted by ``mu`` >= 0, has this delta; rounded up.
+
+    delta : in (0, 1). Balle and Wang (2018), Theorem 8.
+    """
+    require_delta(delta, zero=False)
     if mu == 0:
         return 0.0
     most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta)))  # by its Renyi divergence

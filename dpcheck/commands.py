@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.errors import InputError, require, require_count
+from dpcheck import inputs, terminal
+from dpcheck.errors import InputError, one_line, require, require_count
 
 if TYPE_CHECKING:
     from dpcheck.findings import Report
@@ -28,7 +28,7 @@ def run_check(options: Namespace) -> int:
     from dpcheck.checks import check
 
     _require_writable(options)
-    with _progress() as watch:
+    with terminal.progress() as watch:
         found = check(options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch)
     return _deliver(found, options)
 
@@ -38,7 +38,7 @@ def run_report(options: Namespace) -> int:
     from dpcheck.findings import Report
 
     _require_writable(options)
-    return _deliver(Report.from_json(_read(options.file)), options)
+    return _deliver(Report.from_json(inputs.report(options.file)), options)
 
 
 def run_list(options: Namespace) -> int:
@@ -47,11 +47,11 @@ def run_list(options: Namespace) -> int:
 
     found = catalogue()
     if options.format == "json":
-        return _say_json({"schema": "dpcheck.list/1", **found})
+        return terminal.say_json({"schema": "dpcheck.list/1", **found})
     lines = []
     for kind, entries in found.items():
         lines += [f"{kind}:", *(f"  {entry['id']:<34} {entry['title']}" for entry in entries)]
-    return _say("\n".join(lines))
+    return terminal.say("\n".join(lines))
 
 
 def run_show(options: Namespace) -> int:
@@ -61,8 +61,8 @@ def run_show(options: Namespace) -> int:
 
     statement = theorem(options.theorem)
     if options.latex:
-        return _say(statement.to_latex())
-    return _say(describe(statement, _numbers(options.values, "values")))
+        return terminal.say(statement.to_latex())
+    return terminal.say(describe(statement, inputs.numbers(options.values, "values")))
 
 
 def run_prove(options: Namespace) -> int:
@@ -76,7 +76,7 @@ def run_prove(options: Namespace) -> int:
 
     started = time.perf_counter()
     # stdout is for the result: what a file of one's own prints goes to stderr
-    with redirect_stdout(sys.stderr), _progress() as watch:
+    with redirect_stdout(sys.stderr), terminal.progress() as watch:
         results = prove(
             options.target, jobs=options.jobs, seconds=options.seconds,
             watch=lambda _, done, total: watch("claims", done, total),
@@ -85,14 +85,14 @@ def run_prove(options: Namespace) -> int:
     moved = None if own else changed(results)
     broken = any(each.verdict in ("refuted", "unresolved") for each in results) if own else bool(moved)
     if options.format == "json":
-        _say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
+        terminal.say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
         return int(broken)
     if options.explain:
         shown = "\n\n".join(explanation(result) for result in results)
     else:
         width = shutil.get_terminal_size((160, 24)).columns
         shown = table(results, color=sys.stdout.isatty(), width=max(width, 80))
-    _say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
+    terminal.say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
     return int(broken)
 
 
@@ -106,9 +106,9 @@ def run_audit(options: Namespace) -> int:
         require(not (one and value), name, "be left out of a sequential audit", value)
     _require_picture(options.plot)
     # stdout is for the result: what the mechanism prints goes to stderr
-    with redirect_stdout(sys.stderr), _progress() as watch:
-        pair = (_load_dataset(options.data, "data"), _load_dataset(options.neighbour, "neighbour"))
-        mechanism = _load(options.mechanism, "mechanism")
+    with redirect_stdout(sys.stderr), terminal.progress() as watch:
+        pair = (inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour"))
+        mechanism = inputs.named(options.mechanism, "mechanism")
         shared = {
             "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
             "vectorized": options.vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
@@ -116,19 +116,19 @@ def run_audit(options: Namespace) -> int:
         }  # fmt: skip
         found: Any
         if one:
-            earlier = _load_dataset(options.earlier, "earlier") if options.earlier else None
+            earlier = inputs.dataset(options.earlier, "earlier") if options.earlier else None
             found = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
         else:
-            claim = _load(options.claim, "claim") if options.claim else None
+            claim = inputs.named(options.claim, "claim") if options.claim else None
             found = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
     if options.plot:
         _save(found.plot(), options.plot)
     if options.format == "json":
-        _say_json({"schema": "dpcheck.audit/1", **found.to_dict()})
+        terminal.say_json({"schema": "dpcheck.audit/1", **found.to_dict()})
     else:
         family = getattr(found, "in_family", None)
         within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
-        _say(
+        terminal.say(
             f"{found.verdict}: epsilon >= {found.epsilon_lower:.4f} at delta {found.delta:g} with confidence "
             f"{found.confidence:g}, claimed {found.epsilon:g}; {found.trials} runs a dataset{within}\n"
             f"witness: {found.event}"
@@ -145,18 +145,18 @@ def run_bugs(options: Namespace) -> int:
 
     bugs = find(options.names or ["all"])
     found = {}
-    with _progress() as watch:
+    with terminal.progress() as watch:
         for done, bug in enumerate(bugs if options.names else []):
             watch("bugs", done, len(bugs))
             found[bug.id] = examine(bug, seed=options.seed)
     if options.format == "json":
-        _say_json({"schema": "dpcheck.bugs/1", "bugs": [found.get(bug.id, bug).to_dict() for bug in bugs]})
+        terminal.say_json({"schema": "dpcheck.bugs/1", "bugs": [found.get(bug.id, bug).to_dict() for bug in bugs]})
     elif options.format == "html":
-        _say(page(bugs, found).removesuffix("\n"))
+        terminal.say(page(bugs, found).removesuffix("\n"))
     elif found:
-        _say("\n\n".join(explanation(each) for each in found.values()))
+        terminal.say("\n\n".join(explanation(each) for each in found.values()))
     else:
-        _say(listing(bugs))
+        terminal.say(listing(bugs))
     return int(not all(each.told_apart for each in found.values()))
 
 
@@ -170,22 +170,22 @@ def run_rate(options: Namespace) -> int:
     try:
         frame = pd.read_csv(options.file)
     except (OSError, ValueError) as error:
-        raise InputError(f"FILE.csv must be a readable table, got {options.file}: {_line(error)}") from error
-    claimed = _numbers(_parts(options.claimed), "claimed")
+        raise InputError(f"FILE.csv must be a readable table, got {options.file}: {one_line(error)}") from error
+    claimed = inputs.numbers(inputs.parts(options.claimed), "claimed")
     fit = fit_rate(
-        frame, response=options.response, factors=_parts(options.factors), claimed=claimed,
+        frame, response=options.response, factors=inputs.parts(options.factors), claimed=claimed,
         confidence=options.confidence,
     )  # fmt: skip
     if options.plot:
         _save(fit.plot(), options.plot)
     if options.format == "json":
-        _say_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
+        terminal.say_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
     else:
         lines = [fit.reason]
         for name, (low, high) in fit.interval.items():
             claim = f"   claimed {claimed[name]:g}" if name in claimed else ""
             lines.append(f"  {name:<10} {fit.exponents[name]:8.3f}   [{low:.3f}, {high:.3f}]{claim}")
-        _say("\n".join(lines))
+        terminal.say("\n".join(lines))
     broken = "contradicted" in (fit.verdict, *fit.by_factor.values())
     return _code(options, broken=broken, undecided=fit.verdict != "supported")
 
@@ -198,11 +198,11 @@ def run_solve(options: Namespace) -> int:
     require_count(options.seed, "seed", least=0)
     _require_picture(options.plot)
     data, problem = _problem_of(options)
-    with _progress() as watch:
+    with terminal.progress() as watch:
         run = solve(
             options.algorithm, problem, epsilon=options.epsilon, delta=options.delta, seed=options.seed,
             variant=options.variant, watch=lambda done, total: watch(options.algorithm, done, total),
-            **_settings(options.settings),
+            **inputs.settings(options.settings),
         )  # fmt: skip
         n = len(run.problem.records)
         delta = n**-2.0 if options.delta is None else options.delta
@@ -222,14 +222,14 @@ def run_solve(options: Namespace) -> int:
         _save(run.plot(history), options.plot)
     if options.format == "json":
         rows = history.to_dict("records")
-        return _say_json(
+        return terminal.say_json(
             {"schema": "dpcheck.solve/1", **found, "x": run.x.tolist(), "y": run.y.tolist(), "history": rows}
         )
     notes = found.pop("notes")
     shown = {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in found.items()}
     lines = [f"{name:>13}  {value}" for name, value in shown.items()]
     lines += [f"{'note':>13}  {note}" for note in notes]
-    return _say("\n".join([*lines, "", history.to_string(index=False, float_format="{:.4g}".format)]))
+    return terminal.say("\n".join([*lines, "", history.to_string(index=False, float_format="{:.4g}".format)]))
 
 
 def _problem_of(options: Namespace) -> tuple[Any, Any]:
@@ -247,25 +247,6 @@ def _problem_of(options: Namespace) -> tuple[Any, Any]:
     return data, AUC.from_data(data.X, data.y, positive_share=share, radius=radius)
 
 
-_OPTIONS = ("problem", "variant", "epsilon", "delta", "seed")
-
-
-def _settings(parts: Sequence[str]) -> dict[str, Any]:
-    """NAME=VALUE, where the value is a number, true or false, or a word."""
-    found: dict[str, Any] = {}
-    for part in parts:
-        name, equals, text = part.partition("=")
-        require(bool(equals) and name.isidentifier() and bool(text), "settings", "be NAME=VALUE", part)
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        require(name not in found, "settings", f"say {name} once", part)
-        require(name not in _OPTIONS, "settings", f"leave {name} to --{name}", part)
-        found[name] = value
-    return found
-
-
 # Reading and writing
 
 
@@ -280,7 +261,7 @@ def _deliver(report: Report, options: Namespace) -> int:
     if options.output:
         write_text(options.output, text)
     else:
-        _say(text.removesuffix("\n"))
+        terminal.say(text.removesuffix("\n"))
     return _code(options, broken=not report.ok, undecided=report.inconclusive)
 
 
@@ -317,119 +298,8 @@ def _require_picture(target: str | None) -> None:
     require(ending.lower() in known, "--plot", f"end in one of .{', .'.join(known)}", target)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr; without a terminal there, one line a stage."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        seen: set[str] = set()
-
-        def line(stage: str, done: int, total: int) -> None:
-            if stage not in seen:
-                seen.add(stage)
-                print(f"dpcheck: {stage} ...", file=sys.stderr, flush=True)
-
-        yield line
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def update(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=stage, completed=done, total=total)
-
-        yield update
-
-
-def _say(text: str) -> int:
-    """Print a result; 0, the exit code where nothing is judged.
-
-    Where nobody reads on (as in ``| head``) the rest is dropped: the exit code is still the verdict's.
-    """
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        # what is still buffered would fail again when the interpreter ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-def _say_json(value: Any) -> int:
-    from dpcheck.findings import to_json_text
-
-    return _say(to_json_text(value))
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())
-
-
-def _parts(text: str) -> list[str]:
-    """What stands between commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _numbers(parts: Sequence[str], name: str) -> dict[str, float]:
-    found = {}
-    for part in parts:
-        key, equals, text = part.partition("=")
-        try:
-            value = float(text)
-        except ValueError:
-            value, equals = 0.0, ""
-        require(bool(equals) and bool(key), name, "be NAME=NUMBER", part)
-        found[key] = int(text) if text.lstrip("+-").isdecimal() else value
-    return found
-
-
-def _load(path: str, what: str) -> Any:
-    """MODULE:NAME, found on the path or in the working folder."""
-    import importlib
-
-    module_name, colon, attribute = path.partition(":")
-    require(bool(module_name) and bool(colon) and bool(attribute), what, "be MODULE:NAME", path)
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:
-        said = f"{module_name}: {type(error).__name__}: {_line(error)}"
-        raise InputError(f"{what} must name an importable module, got {said}") from error
-    require(hasattr(module, attribute), what, f"be a name in {module_name}", attribute)
-    return getattr(module, attribute)
-
-
-def _load_dataset(text: str, name: str) -> Any:
-    """JSON, or the content of a file."""
-    import numpy as np
-
-    path = Path(text)
-    try:
-        if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False)
-        if path.suffix == ".csv":
-            return np.loadtxt(path, delimiter=",", ndmin=2)
-        value = json.loads(path.read_text("utf-8") if path.suffix == ".json" else text)
-    except (OSError, ValueError) as error:
-        what = f"{name} must be JSON or a .npy, .csv or .json file"
-        raise InputError(f"{what}, got {text[:80]}: {_line(error)}") from error
-    try:
-        return np.asarray(value) if isinstance(value, list) else value
-    except ValueError:  # rows of different lengths: a list is a dataset too
-        return value
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"REPORT.json must be a readable file, got {path}: {_line(error)}") from error
-
-
 def _save(figure: Any, path: str) -> None:
     try:
         figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:
-        raise InputError(f"--plot must be a writable picture file, got {path}: {_line(error)}") from error
+        raise InputError(f"--plot must be a writable picture file, got {path}: {one_line(error)}") from error

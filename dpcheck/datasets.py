@@ -19,7 +19,7 @@ import numpy as np
 
 from dpcheck.data.catalogue import ENTRIES, Entry, File
 from dpcheck.data.formats import Array, Rows, parse_idx, parse_libsvm, parse_npy, unpack
-from dpcheck.errors import InputError, require, require_positive
+from dpcheck.errors import InputError, one_line, require, require_positive
 
 __all__ = ["Dataset", "load", "names"]
 
@@ -193,7 +193,7 @@ def _download(entry: Entry, file: File, path: Path) -> list[Array]:
             arrays = _decode(entry, file, part.read_bytes())
             part.replace(path)
     except OSError as error:  # the errors of requests are among these
-        reason = " ".join(str(error).split())[:120]
+        reason = one_line(error)[:120]
         raise InputError(
             f"{file.at} could not be downloaded into {path.parent} "
             f"({type(error).__name__}: {reason}); without a network, set {VARIABLE} to a folder "

@@ -15,11 +15,20 @@ class InputError(ValueError):
     """
 
 
+def one_line(value: object) -> str:
+    """Its text, without line breaks."""
+    return " ".join(str(value).split())
+
+
+def raised(error: BaseException) -> str:
+    """What kind of error it is and what it says, on one line."""
+    return one_line(f"{type(error).__name__}: {error}")
+
+
 def require(condition: bool, name: str, constraint: str, value: object) -> None:
     """Raise :class:`InputError` ``"{name} must {constraint}, got {value}"`` unless ``condition``."""
     if not condition:
-        shown = " ".join(str(value).split())
-        raise InputError(f"{name} must {constraint}, got {shown[:200]}")
+        raise InputError(f"{name} must {constraint}, got {one_line(value)[:200]}")
 
 
 def require_epsilon(epsilon: float) -> None:

@@ -115,7 +115,7 @@ def test_names_and_unknown_name():
         *("diabetes", "svmguide3", "w5a", "heart_scale"),
     }
     for wrong in ("A9A", "", 3, ["a9a"]):
-        with pytest.raises(InputError, match="name must be one of a9a, ijcnn1, mnist,"):
+        with pytest.raises(InputError, match="data set must be one of a9a, ijcnn1, mnist,"):
             datasets.load(wrong)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcheck.accounting import gaussian_epsilon
 from dpcheck.audits.gaussian import gaussian_bound
-from dpcheck.audits.guessing import gaussian_epsilon
 from dpcheck.errors import InputError
 
 

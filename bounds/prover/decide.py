@@ -82,7 +82,7 @@ def decide(difference: Any, domain: Domain, seconds: float = 20.0, integers: int
     if point is not None:
         return outcome("refuted", ["search"], point)
     for case, where, form in open_cases:
-        verdict, point, _ = smt.decide(form, functools.partial(_original, form, domain, genuine), seconds)
+        verdict, point, _ = smt.decide(form, functools.partial(_original, form, genuine), seconds)
         if verdict == "refuted":
             return outcome("refuted", ["solver (z3)"], point)
         if verdict == "proved":
@@ -129,7 +129,7 @@ def _exponential(difference: Any) -> Any:
     return product - 1
 
 
-def _original(form: forms.Form, domain: Domain, genuine: Any, values: Mapping[Any, Any]) -> Any:
+def _original(form: forms.Form, genuine: Any, values: Mapping[Any, Any]) -> Any:
     """The solver's values in the original letters, integers rounded each way, if the failure is real."""
     at = {letter: back.subs(values) for letter, back in form.back.items()}
     choices = [

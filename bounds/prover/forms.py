@@ -94,7 +94,7 @@ class _Namer:
             root = roots.get(letter, letter)
             base = root.free_symbols.pop() if root is not letter else letter
             power = root.exp if root is not letter and root.is_Pow else 1
-            self.intervals[base] = tuple(_outer_root(end, int(power), up) for end, up in ((low, False), (high, True)))
+            self.intervals[base] = tuple(_root(end, int(power)) for end in (low, high))
         named = [self._name(sympy.expand_log(each.xreplace(roots))) for each in expressions]
         for letter, (low, high) in list(self.intervals.items()):
             self.intervals[letter] = (_rational(low, up=False), _rational(high, up=True))
@@ -190,7 +190,7 @@ def _stripped(difference: Any) -> Any:
     return rest.as_expr()
 
 
-def _outer_root(end: Any, degree: int, up: bool) -> Any:
+def _root(end: Any, degree: int) -> Any:
     return end if degree == 1 or not end.is_finite else sympy.root(end, degree)
 
 

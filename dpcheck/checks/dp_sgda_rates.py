@@ -27,13 +27,13 @@ _RESAMPLES = 200
 def gaps(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
     """Fit the exponents and compare every measured gap with the theorem's number."""
     for number, (name, family) in enumerate(PROBLEMS.items()):
-        rows = measure(context, name, family, number)
+        rows = measure(context, family, number)
         tables[f"Weak gap of DP-SGDA as printed, {name} game"] = rows
         yield _exponents(name, rows)
         yield _bound(name, rows)
 
 
-def measure(context: Context, name: str, family: type[Bilinear] | type[Quadratic], number: int) -> list[dict[str, Any]]:
+def measure(context: Context, family: type[Bilinear] | type[Quadratic], number: int) -> list[dict[str, Any]]:
     """The gap at each (n, d, epsilon), each run on a fresh sample, with its resampling error."""
     sizes = (2000, 4000, 8000, 16_000, 32_000) if context.full else (1000, 2000, 4000, 8000)
     runs = 100 if context.full else 25

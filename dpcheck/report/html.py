@@ -117,10 +117,8 @@ def _table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
 
-    def cell(value: Any, tag: str = "td") -> str:
-        if isinstance(value, str):
-            return f"<{tag}>{escape(value)}</{tag}>"
-        return f'<{tag} class="n">{number(value)}</{tag}>'
+    def cell(value: Any) -> str:
+        return f"<td>{escape(value)}</td>" if isinstance(value, str) else f'<td class="n">{number(value)}</td>'
 
     head = "".join(
         f'<th class="{"" if isinstance(value, str) else "n"}">{escape(name)}</th>' for name, value in rows[0].items()

@@ -1,0 +1,91 @@
+"""What users write on the command line, read: settings, numbers, data sets, names of their own code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dpcheck.errors import InputError, one_line, raised, require
+
+_OPTIONS = ("problem", "variant", "epsilon", "delta", "seed")
+
+
+def settings(parts: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE, where the value is a number, true or false, or a word."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        name, equals, text = part.partition("=")
+        require(bool(equals) and name.isidentifier() and bool(text), "settings", "be NAME=VALUE", part)
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+        require(name not in found, "settings", f"say {name} once", part)
+        require(name not in _OPTIONS, "settings", f"leave {name} to --{name}", part)
+        found[name] = value
+    return found
+
+
+def parts(text: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def numbers(parts: Sequence[str], name: str) -> dict[str, float]:
+    """NAME=NUMBER, whole numbers as such."""
+    found = {}
+    for part in parts:
+        key, equals, text = part.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value, equals = 0.0, ""
+        require(bool(equals) and bool(key), name, "be NAME=NUMBER", part)
+        found[key] = int(text) if text.lstrip("+-").isdecimal() else value
+    return found
+
+
+def named(path: str, what: str) -> Any:
+    """MODULE:NAME, found on the path or in the working folder."""
+    import importlib
+
+    module_name, colon, attribute = path.partition(":")
+    require(bool(module_name) and bool(colon) and bool(attribute), what, "be MODULE:NAME", path)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{what} must name an importable module, got {module_name}: {raised(error)}") from error
+    require(hasattr(module, attribute), what, f"be a name in {module_name}", attribute)
+    return getattr(module, attribute)
+
+
+def dataset(text: str, name: str) -> Any:
+    """JSON, or the content of a file."""
+    import numpy as np
+
+    path = Path(text)
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, allow_pickle=False)
+        if path.suffix == ".csv":
+            return np.loadtxt(path, delimiter=",", ndmin=2)
+        value = json.loads(path.read_text("utf-8") if path.suffix == ".json" else text)
+    except (OSError, ValueError) as error:
+        what = f"{name} must be JSON or a .npy, .csv or .json file"
+        raise InputError(f"{what}, got {text[:80]}: {one_line(error)}") from error
+    try:
+        return np.asarray(value) if isinstance(value, list) else value
+    except ValueError:  # rows of different lengths: a list is a dataset too
+        return value
+
+
+def report(path: str) -> str:
+    """The text of a report."""
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"REPORT.json must be a readable file, got {path}: {one_line(error)}") from error

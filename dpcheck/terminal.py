@@ -1,0 +1,56 @@
+"""What the command says while it works, and at the end: progress on stderr, results on stdout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr; without a terminal there, one line a stage."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        seen: set[str] = set()
+
+        def line(stage: str, done: int, total: int) -> None:
+            if stage not in seen:
+                seen.add(stage)
+                print(f"dpcheck: {stage} ...", file=sys.stderr, flush=True)
+
+        yield line
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def update(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage, completed=done, total=total)
+
+        yield update
+
+
+def say(text: str) -> int:
+    """Print a result; 0, the exit code where nothing is judged.
+
+    Where nobody reads on (as in ``| head``) the rest is dropped: the exit code is still the verdict's.
+    """
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # what is still buffered would fail again when the interpreter ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def say_json(value: Any) -> int:
+    """As :func:`say`."""
+    from dpcheck.findings import to_json_text
+
+    return say(to_json_text(value))
