@@ -23,10 +23,10 @@ from dpcheck import __version__
 from dpcheck.audits import binomial
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.family import least_rejected
+from dpcheck.audits.hits import Hits
 from dpcheck.audits.runs import Pool, Runner, require_runs
 from dpcheck.audits.sampling_plan import LEAST_TRIALS, SIDES, Plan
-from dpcheck.audits.tallies import Tally
-from dpcheck.audits.witness import Event, choose
+from dpcheck.audits.witness import OutputSet, choose
 from dpcheck.errors import (
     require,
     require_confidence,
@@ -54,7 +54,7 @@ _ROUGH = 0.1
 class Look:
     """One set tested on a fresh block, and the limit it gave.
 
-    number : of the block; several sets may be tested on one;  kind : as in :class:`~.witness.Test`
+    number : of the block; several sets may be tested on one;  kind : as in :class:`~.witness.Choice`
     learned_from : earlier runs a dataset on which the set was chosen
     alpha : error probability of this test alone
     claimed, delta : the point of the claim that was tested
@@ -63,7 +63,7 @@ class Look:
 
     number: int
     kind: str
-    event: Event
+    event: OutputSet
     learned_from: int
     alpha: float
     claimed: float
@@ -116,7 +116,7 @@ class PrivacyAudit:
     verdict: str
     epsilon_lower: float
     trials: int
-    event: Event
+    event: OutputSet
     claim: str
     epsilon: float
     delta: float
@@ -292,12 +292,12 @@ def _run(
     done, total = 0, 2 * sum(plan.blocks)
     room = max(50, min(_KEPT_RUNS, _KEPT // width))
     for block, size in enumerate(plan.blocks):
-        tallies: list[Tally] = []
+        counts: list[Hits] = []
         if block:
             a, b = (np.concatenate(kept)[:room] for kept in earlier)
             with np.errstate(over="ignore", invalid="ignore"):  # what enormous numbers overflow is not chosen
                 tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
-            tallies = [Tally(test, (a, b)) for test in tests]
+            counts = [Hits(test, (a, b)) for test in tests]
         for chunk, outputs in pool.map(plan.chunks(block)):
             require(
                 outputs.shape[1] == width,
@@ -305,21 +305,21 @@ def _run(
                 "return outputs of one shape",
                 f"{width} and {outputs.shape[1]} numbers",
             )
-            for tally in tallies:
-                tally.add(chunk.side, outputs)
+            for hits in counts:
+                hits.add(chunk.side, outputs)
             if block < len(plan.levels) and sum(map(len, earlier[chunk.side])) < room:
                 earlier[chunk.side].append(outputs)
             done += chunk.size
             if progress is not None:
                 progress(done, total)
-        looks += [_look(tally, block, size, len(a)) for tally in tallies]
+        looks += [_look(hits, block, size, len(a)) for hits in counts]
         if any(look.breaks for look in looks):
             break
     return tuple(looks), done // 2
 
 
-def _look(tally: Tally, number: int, trials: int, learned_from: int) -> Look:
-    test, event, bars = tally.test, tally.event(trials), (tally.edges, *tally.bars)
+def _look(hits: Hits, number: int, trials: int, learned_from: int) -> Look:
+    test, event, bars = hits.test, hits.event(trials), (hits.edges, *hits.bars)
     return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpcheck.audits.label_tree import LabelTree, Leaves
 from dpcheck.audits.sampling_plan import SIDES
 from dpcheck.audits.scores import Coordinate, Histogram, Score, Special, evaluate, exact, given, learned
-from dpcheck.audits.witness import Event
+from dpcheck.audits.witness import OutputSet
 
 Floats = NDArray[np.float64]
 
@@ -130,7 +130,7 @@ class Predictor:
             self.learn(a[:fitted_on], b[:fitted_on])
         self.learn(a, b)
 
-    def witness(self, a: Floats, b: Floats, epsilon: float, delta: float) -> Event:
+    def witness(self, a: Floats, b: Floats, epsilon: float, delta: float) -> OutputSet:
         """The set of the best scores that shows most, chosen on every other past run; its counts are in the rest."""
         order = np.argsort(-self._weights(), kind="stable")
         best = [self._experts[i].score for i in order]
@@ -173,10 +173,10 @@ def _expert(name: str, score: Score, a: Floats, b: Floats, prior: float) -> _Exp
         return _Expert(name, score, LabelTree.fit(score(a), score(b)), prior)
 
 
-def _strongest(scores: list[Score], a: Floats, b: Floats, ratio: float, delta: float) -> Event:
+def _strongest(scores: list[Score], a: Floats, b: Floats, ratio: float, delta: float) -> OutputSet:
     """The score, threshold, direction and side for which the claim is exceeded by most standard errors."""
     best, n = -math.inf, len(a)
-    chosen = Event(scores[0], ">=", 0.0, SIDES[0])
+    chosen = OutputSet(scores[0], ">=", 0.0, SIDES[0])
     for score, (sign, direction) in product(scores, ((1, ">="), (-1, "<="))):
         values = [np.sort(evaluate(score, sign, v)) for v in (a, b)]
         pooled = np.unique(np.concatenate(values))
@@ -190,5 +190,5 @@ def _strongest(scores: list[Score], a: Floats, b: Floats, ratio: float, delta: f
             place = int(np.argmax(excess))
             if excess[place] > best:
                 best = float(excess[place])
-                chosen = Event(score, direction, sign * float(tried[place]), SIDES[side])
+                chosen = OutputSet(score, direction, sign * float(tried[place]), SIDES[side])
     return chosen

@@ -20,7 +20,7 @@ from dpcheck import __version__
 from dpcheck.audits.runs import Pool, Runner, require_runs
 from dpcheck.audits.sampling_plan import Chunk
 from dpcheck.audits.wealth import FIRST, Look, State, Wealth, digest
-from dpcheck.audits.witness import Event
+from dpcheck.audits.witness import OutputSet
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SequentialAudit:
     epsilon_lower: float
     trials: int
     log_wealth: float
-    event: Event
+    event: OutputSet
     epsilon: float
     delta: float
     confidence: float

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpcheck.audits.betting import stakes
 from dpcheck.audits.label_tree import Leaves
 from dpcheck.audits.predictor import Predictor
-from dpcheck.audits.witness import Event
+from dpcheck.audits.witness import OutputSet
 from dpcheck.errors import require
 
 Floats = NDArray[np.float64]
@@ -134,7 +134,7 @@ class Wealth:
         e, f = stakes(np.array([1 - 1e-12, 1e-12]), np.ones(2), self._epsilons[[self._claimed]], self._delta)
         return bool((self.trials - FIRST) * (e[0, 0] + f[0, 1]) >= self._goal)
 
-    def witness(self) -> Event:
+    def witness(self) -> OutputSet:
         """The output set that shows most."""
         return self._predictor.witness(*self._outputs, float(self._epsilons[self._claimed]), self._delta)
 

@@ -47,7 +47,7 @@ _BOLD = 0.06
 
 
 @dataclass(frozen=True)
-class Event:
+class OutputSet:
     """An output set ``{score >= threshold}`` (or ``<=``) that one dataset hits more often.
 
     favours : "data" or "neighbour", the dataset under which the set is more likely
@@ -109,7 +109,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Test:
+class Choice:
     """To be tested on fresh runs at level ``alpha``: ``P(event) <= e^epsilon Q(event) + delta``.
 
     kind : "steady", "bold", or "curve" for the point of a claim of many that is surest to fail
@@ -117,7 +117,7 @@ class Test:
     """
 
     kind: str
-    event: Event
+    event: OutputSet
     epsilon: float
     delta: float
     alpha: float
@@ -126,7 +126,7 @@ class Test:
 
 def choose(
     a: Floats, b: Floats, trials: int, claim: Claim, *, epsilon: float, delta: float, alpha: float
-) -> list[Test]:
+) -> list[Choice]:
     """What to test on ``trials`` fresh runs a dataset; the levels add up to ``alpha``.
 
     ``a`` and ``b`` : (n, k), earlier outputs on data and neighbour;  ``epsilon`` : claimed at ``delta``
@@ -141,8 +141,8 @@ def choose(
     if curve:
         levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
     best = dict.fromkeys(levels, -math.inf)
-    anything = Event(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
-    chosen = {kind: Test(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
+    anything = OutputSet(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
+    chosen = {kind: Choice(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
     for score, left, right in _options(a, b):
         for sign, direction, values in _directions(score, left, right):
             places = thresholds.candidates(values)
@@ -151,9 +151,9 @@ def choose(
                 side, place = divmod(int(np.argmax(promised)), places.size)
                 if promised[side, place] > best[kind]:
                     best[kind] = float(promised[side, place])
-                    event = Event(score, direction, sign * float(places[place]), SIDES[side])
+                    event = OutputSet(score, direction, sign * float(places[place]), SIDES[side])
                     at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
-                    chosen[kind] = Test(kind, event, *at, levels[kind], best[kind])
+                    chosen[kind] = Choice(kind, event, *at, levels[kind], best[kind])
     mixing = {kind: test for kind, test in chosen.items() if isinstance(test.event.score, Projection | Quadratic)}
     refitted: dict[type, Score] = {type(score): score for score in fit(a, b)} if mixing else {}
     for kind, test in mixing.items():

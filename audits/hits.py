@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dpcheck.audits.sampling_plan import SIDES
-from dpcheck.audits.witness import Event, Test
+from dpcheck.audits.witness import Choice, OutputSet
 
 Floats = NDArray[np.float64]
 
@@ -18,10 +18,10 @@ _BARS = 80
 _GLANCED = 4_000
 
 
-class Tally:
+class Hits:
     """Takes the outputs of fresh runs as they come."""
 
-    def __init__(self, test: Test, earlier: tuple[Floats, Floats]) -> None:
+    def __init__(self, test: Choice, earlier: tuple[Floats, Floats]) -> None:
         self.test = test
         values = np.sort(test.event.values(np.concatenate([v[:_GLANCED] for v in earlier])))
         finite = values[np.isfinite(values)]
@@ -40,7 +40,7 @@ class Tally:
         event = self.test.event
         self._hits[side] += _count(event.values(outputs), event.level, self.edges[0], self.edges[-1], self.bars[side])
 
-    def event(self, trials: int) -> Event:
+    def event(self, trials: int) -> OutputSet:
         """The set, with its hits in so many runs a dataset."""
         event = self.test.event
         favoured = SIDES.index(event.favours)
