@@ -1,9 +1,9 @@
 """The sampling scheme that ran, against the one that was accounted.
 
 Null hypothesis: each row of record numbers is an independent minibatch of the stated scheme. Sizes
-and repeats that the scheme excludes are deterministic evidence. The spread of sizes, the number of
-minibatches without a repeat and the evenness of inclusion are compared with simulations of the
-null (Monte Carlo p-values, Bonferroni).
+and repeats that the scheme excludes are deterministic evidence. Sizes, repeats, how evenly records are drawn, and
+what minibatches have in common are compared with simulations of the null (Monte Carlo p-values, Bonferroni); so is a
+minibatch that comes again, by the union bound over all pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
+from dpcheck.audits import sampling_kernels as kernels
 from dpcheck.errors import require, require_confidence, require_count
 
 Index = NDArray[np.int64]
@@ -22,7 +24,6 @@ Floats = NDArray[np.float64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
 # At least; more where a p-value as small as the level asks for them.
 _SIMULATIONS = 399
-_AT_ONCE = 100_000  # record numbers simulated in one array
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,14 @@ class SamplingAudit:
 def audit_sampling(
     drawn: Index, *, scheme: str, population: int, batch: int, confidence: float = 0.95, seed: int = 0
 ) -> SamplingAudit:
-    """Judge minibatches ``drawn`` : (T, capacity) record numbers, unused places -1."""
+    """Judge minibatches ``drawn`` : (T, capacity) record numbers, unused places -1.
+
+    scheme : "poisson", "without_replacement" or "with_replacement" within a minibatch, each independent of the others
+    batch : records in a minibatch, on average under Poisson sampling
+    """
     drawn = np.asarray(drawn)
     require(drawn.ndim == 2 and len(drawn) >= 10, "drawn", "have shape (>= 10, capacity)", drawn.shape)
+    require(drawn.dtype.kind in "iu", "drawn", "hold whole numbers", drawn.dtype)
     require(scheme in _SCHEMES, "scheme", f"be one of {', '.join(_SCHEMES)}", scheme)
     require_count(population, "population")
     require_count(batch, "batch")
@@ -55,7 +61,8 @@ def audit_sampling(
     require_confidence(confidence)
     require(bool((drawn < population).all()), "drawn", f"hold numbers below {population}", drawn.max())
 
-    observed = {name: float(values[0]) for name, values in _statistics(drawn[None], population).items()}
+    drawn = np.ascontiguousarray(drawn, np.int64)
+    observed = dict(zip(kernels.STATISTICS, kernels.describe(drawn, population).tolist(), strict=True))
     steps = len(drawn)
     impossible = []
     if scheme != "poisson" and observed["spread"] > 0:
@@ -65,20 +72,15 @@ def audit_sampling(
     if scheme != "with_replacement" and observed["distinct"] < steps:
         impossible.append("a minibatch holds a record twice")
     rng = np.random.default_rng(seed)
-    level = (1 - confidence) / len(observed)
-    simulations = max(_SIMULATIONS, math.ceil(2 / level))
-    null = _null(rng, scheme, population, batch, steps, simulations)
+    level = (1 - confidence) / (len(observed) + 1)
+    null = _null(rng, scheme, population, batch, steps, max(_SIMULATIONS, math.ceil(2 / level)))
     p_values = {name: _two_sided(observed[name], null[name]) for name in observed}
-    even = np.sort(null["evenness"])[simulations // 2]
-    words = {
-        "size": f"mean size {observed['size']:.3g} is not {batch}",
-        "spread": f"sizes have standard deviation {observed['spread']:.3g}",
-        "distinct": f"{observed['distinct']:g} of {steps} minibatches hold no record twice",
-        "evenness": "some records are drawn more often than others"
-        if observed["evenness"] > even
-        else "records are drawn more evenly than by chance, as by shuffling once an epoch",
-    }
-    unlikely = [words[name] for name, p in p_values.items() if p <= level and not impossible]
+    p_values["again"] = _again(drawn, scheme, population, batch)
+    due = {name: float(np.median(values)) for name, values in null.items()}
+    unlikely = [
+        words for name, words in _words(observed, due, steps, batch).items()
+        if p_values[name] <= level and not impossible
+    ]  # fmt: skip
     reasons = impossible + unlikely
     return SamplingAudit(
         "violated" if reasons else "consistent", scheme, population, batch, steps, p_values,
@@ -86,41 +88,57 @@ def audit_sampling(
     )  # fmt: skip
 
 
+def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch: int) -> dict[str, str]:
+    """What each statistic says where it is out of place, the most telling first."""
+    more = {name: observed[name] > due[name] for name in due}
+    shares = f"minibatches share {observed['overlap']:.3g} records with the one before, {due['overlap']:.3g} are due"
+    parts = {
+        name: f"minibatches differ {'more' if more[name] else 'less'} than by chance in how many records they "
+        f"take from {words}"
+        for name, words in (("halves", "either half of the data"), ("parity", "even and odd places of the data"))
+    }
+    return {
+        "again": "a whole minibatch comes again",
+        "size": f"mean size {observed['size']:.3g} is not {batch}",
+        "spread": f"sizes have standard deviation {observed['spread']:.3g}",
+        "distinct": f"{observed['distinct']:g} of {steps} minibatches hold no record twice",
+        "evenness": "some records are drawn more often than others"
+        if more["evenness"]
+        else "records are drawn more evenly than by chance, as by shuffling once an epoch",
+        "overlap": shares,
+        "groups": f"minibatches share records more {'un' if more['groups'] else ''}evenly than by chance"
+        f"{', as where records come in groups' if more['groups'] else ''}",
+    } | parts
+
+
 def _null(
     rng: np.random.Generator, scheme: str, population: int, batch: int, steps: int, simulations: int
 ) -> dict[str, Floats]:
     """The statistics of so many simulations of the scheme."""
-    most = max(1, _AT_ONCE // (steps * population))
-    counts = [min(most, simulations - done) for done in range(0, simulations, most)]
-    parts = [_statistics(_simulate(rng, scheme, population, batch, (k, steps)), population) for k in counts]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    found = np.empty((simulations, len(kernels.STATISTICS)))
+    order = np.arange(population)
+    for row in found:
+        sizes = rng.binomial(population, batch / population, steps) if scheme == "poisson" else np.full(steps, batch)
+        drawn = np.full((steps, max(1, int(sizes.max()))), -1)
+        kernels.draw(rng, order, sizes, scheme == "with_replacement", drawn)
+        row[:] = kernels.describe(drawn, population)
+    return dict(zip(kernels.STATISTICS, found.T, strict=True))
 
 
-def _statistics(drawn: Index, population: int) -> dict[str, Floats]:
-    """Of each of k runs, (k, T, capacity) -> (k,)."""
-    taken = drawn >= 0
-    sizes = taken.sum(2)
-    ordered = np.sort(drawn, axis=2)
-    repeats = ((ordered[:, :, 1:] == ordered[:, :, :-1]) & (ordered[:, :, 1:] >= 0)).any(2)
-    runs = len(drawn)
-    apart = drawn + population * np.arange(runs)[:, None, None]
-    hits = np.bincount(apart[taken], minlength=runs * population).reshape(runs, population)
-    return {
-        "size": sizes.mean(1),
-        "spread": sizes.std(1),
-        "distinct": (~repeats).sum(1).astype(np.float64),
-        "evenness": hits.std(1),
-    }
-
-
-def _simulate(rng: np.random.Generator, scheme: str, n: int, batch: int, shape: tuple[int, int]) -> Index:
-    """Minibatches of a whole ``shape`` of steps, (*shape, capacity)."""
-    if scheme == "with_replacement":
-        return rng.integers(0, n, (*shape, batch))
-    if scheme == "without_replacement":
-        return np.argsort(rng.random((*shape, n)), axis=-1)[..., :batch]
-    taken = rng.random((*shape, n)) < batch / n
-    return np.where(taken, np.arange(n), -1)
+def _again(drawn: Index, scheme: str, population: int, batch: int) -> float:
+    """A bound on the chance that any two minibatches are the same, if any two are; else 1."""
+    steps = len(drawn)
+    if len(np.unique(np.sort(drawn, axis=1), axis=0)) == steps:
+        return 1.0
+    rate = batch / population
+    log_chance = {
+        "poisson": population * math.log(rate**2 + (1 - rate) ** 2),
+        "without_replacement": -(
+            special.gammaln(population + 1) - special.gammaln(batch + 1) - special.gammaln(population - batch + 1)
+        ),
+        "with_replacement": special.gammaln(batch + 1) - batch * math.log(population),  # of the likeliest
+    }[scheme]
+    return min(1.0, math.exp(min(0.0, math.log(steps * (steps - 1) / 2) + float(log_chance))))
 
 
 def _two_sided(observed: float, null: Floats) -> float:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpcheck import InputError
+from dpcheck.audits import sampling_kernels as kernels
 from dpcheck.audits.recorder import Recorder
 from dpcheck.audits.sampling import audit_sampling
 from dpcheck.problems.bilinear import Bilinear
@@ -49,6 +52,68 @@ def test_favoured_records_and_wrong_sizes_are_seen():
     assert "mean size" in small.reason
 
 
+def _batches(rng, steps=400):
+    return np.array([rng.permutation(200)[:20] for _ in range(steps)])
+
+
+def _resumed(rng):
+    found = _batches(rng)
+    found[200] = found[0][::-1]
+    return found
+
+
+def _never_twice_in_a_row(rng):
+    found = [rng.permutation(200)[:20]]
+    while len(found) < 400:
+        found.append(rng.permutation(np.setdiff1d(np.arange(200), found[-1]))[:20])
+    return np.array(found)
+
+
+def _halves(rng, steps=400):
+    return np.array([[rng.permutation(100)[:10], rng.permutation(100)[:10]] for _ in range(steps)])
+
+
+@pytest.mark.parametrize(
+    ("minibatches", "words"),
+    [
+        (_resumed, "a whole minibatch comes again"),
+        (lambda rng: np.repeat(_batches(rng, 200), 2, axis=0), "a whole minibatch comes again"),
+        (_never_twice_in_a_row, "minibatches share 0 records with the one before, 2"),
+        (
+            lambda rng: np.concatenate([_halves(rng)[:, 0], 199 - _halves(rng)[:, 0]], axis=1),
+            "differ less than by chance",
+        ),
+        (lambda rng: np.concatenate([(v := _halves(rng)[:, 0]), v + 100], axis=1), "as where records come in groups"),
+        (lambda rng: 2 * np.repeat(_halves(rng)[:, 0], 2, axis=1) + np.tile([0, 1], 10), "even and odd places"),
+        (lambda rng: rng.permuted(_batches(rng), axis=1), "look like without replacement"),
+    ],
+    ids=["resumed", "two workers", "never twice", "shards", "far pairs", "near pairs", "sound"],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_minibatches_are_compared_with_each_other(minibatches, words, seed):
+    """Sizes and evenness are those of the scheme: what they have in common is not. A sound one fails at 5 % a seed."""
+    found = audit_sampling(
+        minibatches(np.random.default_rng(seed)), scheme="without_replacement", population=200, batch=20
+    )
+    assert words in found.reason
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([5, 40]), st.integers(1, 30), st.sampled_from([-1, 0]))
+def test_what_minibatches_share_is_counted(seed, population, capacity, lowest):
+    """The kernel's running words against sets compared pair by pair."""
+    drawn = np.random.default_rng(seed).integers(lowest, population, (25, capacity))
+    found = dict(zip(kernels.STATISTICS, kernels.describe(drawn, population), strict=True))
+    shared = [
+        [sum(r in set(drawn[t - lag]) for r in drawn[t] if r >= 0) for lag in range(1, min(t, 16) + 1)]
+        for t in range(25)
+    ]
+    assert found["overlap"] == pytest.approx(np.mean([row[0] for row in shared if row]))
+    assert found["groups"] == pytest.approx(np.std([number for row in shared for number in row[1:]]), abs=1e-9)
+    excess = [((row[row >= 0] < population // 2) * 2 - 1).sum() for row in drawn]
+    assert found["halves"] == pytest.approx(np.std(excess))
+
+
 def test_the_batches_of_a_mechanism_are_read_from_its_draws():
     """NumPy's choice repeats unless told otherwise."""
 
@@ -66,3 +131,5 @@ def test_the_batches_of_a_mechanism_are_read_from_its_draws():
 def test_bad_input_is_named():
     with pytest.raises(InputError, match=r"batch must be at most the population, 5, got 6"):
         audit_sampling(np.zeros((10, 6), int), scheme="poisson", population=5, batch=6)
+    with pytest.raises(InputError, match=r"drawn must hold whole numbers, got float64"):
+        audit_sampling(np.zeros((10, 6)), scheme="poisson", population=9, batch=6)
