@@ -1,8 +1,8 @@
 """Mechanisms whose output is a query plus fixed combinations of their noise: their privacy on one pair.
 
 With the noise silenced the output is the query; with one unit of one draw and silence elsewhere it
-is the query plus a column of the mixing matrix. At three further settings of all draws, up to forty
-times their usual size, ``output = query + mixing @ noise`` is verified. That it holds in between is
+is the query plus a column of the mixing matrix. At five further settings of all draws, up to forty
+times their usual size either way, ``output = query + mixing @ noise`` is verified. That it holds in between is
 ASSUMED; the rest is computed. The outputs on two datasets are then two laws in closed form, and the
 epsilon that tells them apart bounds the mechanism's from below. Where the mechanism also draws
 something else, such as a sample, all of this is given that draw, and bounds nothing.
@@ -86,8 +86,8 @@ def respond(run: Callable[[Recorder], Array], seed: int) -> Response | str:
     if query is None or any(column is None or column.shape != query.shape for column in columns):
         return "what it draws, or its output's shape, depends on the noise"
     mixing = np.array([column - query for column in columns if column is not None]).T
-    for size in (1.0, -3.0, 40.0):
-        standard = size * recorder.standard
+    signs = np.where(recorder.standard < 0, -1.0, 1.0)  # the draw itself may be close to none at all
+    for standard in (recorder.standard, *(size * signs for size in (3.0, -3.0, 40.0, -40.0))):
         predicted, seen = query + mixing @ standard, output(standard)
         room = _UNIT * np.abs(query) * (1 + np.abs(standard).sum()) + _ROUNDING * np.abs(mixing) @ np.abs(standard)
         if seen is None or seen.shape != query.shape or (np.abs(seen - predicted) > room).any():

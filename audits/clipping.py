@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +29,8 @@ Array = NDArray[np.float64]
 # What a record is multiplied by: fine steps meet a norm that is clipped too late, large ones a norm
 # that is not clipped.
 _FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
+# What the records of every other batch are multiplied by: a bound that follows the batch falls with them.
+_SMALL = 1 / 16
 # Relative; leaves room for single precision.
 _ROUNDING = 1e-4
 
@@ -99,23 +102,30 @@ def audit_clipping(
 
     grow = scale if scale is not None else lambda record, factor: np.asarray(record, float) * factor
     rng = np.random.default_rng(seed)
-    outliers = [grow(records[k], f) for k in rng.integers(0, len(records), 3) for f in (*_FACTORS, -1e3)]
-    pool = [*records, *outliers]
-    alone = {k: _evaluate(query, _batch(records, [pool[k]])) for k in range(len(records), len(pool))}
 
+    @cache
+    def member(k: int, factor: float) -> Any:
+        return records[k] if factor == 1 else grow(records[k], factor)
+
+    @cache
+    def alone(k: int, factor: float) -> Array:
+        return _evaluate(query, _batch(records, [member(k, factor)]))
+
+    outliers = [(int(k), f) for k in rng.integers(0, len(records), 3) for f in (*_FACTORS, -1e3)]
     norm, addition, replacement, own = _Worst("norm"), _Worst("sum"), _Worst("replacement"), 0.0
-    for k, value in alone.items():
-        norm.see(float(np.linalg.norm(value)), bound / divided(1), f"a batch of record {brief(pool[k])} alone")
-    for _ in range(batches):
+    for each in outliers:
+        words = f"a batch of record {brief(member(*each))} alone"
+        norm.see(float(np.linalg.norm(alone(*each))), bound / divided(1), words)
+    for number in range(batches):
         size = int(rng.integers(2, min(len(records), 32) + 1))
-        chosen = rng.choice(len(records), size, replace=False)
-        odd = int(rng.integers(len(records), len(pool)))
-        members = [*chosen[1:], odd]
-        alone |= {k: _evaluate(query, _batch(records, [pool[k]])) for k in {*members, chosen[0]} - alone.keys()}
-        whole = _evaluate(query, _batch(records, [pool[k] for k in members]))
-        before = _evaluate(query, _batch(records, [pool[k] for k in chosen]))
-        parts = sum((alone[k] for k in members), np.zeros_like(whole)) * (divided(1) / divided(size))
-        words = f"a batch of {size} with record {brief(pool[odd])}"
+        usual = [(int(k), _SMALL if number % 2 else 1.0) for k in rng.choice(len(records), size, replace=False)]
+        odd = outliers[rng.integers(len(outliers))]
+        members = [*usual[1:], odd]
+        whole, before = (
+            _evaluate(query, _batch(records, [member(*each) for each in batch])) for batch in (members, usual)
+        )
+        parts = sum((alone(*each) for each in members), np.zeros_like(whole)) * (divided(1) / divided(size))
+        words = f"a batch of {size} with record {brief(member(*odd))}"
         addition.see(_gap(whole, parts), _ROUNDING * bound * size / divided(size), words)
         own = max(own, _gap(whole, parts * divided(size) / divided(1) / size) / (_ROUNDING * bound))
         replacement.see(_gap(whole, before), 2 * bound / divided(size), words)
@@ -126,7 +136,7 @@ def audit_clipping(
     if odd_one is not None and not finite:
         tests.append(odd_one)
     if not by_size:
-        tests.append(_empty(query, records, alone[len(records)]))
+        tests.append(_empty(query, records, alone(*outliers[0])))
     verdicts = [test.verdict for test in tests]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
     reasons = [f"{test.test}: {test.reason}" for test in tests if test.verdict != "consistent"]

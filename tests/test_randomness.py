@@ -111,6 +111,20 @@ OPEN = {
 }  # fmt: skip
 
 
+def positive(x, rng):
+    """Drawn again until it is positive, which the sum of the data decides."""
+    while True:
+        if (z := x.sum() + rng.laplace()) >= 0:
+            return z
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_draws_that_are_rejected_are_no_additive_noise(seed):
+    """Even where the recorded one is small, and would be accepted either way."""
+    found = audit_randomness(positive, np.array([0.0, 1, 1, 0]), np.array([0.0, 1, 1, 1]), seed=seed)
+    assert found.implied is None
+
+
 @pytest.mark.parametrize("name", OPEN)
 def test_what_cannot_be_decided_is_said(name):
     mechanism, words = OPEN[name]
