@@ -30,8 +30,6 @@ _HOPELESS = 1e6
 _SURE = 3.0
 # Hits that a set without any may be due, for the spread of its count.
 _UNSEEN = 3.0
-# Hits without which counts as they stand would be a guess.
-_SEEN = 4
 
 
 def candidates(values: list[Floats]) -> Floats:
@@ -70,9 +68,11 @@ def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: f
     return promises
 
 
-@_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], int64, float64, float64, float64)")
-def counted(a: Floats, b: Floats, at: Floats, trials: int, delta: float, z: float, unseen: float) -> Floats:
-    """Limits on epsilon if the earlier counts, and ``unseen`` more hits, are typical; -inf for few hits.
+@_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], int64, float64, float64, float64, int64)")
+def counted(
+    a: Floats, b: Floats, at: Floats, trials: int, delta: float, z: float, unseen: float, least: int
+) -> Floats:  # fmt: skip
+    """Limits on epsilon if the earlier counts, and ``unseen`` more hits, are typical; -inf below ``least`` hits.
 
     a, b : sorted values on data and neighbour;  at : thresholds (m,)
     """
@@ -80,7 +80,7 @@ def counted(a: Floats, b: Floats, at: Floats, trials: int, delta: float, z: floa
     for i in range(at.size):
         hits = reach(a, at[i]), reach(b, at[i])
         for side in range(2):
-            if hits[side] >= _SEEN:
+            if hits[side] >= least:
                 x, y = hits[side] / a.size, (hits[1 - side] + unseen) / a.size
                 promises[side, i] = score(x * trials, y * trials, trials, z, delta)
     return promises

@@ -42,8 +42,10 @@ _CURVE = 0.75
 _PRIOR = 8.0
 # Hits added to the other dataset's count of values that repeat: a continuous law has none.
 _UNREPEATED = 0.05
-# Share of the level for the bold choice.
+# Share of the level for the bold choice, and hits without which it would be a guess; more where the coordinates are
+# mixed, which hides a rare leak rather than shows it.
 _BOLD = 0.06
+_SEEN, _MIXED = 4, 40
 
 
 @dataclass(frozen=True)
@@ -180,10 +182,10 @@ def _judge(
     found: dict[str, tuple[Floats, Points | None]] = {
         "steady": (thresholds.limits(p, q, margin, trials, delta, apart["steady"], claimed), None)
     }
-    # Discriminants mix the coordinates, which hides a rare leak rather than shows it.
-    if not isinstance(score, Projection | Quadratic):
-        unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
-        found["bold"] = (thresholds.counted(values[0], values[1], at, trials, delta, apart["bold"], unseen), None)
+    unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
+    least = _MIXED if isinstance(score, Projection | Quadratic) else _SEEN
+    bold = thresholds.counted(values[0], values[1], at, trials, delta, apart["bold"], unseen, least)
+    found["bold"] = (bold, None)
     if curve:
         p, q, margin = _cautious(score, values, at, smooth=True)
         advance = _PRIOR * claim.weights()
