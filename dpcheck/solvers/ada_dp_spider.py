@@ -160,10 +160,6 @@ class AdaDPSpider(Solver):
             sigma_2, notes,
         )  # fmt: skip
 
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
-
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes that may happen, and a difference at every step but the first."""
         iterations = self.steps if iterations is None else iterations

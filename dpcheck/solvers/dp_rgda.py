@@ -254,10 +254,6 @@ class DPRGDA(Solver):
             repaired, (*assumed("Theorem 1", problem), *_outside(steps, t_thres, epsilon, repaired, rho)),
         )  # fmt: skip
 
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
-
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """Refreshes and differences, v and u on the same minibatch; the most that may happen."""
         iterations = self.steps if iterations is None else iterations

@@ -91,10 +91,6 @@ class GradientDescentAscent(Solver):
         """T, the number of updates."""
         return self.eta_w.size
 
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
-
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The privacy events of a run: T times, one minibatch mean, two Gaussians.
 

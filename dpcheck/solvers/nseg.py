@@ -112,10 +112,6 @@ class NSEG(Solver):
         sigma = sensitivity * calibrate(events, epsilon=epsilon, delta=delta) if private else 0.0
         return cls(steps, batch, eta, sigma, sampling, clip_w, clip_v)
 
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
-
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """Two minibatches a step, one joint Gaussian each; iterate t is z_t, which saw 2t + 1 of them."""
         multiplier = gaussian(self.sigma, _sensitivity(problem, self.batch, self.clip_w, self.clip_v))

@@ -70,6 +70,7 @@ class Solver:
     kernel: ClassVar[Callable[..., Any]]
     trials: ClassVar[Callable[..., Any]] = staticmethod(trials)
     configure: ClassVar[Callable[..., Any]]
+    steps: Any
     notes: tuple[str, ...]
 
     def packed(self, problem: Problem) -> Packed:
@@ -81,8 +82,8 @@ class Solver:
         raise self._missing("events")
 
     def iterations(self, problem: Problem) -> int:
-        """How many iterates a run has."""
-        raise self._missing("iterations")
+        """How many iterates a run has: T where the algorithm does not say otherwise."""
+        return int(self.steps)
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
         """Releases, minibatches and the largest minibatch of a run, at most."""

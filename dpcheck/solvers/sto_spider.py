@@ -235,10 +235,6 @@ class StoSpider(Solver):
             plan.L0, plan.Ls, sigma_1, sigma_2, sigma_select, notes,
         )  # fmt: skip
 
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
-
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes there may be, a difference at every step but the first, and at the end the selection."""
         done = self.steps if iterations is None else iterations
