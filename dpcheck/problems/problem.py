@@ -185,17 +185,29 @@ def as_records(value: object, name: str, columns: int | None = None) -> Array:
 def bounded_rows(records: object, bound: float, columns: int | None = None) -> Array:
     """Records of Euclidean norm at most ``bound``."""
     rows = as_records(records, "records", columns)
-    largest = float(np.linalg.norm(rows, axis=1).max())
-    require(largest <= bound * (1 + 1e-12), "records", f"have |z| <= {bound}", largest)
+    require_within(np.linalg.norm(rows, axis=1), bound, "|z|")
     return rows
 
 
-def bounded_entries(records: object, bound: float, columns: int | None = None) -> Array:
+def bounded_entries(records: object, bound: float) -> Array:
     """Records whose entries are at most ``bound`` in absolute value."""
-    rows = as_records(records, "records", columns)
-    largest = float(np.abs(rows).max())
-    require(largest <= bound * (1 + 1e-12), "records", f"have |z_i| <= {bound}", largest)
+    rows = as_records(records, "records")
+    require_within(np.abs(rows), bound, "|z_i|")
     return rows
+
+
+def bounded_pairs(records: object, bound: float) -> Array:
+    """Records (b, c), of an even number of columns, whose halves have Euclidean norm at most ``bound``."""
+    rows = as_records(records, "records")
+    require(rows.shape[1] % 2 == 0, "records", "have an even number of columns", rows.shape)
+    require_within(np.linalg.norm(rows.reshape(len(rows), 2, -1), axis=2), bound, "|b|, |c|")
+    return rows
+
+
+def require_within(sizes: Array, bound: float, what: str) -> None:
+    """The records' ``sizes``, named ``what``, are at most ``bound`` up to rounding."""
+    largest = float(sizes.max())
+    require(largest <= bound * (1 + 1e-12), "records", f"have {what} <= {bound}", largest)
 
 
 __all__ = [
@@ -208,6 +220,8 @@ __all__ = [
     "ball",
     "blocks",
     "bounded_entries",
+    "bounded_pairs",
     "bounded_rows",
+    "require_within",
     "with_record",
 ]

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, as_records, ball
+from dpcheck.problems.problem import Array, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -46,12 +46,9 @@ class Tight(Minimisation):
     name: str = "tight"
 
     def __post_init__(self) -> None:
-        records = as_records(self.records, "records", columns=1)
         for name in ("mu", "bound"):
             require_positive(getattr(self, name), name)
-        largest = float(np.abs(records).max())
-        require(largest <= self.bound * (1 + 1e-12), "records", f"have |z| <= {self.bound}", largest)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records", bounded_rows(self.records, self.bound, columns=1))
 
     @classmethod
     def spike(cls, n: int, sign: float = 1.0, *, mu: float = 1.0, bound: float = 1.0) -> Tight:
