@@ -51,11 +51,11 @@ class Tight(Minimisation):
         object.__setattr__(self, "records", bounded_rows(self.records, self.bound, columns=1))
 
     @classmethod
-    def spike(cls, n: int, sign: float = 1.0, *, mu: float = 1.0, bound: float = 1.0) -> Tight:
-        """``n`` records, the first sign * g and the others 0."""
+    def spike(cls, n: int, *, mu: float = 1.0, bound: float = 1.0) -> Tight:
+        """``n`` records, the first g and the others 0."""
         require_count(n, "n")
         records = np.zeros((n, 1))
-        records[0] = np.sign(sign) * bound
+        records[0] = bound
         return cls(records, mu, bound)
 
     @classmethod
