@@ -39,7 +39,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Bilinear(Defaults):
-    """Problem 7 of the test problems.
+    """A bilinear game with linear terms, on two balls.
 
     records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
     coupling : a >= 0;  bound : B > 0;  radius : D > 0, of both balls

@@ -59,7 +59,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Classification(Minimisation):
-    """Problem 4 of the test problems.
+    """Linear classification by a loss of the margin.
 
     records : (n, d + 1) float64, rows (a, y);  loss : of ``LOSSES``;  width : h > 0;  radius : D > 0
     """

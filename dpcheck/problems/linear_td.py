@@ -59,7 +59,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class LinearTD(StronglyConcave):
-    """Problem P10 of the test problems.
+    """Temporal-difference learning with a linear value function.
 
     records : (n, 2d + 1) float64, rows (psi, psi', r), |psi|, |psi'| <= 1, |r| <= bound
     discount : gamma in [0, 1);  bound : r_max > 0;  radius : R > 0;  dual_radius : Lam > 0;  ridge : >= 0

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from dpcheck.errors import require, require_count
-from dpcheck.kernels.parts import SIMPLEX, project
-from dpcheck.problems.problem import Array, Defaults, blocks
+from dpcheck.kernels.parts import project
+from dpcheck.problems.problem import SIMPLEX, Array, Defaults, blocks
 
 
 class StronglyConcave(Defaults):

@@ -45,7 +45,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Polyak(Defaults):
-    """Problem 10 of the test problems.
+    """Scalar w and v, the Polyak-Lojasiewicz inequality in w.
 
     records : (n, 1) float64 with |z| <= bound;  rho, bound, radius > 0
     """

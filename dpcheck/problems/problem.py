@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck.errors import InputError, require
 from dpcheck.kernels import gradients
-from dpcheck.kernels.parts import BALL, BOX
+from dpcheck.kernels.parts import BALL, BOX, SIMPLEX
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class Problem(Protocol):
     gradient : kernel (params, record, w, v, out_w, out_v), both partial gradients of one record
     value : kernel (params, record, w, v), one record's objective
     mean, difference : kernels of ``dpcheck.kernels.gradients``, or faster ones of the problem's own
-    domain_w, domain_v : (blocks, 4) float64, rows (start, stop, BALL or BOX, radius)
+    domain_w, domain_v : (blocks, 4) float64, rows (start, stop, BALL, BOX or SIMPLEX, radius)
     start : (dim_w + dim_v,) where algorithms begin, (w, v)
     lipschitz_w, lipschitz_v : bounds on the partial gradients' norms over the domains and all
         admissible records (a public constant, never read off the data); inf where there is none
@@ -213,6 +213,7 @@ def require_within(sizes: Array, bound: float, what: str) -> None:
 __all__ = [
     "BALL",
     "BOX",
+    "SIMPLEX",
     "Array",
     "Defaults",
     "Problem",

@@ -43,7 +43,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Product(Defaults):
-    """Problem 8 of the test problems.
+    """A product of w, a record and a scalar v: convex and strongly concave.
 
     records : (n, d) float64 with |z_i| <= 1;  mu >= 1;  radius : D > 0
     """

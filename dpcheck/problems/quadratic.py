@@ -43,7 +43,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Quadratic(Defaults):
-    """Problem 6 of the test problems.
+    """A strongly convex-strongly concave quadratic game on two balls.
 
     records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
     mu_x, mu_y > 0 : strong convexity and concavity;  coupling : a >= 0;  radius : R > 0

@@ -67,7 +67,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Quartic(StronglyConcave):
-    """Problem P3 of the test problems, with data in the dual term.
+    """A double well with data in the dual term.
 
     records : (n, d) float64, |z| <= bound
     curvature : c > b^2/mu_y;  coupling : b > 0;  mu_y : mu > 0;  bound : B > 0;  radius : R > 0;  room : >= 1

@@ -35,7 +35,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Tight(Minimisation):
-    """Problem 5 of the test problems.
+    """A scalar quadratic whose minimiser is as sensitive as its bound allows.
 
     records : (n, 1) float64 with |z| <= bound;  mu > 0;  bound : g > 0
     """

@@ -25,9 +25,8 @@ import numpy as np
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.kernels.parts import SIMPLEX
 from dpcheck.problems.nonconvex import StronglyConcave, simplex_hessian, simplex_response, spectral
-from dpcheck.problems.problem import Array, as_records, ball, blocks
+from dpcheck.problems.problem import SIMPLEX, Array, as_records, ball, blocks
 
 
 @kernel(GRADIENT_SIGNATURE)
