@@ -75,7 +75,7 @@ class NSEG(Solver):
     name = "nseg"
     paper = "yang2022"
     source = "Boob and Guzman 2024, Algorithm 1; Yang et al. 2022, Section 4"
-    reconstructed = True
+    reconstructed = "two minibatches a step, and one noise for both blocks, from the accountant"
     variants = ("repaired",)
     example = "bilinear"
     differences = False

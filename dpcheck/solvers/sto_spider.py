@@ -182,7 +182,7 @@ class StoSpider(Solver):
     name = "sto_spider"
     paper = "xu2026"
     source = "Liu et al. 2023, Algorithm 1 and its selection; Xu et al. 2026, Section 5"
-    reconstructed = True
+    reconstructed = "the constants of drift and escape, the bound on refreshes, what the selection tests"
     variants = ("repaired",)
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 3, "b1": 20, "b2": 5, "Gamma": 2}
