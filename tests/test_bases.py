@@ -17,9 +17,11 @@ from reference_bases import Oracle, Pairs, Ridges
 from dpcheck import InputError
 from dpcheck.bases import BASES, base_kernel, optimum, require_base
 from dpcheck.kernels import saddle
+from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.linear import Linear
 from dpcheck.problems.quadratic import Quadratic
+from dpcheck.solvers import configure
 
 SADDLES = [name for name, base in BASES.items() if base.setting == "saddle"]
 MINIMISERS = [name for name in BASES if name not in SADDLES]
@@ -272,6 +274,13 @@ def test_each_says_where_it_is_from(name):
     text = importlib.import_module(f"dpcheck.bases.{BASES[name].module}").__doc__
     assert BASES[name].reconstructed == ("Reconstructed" in text)
     assert "gradients times log(1/accuracy)" in text
+
+
+@pytest.mark.parametrize("name", [name for name in BASES if BASES[name].setting == "saddle"])
+def test_runs_tell_that_their_base_is_reconstructed(name):
+    solver = configure("minimax_output_perturbation", example("quadratic"), epsilon=1.0, delta=1e-5, base=name)
+    told = (f"base {name}: reconstructed from its abstract",)
+    assert solver.origins() == (told if BASES[name].reconstructed else ())
 
 
 def test_stated_costs():

@@ -204,13 +204,15 @@ def test_clipping_bounds_a_wild_record():
 
 def test_as_printed_follows_remark_1():
     problem = PROBLEMS["bilinear"]
-    solver = DPSGDA.configure(problem, epsilon=0.5, delta=1e-4, variant="as_printed", steps=9)
+    settings = {"epsilon": 0.5, "delta": 1e-4, "variant": "as_printed", "steps": 9}
+    solver = DPSGDA.configure(problem, **settings)
     assert solver.sampling == "with_replacement"
     assert solver.batch == printed_batch(40, 9, 0.5) == math.ceil(40 * math.sqrt(0.5 / 36))
     G = 1.5 * 0.4 + 1
     assert solver.sigma_w == pytest.approx(8 * G * math.sqrt(9 * math.log(1e4)) / (40 * 0.5))
     assert solver.sigma_w == printed_noise(problem.lipschitz_w, 40, 9, 0.5, 1e-4)
-    assert solver.notes == ()
+    assert solver.notes == (DPSGDA.understated,)
+    assert DPSGDA.configure(problem, sampling="without_replacement", **settings).notes == ()
 
 
 def test_leaving_remark_1_is_reported():
@@ -220,6 +222,7 @@ def test_leaving_remark_1_is_reported():
         "Remark 1 assumes epsilon <= 1",
         "Remark 1 assumes delta <= 1/n^2 = 0.000625",
         f"Remark 1 prescribes a minibatch of {printed_batch(40, 3, 2.0)}",
+        DPSGDA.understated.split(",")[0],
     ]
 
 

@@ -18,7 +18,8 @@ from scipy.optimize import minimize
 from dpcheck import InputError, certify
 from dpcheck.kernels import gradients, mlp
 from dpcheck.problems.auc import AUC
-from dpcheck.problems.auc_mlp import AUCMLP, Network
+from dpcheck.problems.auc_mlp import AUCMLP
+from dpcheck.problems.network import Network
 from dpcheck.problems.problem import with_record
 from dpcheck.problems.td_mlp import TDMLP
 from dpcheck.problems.wgan import WGAN

@@ -211,6 +211,15 @@ def test_each_says_where_it_is_from(name):
     assert {"notes"} <= {field.name for field in fields(solver)}
 
 
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_runs_tell_what_is_reconstructed_and_what_the_print_understates(name, variant):
+    problem, solver = case(name, variant)
+    notes = solver.run(problem, seed=0).notes
+    told = [note for note in notes if note.startswith("reconstructed: ")]
+    assert told == ([f"reconstructed: {solver.reconstructed}"] if solver.reconstructed else [])
+    assert (solver.understated in notes) == (variant == "as_printed" and solver.understated != "")
+
+
 def test_wrong_names_are_refused_with_the_right_ones():
     with pytest.raises(InputError, match=r"algorithm must be one of .*dp_sgda"):
         solve("sgd")

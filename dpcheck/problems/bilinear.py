@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Defaults, as_records, ball
+from dpcheck.problems.problem import Array, Defaults, ball, bounded_pairs
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -39,7 +39,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Bilinear(Defaults):
-    """Problem 7 of the test problems.
+    """A bilinear game with linear terms, on two balls.
 
     records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
     coupling : a >= 0;  bound : B > 0;  radius : D > 0, of both balls
@@ -52,15 +52,10 @@ class Bilinear(Defaults):
     name: str = "bilinear"
 
     def __post_init__(self) -> None:
-        records = as_records(self.records, "records")
-        require(records.shape[1] % 2 == 0, "records", "have an even number of columns", records.shape)
         require(0 <= self.coupling < np.inf, "coupling", "be finite and >= 0", self.coupling)
         require_positive(self.bound, "bound")
         require_positive(self.radius, "radius")
-        halves = records.reshape(len(records), 2, -1)
-        largest = float(np.linalg.norm(halves, axis=2).max())
-        require(largest <= self.bound * (1 + 1e-12), "records", f"have |b|, |c| <= {self.bound}", largest)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records", bounded_pairs(self.records, self.bound))
 
     @classmethod
     def sample(

@@ -20,7 +20,7 @@ import numpy as np
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, as_records, ball
+from dpcheck.problems.problem import Array, as_records, ball, require_within
 
 LOSSES = ("logistic", "smoothed_hinge", "hinge")  # params[0] is the place in this list
 
@@ -59,7 +59,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Classification(Minimisation):
-    """Problem 4 of the test problems.
+    """Linear classification by a loss of the margin.
 
     records : (n, d + 1) float64, rows (a, y);  loss : of ``LOSSES``;  width : h > 0;  radius : D > 0
     """
@@ -76,8 +76,7 @@ class Classification(Minimisation):
         for name in ("width", "radius"):
             require_positive(getattr(self, name), name)
         require(records.shape[1] >= 2, "records", "have at least two columns", records.shape)
-        largest = float(np.linalg.norm(records[:, :-1], axis=1).max())
-        require(largest <= 1 + 1e-12, "records", "have |a| <= 1", largest)
+        require_within(np.linalg.norm(records[:, :-1], axis=1), 1, "|a|")
         labels = set(np.unique(records[:, -1]).tolist())
         require(labels <= {-1.0, 1.0}, "records", "have labels -1 and 1", sorted(labels)[:5])
         object.__setattr__(self, "records", records)

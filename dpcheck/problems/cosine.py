@@ -58,7 +58,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Cosine(StronglyConcave):
-    """Problem P2 of the test problems.
+    """A periodic landscape of saddles and minima.
 
     records : (n, d) float64, entries |z_i| <= bound
     amplitude : a > b^2/mu_y;  coupling : b > 0;  mu_y : mu > 0;  bound : B > 0;  room : >= 1

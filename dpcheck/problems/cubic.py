@@ -4,8 +4,8 @@ f(w, v; z) = -(g + b^2/mu) |w|^2/2 + (rho/6) |w|^3 + <v, b w + z> - mu/2 |v|^2, 
 
 W = B(R), V = B(Lam), Lam = room (b R + B)/mu. Then y* = (b w + zbar)/mu,
 Phi = -g |w|^2/2 + (rho/6) |w|^3 + (b/mu) <w, zbar> + |zbar|^2/(2 mu), and
-Phi'' = -g I + (rho/2) (|w| I + w w'/|w|), Phi''(0) = -g I. With data of mean 0 it is the problem of the
-list: 0 is stationary, the minima are the sphere |w| = 2 g/rho.
+Phi'' = -g I + (rho/2) (|w| I + w w'/|w|), Phi''(0) = -g I. With data of mean 0, 0 is stationary and
+the minima are the sphere |w| = 2 g/rho.
 
 In general the stationary points are on the line of zbar. With c = b |zbar|/mu, u = zbar/|zbar|:
 w = t u,   t = (g - sqrt(g^2 - 2 rho c))/rho, the point near 0, where c <= g^2/(2 rho): a maximum,
@@ -61,7 +61,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Cubic(StronglyConcave):
-    """Problem P7 of the test problems, with data.
+    """A cubic well around a maximum, with data in the dual term.
 
     records : (n, d) float64, |z| <= bound
     descent : g > 0;  cubic : rho > 0;  coupling : b > 0;  mu_y : mu > 0

@@ -29,7 +29,7 @@ from numpy.polynomial import Polynomial
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.nonconvex import largest_on, sphere, within
+from dpcheck.problems.nonconvex import depressed_cubic_roots, largest_on, sphere, within
 from dpcheck.problems.problem import Array, ball, bounded_rows
 
 
@@ -146,14 +146,7 @@ class DoubleWell(Minimisation):
         return np.array([within(self._point(root), self.radius, "minimum") for root in self._roots()[::2]])
 
     def _roots(self) -> Array:
-        """Real roots of x^3 - g x + zbar_1 in falling order."""
-        g, q = self.descent, float(self.zbar[0])
-        if abs(q) < 2 * (g / 3) ** 1.5:
-            angle = math.acos(-1.5 * q / g * math.sqrt(3 / g)) / 3
-            return np.asarray(2 * math.sqrt(g / 3) * np.cos(angle - 2 * np.pi / 3 * np.arange(3)))
-        rest = math.sqrt(max(q * q / 4 - (g / 3) ** 3, 0.0))
-        outer = np.cbrt(abs(q) / 2 + rest)  # Cardano, the larger of the two cube roots
-        return np.array([-math.copysign(outer + g / (3 * outer), q)])
+        return depressed_cubic_roots(self.descent, float(self.zbar[0]))
 
     def _point(self, first: float) -> Array:
         w = -self.zbar

@@ -60,7 +60,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Factorisation(StronglyConcave):
-    """Problem P4 of the test problems.
+    """Factorisation of a mean matrix into a product of two vectors.
 
     records : (n, p q) float64, matrices M row by row, |M| <= bound
     rows : p >= 1;  mu_y : mu > 0;  bound : B > 0;  radius : R > 0;  room : >= 1

@@ -25,9 +25,8 @@ import numpy as np
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.kernels.parts import SIMPLEX
 from dpcheck.problems.nonconvex import StronglyConcave, simplex_hessian, simplex_response, spectral
-from dpcheck.problems.problem import Array, as_records, ball, blocks
+from dpcheck.problems.problem import SIMPLEX, Array, as_records, ball, blocks
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -56,7 +55,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class GroupDRO(StronglyConcave):
-    """Problem P11 of the test problems.
+    """The worst mixture of groups with bounded losses.
 
     records : (n, K d) float64, rows (z_1, ..., z_K);  groups : K >= 2;  mu_y : mu > 0
     """

@@ -2,9 +2,8 @@
 
 f(w, v; z) = <w - z, v> - |v|^2/2,  |z_i| <= B,  W = [-R, R]^d,  V = [-Lam, Lam]^d.
 
-With d = 1, z = 0 and Lam = 1 it is the problem of the list; z makes it a location. Coordinate by
-coordinate y* = w - zbar clipped to [-Lam, Lam], Phi = Huber's function of w - zbar, Phi' = y*, and
-Phi'' = 1 inside, 0 outside: it jumps where |w - zbar| = Lam, so rho_Phi = inf, and a check of
+z is a location. Coordinate by coordinate y* = w - zbar clipped to [-Lam, Lam], Phi = Huber's function of
+w - zbar, Phi' = y*, and Phi'' = 1 inside, 0 outside: it jumps where |w - zbar| = Lam, so rho_Phi = inf, and a check of
 second-order stationarity must refuse the problem wherever W reaches the jump, R + B > Lam. (Otherwise
 Phi is quadratic and rho_Phi = 0.) Nor is the gradient of f in v zero at y* outside.
 
@@ -46,7 +45,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Huber(StronglyConcave):
-    """Problem P6 of the test problems, with data.
+    """Huber's function of the distance to a location, as a maximum over a box.
 
     records : (n, d) float64, entries |z_i| <= bound
     threshold : Lam > 0, of V;  bound : B > 0;  radius : R > 0, of W

@@ -2,7 +2,7 @@
 
 f(w, v; z) = 2 alpha sqrt(1 + w^2) + z (w + v) - mu v^2/2,  |z| <= B < 2 alpha,  w, v scalar,
 
-W = R, V = [-Lam, Lam], Lam = room B/mu. With z = 0 it is the problem of the list: w and v are apart, and
+W = R, V = [-Lam, Lam], Lam = room B/mu. With z = 0, w and v are apart, and
 |Phi'| = 2 alpha |w|/sqrt(1 + w^2) >= alpha exactly where |w| >= 1/sqrt 3, so that a method whose steps
 have a fixed length while the slope is at least alpha, needs steps in proportion to the distance.
 In general y* = zbar/mu, Phi = 2 alpha sqrt(1 + w^2) + zbar w + zbar^2/(2 mu),
@@ -43,7 +43,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Hyperbola(StronglyConcave):
-    """Problem P12 of the test problems, with data.
+    """A slope that levels off, beside data that are linear in w and v.
 
     records : (n, 1) float64, |z| <= bound
     slope : alpha > 0;  mu_y : mu > 0;  bound : B in (0, 2 alpha);  room : >= 1

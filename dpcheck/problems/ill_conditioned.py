@@ -38,7 +38,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class IllConditioned(Minimisation):
-    """Problem 2 of the test problems.
+    """A quadratic with eigenvalues from mu to l.
 
     records : (n, d) float64 with |z_i| <= bound;  0 < mu <= smoothness;  bound : r;  radius : R >= r
     """

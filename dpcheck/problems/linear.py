@@ -36,7 +36,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Linear(Minimisation):
-    """Problem 3 of the test problems.
+    """A linear loss on a ball.
 
     records : (n, d) float64 with |z_i| <= 1;  radius : D > 0
     """

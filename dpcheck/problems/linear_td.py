@@ -29,7 +29,7 @@ import numpy as np
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, spectral, sphere
-from dpcheck.problems.problem import BOX, Array, as_records, blocks
+from dpcheck.problems.problem import BOX, Array, as_records, blocks, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -59,7 +59,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class LinearTD(StronglyConcave):
-    """Problem P10 of the test problems.
+    """Temporal-difference learning with a linear value function.
 
     records : (n, 2d + 1) float64, rows (psi, psi', r), |psi|, |psi'| <= 1, |r| <= bound
     discount : gamma in [0, 1);  bound : r_max > 0;  radius : R > 0;  dual_radius : Lam > 0;  ridge : >= 0
@@ -81,10 +81,8 @@ class LinearTD(StronglyConcave):
         records = as_records(self.records, "records")
         require(records.shape[1] % 2 == 1 and records.shape[1] > 1, "records", "have 2d + 1 columns", records.shape)
         features = records[:, :-1].reshape(len(records), 2, -1)
-        largest = float(np.linalg.norm(features, axis=2).max())
-        require(largest <= 1 + 1e-12, "records", "have features of norm <= 1", largest)
-        reward = float(np.abs(records[:, -1]).max())
-        require(reward <= self.bound * (1 + 1e-12), "records", f"have rewards |r| <= {self.bound}", reward)
+        require_within(np.linalg.norm(features, axis=2), 1, "features of norm")
+        require_within(np.abs(records[:, -1]), self.bound, "rewards |r|")
         object.__setattr__(self, "records", records)
 
     @classmethod

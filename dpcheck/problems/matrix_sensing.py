@@ -34,7 +34,7 @@ import numpy as np
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
-from dpcheck.problems.problem import BOX, Array, as_records, ball, blocks
+from dpcheck.problems.problem import BOX, Array, as_records, ball, blocks, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -99,10 +99,8 @@ class MatrixSensing(StronglyConcave):
         number = records[:, 0]
         whole = bool((number == np.floor(number)).all() and number.min() >= 0 and number.max() < len(records))
         require(whole, "records", f"begin with a number from 0 to {len(records) - 1}", np.unique(number)[[0, -1]])
-        largest = float(np.linalg.norm(matrices, axis=1).max())
-        require(largest <= self.bound_a * (1 + 1e-12), "records", f"have |A| <= {self.bound_a}", largest)
-        largest = float(np.abs(records[:, -1]).max())
-        require(largest <= self.bound_b * (1 + 1e-12), "records", f"have |b| <= {self.bound_b}", largest)
+        require_within(np.linalg.norm(matrices, axis=1), self.bound_a, "|A|")
+        require_within(np.abs(records[:, -1]), self.bound_b, "|b|")
         initial = np.ascontiguousarray(self.initial, dtype=float)
         width = (self.rows + matrices.shape[1] // self.rows) * self.rank
         require(initial.shape == (width,), "initial", f"have shape ({width},)", initial.shape)

@@ -30,7 +30,7 @@ import numpy as np
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
-from dpcheck.problems.problem import BOX, Array, as_records, blocks
+from dpcheck.problems.problem import BOX, Array, as_records, blocks, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -73,8 +73,7 @@ class MDP(StronglyConcave):
         numbers = records[:, :2]
         good = bool((numbers == np.floor(numbers)).all() and numbers.min() >= 0 and numbers.max() < self.states)
         require(good, "records", f"hold states 0 to {self.states - 1}", np.unique(numbers)[[0, -1]])
-        largest = float(np.abs(records[:, 2]).max())
-        require(largest <= 1 + 1e-12, "records", "have rewards |r| <= 1", largest)
+        require_within(np.abs(records[:, 2]), 1, "rewards |r|")
         object.__setattr__(self, "records", records)
 
     @classmethod

@@ -38,7 +38,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class MeanEstimation(Minimisation):
-    """Problem 1 of the test problems.
+    """Estimation of a mean.
 
     records : (n, d) float64 with |z_i| <= bound;  mu > 0;  bound : r;  radius : R >= r
     """

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from dpcheck.errors import require, require_count
-from dpcheck.kernels.parts import SIMPLEX, project
-from dpcheck.problems.problem import Array, Defaults, blocks
+from dpcheck.kernels.parts import project
+from dpcheck.problems.problem import SIMPLEX, Array, Defaults, blocks
 
 
 class StronglyConcave(Defaults):
@@ -65,6 +65,16 @@ def largest_on(polynomial: Polynomial, low: float, high: float) -> float:
     """Maximum of a polynomial over [low, high]."""
     inner = np.clip(polynomial.deriv().roots().real, low, high)
     return float(max(polynomial(np.array([low, high, *inner]))))
+
+
+def depressed_cubic_roots(g: float, q: float) -> Array:
+    """Real roots of x^3 - g x + q, g > 0, in falling order: three of them where |q| < 2 (g/3)^{3/2}, else one."""
+    if abs(q) < 2 * (g / 3) ** 1.5:
+        angle = math.acos(-1.5 * q / g * math.sqrt(3 / g)) / 3
+        return np.asarray(2 * math.sqrt(g / 3) * np.cos(angle - 2 * np.pi / 3 * np.arange(3)))
+    rest = math.sqrt(max(q * q / 4 - (g / 3) ** 3, 0.0))
+    outer = np.cbrt(abs(q) / 2 + rest)  # Cardano, the larger of the two cube roots
+    return np.array([-math.copysign(outer + g / (3 * outer), q)])
 
 
 def within(w: Array, radius: float, what: str) -> Array:

@@ -57,7 +57,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class NonconvexQuadratic(StronglyConcave):
-    """Problem P1 of the test problems.
+    """A quadratic with an indefinite Hessian.
 
     records : (n, d_v) float64, |z| <= bound
     A : (d_w, d_w) float64, symmetric;  B : (d_v, d_w) float64

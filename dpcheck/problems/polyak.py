@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Defaults, as_records, ball
+from dpcheck.problems.problem import Array, Defaults, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -45,7 +45,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Polyak(Defaults):
-    """Problem 10 of the test problems.
+    """Scalar w and v, the Polyak-Lojasiewicz inequality in w.
 
     records : (n, 1) float64 with |z| <= bound;  rho, bound, radius > 0
     """
@@ -57,12 +57,9 @@ class Polyak(Defaults):
     name: str = "polyak"
 
     def __post_init__(self) -> None:
-        records = as_records(self.records, "records", columns=1)
         for name in ("rho", "bound", "radius"):
             require_positive(getattr(self, name), name)
-        largest = float(np.abs(records).max())
-        require(largest <= self.bound * (1 + 1e-12), "records", f"have |z| <= {self.bound}", largest)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records", bounded_rows(self.records, self.bound, columns=1))
 
     @classmethod
     def sample(cls, n: int, rng: np.random.Generator, **constants: Any) -> Polyak:

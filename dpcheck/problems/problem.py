@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck.errors import InputError, require
 from dpcheck.kernels import gradients
-from dpcheck.kernels.parts import BALL, BOX
+from dpcheck.kernels.parts import BALL, BOX, SIMPLEX
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class Problem(Protocol):
     gradient : kernel (params, record, w, v, out_w, out_v), both partial gradients of one record
     value : kernel (params, record, w, v), one record's objective
     mean, difference : kernels of ``dpcheck.kernels.gradients``, or faster ones of the problem's own
-    domain_w, domain_v : (blocks, 4) float64, rows (start, stop, BALL or BOX, radius)
+    domain_w, domain_v : (blocks, 4) float64, rows (start, stop, BALL, BOX or SIMPLEX, radius)
     start : (dim_w + dim_v,) where algorithms begin, (w, v)
     lipschitz_w, lipschitz_v : bounds on the partial gradients' norms over the domains and all
         admissible records (a public constant, never read off the data); inf where there is none
@@ -185,22 +185,35 @@ def as_records(value: object, name: str, columns: int | None = None) -> Array:
 def bounded_rows(records: object, bound: float, columns: int | None = None) -> Array:
     """Records of Euclidean norm at most ``bound``."""
     rows = as_records(records, "records", columns)
-    largest = float(np.linalg.norm(rows, axis=1).max())
-    require(largest <= bound * (1 + 1e-12), "records", f"have |z| <= {bound}", largest)
+    require_within(np.linalg.norm(rows, axis=1), bound, "|z|")
     return rows
 
 
-def bounded_entries(records: object, bound: float, columns: int | None = None) -> Array:
+def bounded_entries(records: object, bound: float) -> Array:
     """Records whose entries are at most ``bound`` in absolute value."""
-    rows = as_records(records, "records", columns)
-    largest = float(np.abs(rows).max())
-    require(largest <= bound * (1 + 1e-12), "records", f"have |z_i| <= {bound}", largest)
+    rows = as_records(records, "records")
+    require_within(np.abs(rows), bound, "|z_i|")
     return rows
+
+
+def bounded_pairs(records: object, bound: float) -> Array:
+    """Records (b, c), of an even number of columns, whose halves have Euclidean norm at most ``bound``."""
+    rows = as_records(records, "records")
+    require(rows.shape[1] % 2 == 0, "records", "have an even number of columns", rows.shape)
+    require_within(np.linalg.norm(rows.reshape(len(rows), 2, -1), axis=2), bound, "|b|, |c|")
+    return rows
+
+
+def require_within(sizes: Array, bound: float, what: str) -> None:
+    """The records' ``sizes``, named ``what``, are at most ``bound`` up to rounding."""
+    largest = float(sizes.max())
+    require(largest <= bound * (1 + 1e-12), "records", f"have {what} <= {bound}", largest)
 
 
 __all__ = [
     "BALL",
     "BOX",
+    "SIMPLEX",
     "Array",
     "Defaults",
     "Problem",
@@ -208,6 +221,8 @@ __all__ = [
     "ball",
     "blocks",
     "bounded_entries",
+    "bounded_pairs",
     "bounded_rows",
+    "require_within",
     "with_record",
 ]

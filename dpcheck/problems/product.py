@@ -19,7 +19,7 @@ import numpy as np
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.linear import Linear
-from dpcheck.problems.problem import Array, Defaults, as_records, ball
+from dpcheck.problems.problem import Array, Defaults, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -43,7 +43,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Product(Defaults):
-    """Problem 8 of the test problems.
+    """A product of w, a record and a scalar v: convex and strongly concave.
 
     records : (n, d) float64 with |z_i| <= 1;  mu >= 1;  radius : D > 0
     """
@@ -54,12 +54,9 @@ class Product(Defaults):
     name: str = "product"
 
     def __post_init__(self) -> None:
-        records = as_records(self.records, "records")
         require_positive(self.radius, "radius")
         require(1 <= self.mu < math.inf, "mu", "be at least 1", self.mu)
-        largest = float(np.linalg.norm(records, axis=1).max())
-        require(largest <= 1 + 1e-12, "records", "have |z| <= 1", largest)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records", bounded_rows(self.records, 1))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, mu: float = 1.0, radius: float = 1.0) -> Product:

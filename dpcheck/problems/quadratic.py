@@ -18,7 +18,7 @@ import numpy as np
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.problems.problem import Array, Defaults, as_records, ball
+from dpcheck.problems.problem import Array, Defaults, ball, bounded_pairs
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -43,7 +43,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Quadratic(Defaults):
-    """Problem 6 of the test problems.
+    """A strongly convex-strongly concave quadratic game on two balls.
 
     records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
     mu_x, mu_y > 0 : strong convexity and concavity;  coupling : a >= 0;  radius : R > 0
@@ -58,14 +58,10 @@ class Quadratic(Defaults):
     name: str = "quadratic"
 
     def __post_init__(self) -> None:
-        records = as_records(self.records, "records")
-        require(records.shape[1] % 2 == 0, "records", "have an even number of columns", records.shape)
         require(0 <= self.coupling < np.inf, "coupling", "be finite and >= 0", self.coupling)
         for name in ("mu_x", "mu_y", "bound", "radius"):
             require_positive(getattr(self, name), name)
-        largest = float(np.linalg.norm(records.reshape(len(records), 2, -1), axis=2).max())
-        require(largest <= self.bound * (1 + 1e-12), "records", f"have |b|, |c| <= {self.bound}", largest)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records", bounded_pairs(self.records, self.bound))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Quadratic:

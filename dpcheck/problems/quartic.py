@@ -34,6 +34,7 @@ from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import (
     StronglyConcave,
+    depressed_cubic_roots,
     largest_on,
     require_room,
     spectral,
@@ -66,7 +67,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Quartic(StronglyConcave):
-    """Problem P3 of the test problems, with data in the dual term.
+    """A double well with data in the dual term.
 
     records : (n, d) float64, |z| <= bound
     curvature : c > b^2/mu_y;  coupling : b > 0;  mu_y : mu > 0;  bound : B > 0;  radius : R > 0;  room : >= 1
@@ -185,14 +186,7 @@ class Quartic(StronglyConcave):
         return np.array([within(self._point(root), self.radius, "minimum") for root in self._roots()[::2]])
 
     def _roots(self) -> Array:
-        """Real roots of x^3 - g x + b zbar_1/mu in falling order."""
-        g, q = self.descent, self.coupling * self.zbar[0] / self.mu_y
-        if abs(q) < 2 * (g / 3) ** 1.5:
-            angle = math.acos(-1.5 * q / g * math.sqrt(3 / g)) / 3
-            return np.asarray(2 * math.sqrt(g / 3) * np.cos(angle - 2 * np.pi / 3 * np.arange(3)))
-        rest = math.sqrt(max(q * q / 4 - (g / 3) ** 3, 0.0))
-        outer = np.cbrt(abs(q) / 2 + rest)  # Cardano, the larger of the two cube roots
-        return np.array([-math.copysign(outer + g / (3 * outer), q)])
+        return depressed_cubic_roots(self.descent, float(self.coupling * self.zbar[0] / self.mu_y))
 
     def _point(self, first: float) -> Array:
         w = -self.coupling * self.zbar / (self.mu_y + self.coupling**2)

@@ -32,7 +32,7 @@ from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, as_records, ball
+from dpcheck.problems.problem import Array, as_records, ball, require_within
 
 
 @kernel(VALUE_SIGNATURE)
@@ -95,10 +95,9 @@ class Sensing(Minimisation):
         size = records.shape[1] - 1
         good = size > 0 and size % self.rows == 0
         require(good, "records", f"have 1 column and a multiple of {self.rows}", records.shape)
-        largest = float(np.linalg.norm(records[:, :-1].reshape(len(records), self.rows, -1), 2, axis=(1, 2)).max())
-        require(largest <= self.bound_a * (1 + 1e-12), "records", f"have |A| <= {self.bound_a}", largest)
-        largest = float(np.abs(records[:, -1]).max())
-        require(largest <= self.bound_b * (1 + 1e-12), "records", f"have |b| <= {self.bound_b}", largest)
+        matrices = records[:, :-1].reshape(len(records), self.rows, -1)
+        require_within(np.linalg.norm(matrices, 2, axis=(1, 2)), self.bound_a, "|A|")
+        require_within(np.abs(records[:, -1]), self.bound_b, "|b|")
         initial = np.ascontiguousarray(self.initial, dtype=float)
         width = (self.rows + size // self.rows) * self.rank
         require(initial.shape == (width,), "initial", f"have shape ({width},)", initial.shape)

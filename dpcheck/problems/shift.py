@@ -41,7 +41,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Shift(StronglyConcave):
-    """Problem P5 of the test problems.
+    """Records that shift the best response.
 
     records : (n, 1) float64, each -1 or 1;  radius : R > 0
     """

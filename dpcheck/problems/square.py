@@ -2,7 +2,7 @@
 
 f(w, v; z) = 2 <w, v> + <z, v> - |v|^2/2,  |z| <= B,  W = B(R),  V = B(Lam),  Lam = room (2R + B).
 
-With z = 0 and d = 1 it is the problem of the list, Phi = 2 w^2. In general y* = 2 w + zbar,
+With z = 0, Phi = 2 |w|^2. In general y* = 2 w + zbar,
 Phi = |2 w + zbar|^2/2, Hessian 4 I, rho_Phi = 0, saddle (-zbar/2, 0).
 
 L is the spectral norm of [[0, 2], [2, -1]], (1 + sqrt 17)/2 = 2.56, below the 4 of Phi (at most
@@ -42,7 +42,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Square(StronglyConcave):
-    """Problem P8 of the test problems, with data.
+    """A square whose curvature comes from the coupling alone.
 
     records : (n, d) float64, |z| <= bound;  bound : B > 0;  radius : R > 0;  room : >= 1
     """

@@ -81,7 +81,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class TanhAUC(StronglyConcave):
-    """Problem P9 of the test problems.
+    """AUC maximisation with the score tanh <theta, x>.
 
     records : (n, d + 1) float64, rows (x, y), |x| <= 1, y in {-1, 1}
     positive_share : public p in (0, 1);  radius : R > 0, of theta

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, as_records, ball
+from dpcheck.problems.problem import Array, ball, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -35,7 +35,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class Tight(Minimisation):
-    """Problem 5 of the test problems.
+    """A scalar quadratic whose minimiser is as sensitive as its bound allows.
 
     records : (n, 1) float64 with |z| <= bound;  mu > 0;  bound : g > 0
     """
@@ -46,19 +46,16 @@ class Tight(Minimisation):
     name: str = "tight"
 
     def __post_init__(self) -> None:
-        records = as_records(self.records, "records", columns=1)
         for name in ("mu", "bound"):
             require_positive(getattr(self, name), name)
-        largest = float(np.abs(records).max())
-        require(largest <= self.bound * (1 + 1e-12), "records", f"have |z| <= {self.bound}", largest)
-        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "records", bounded_rows(self.records, self.bound, columns=1))
 
     @classmethod
-    def spike(cls, n: int, sign: float = 1.0, *, mu: float = 1.0, bound: float = 1.0) -> Tight:
-        """``n`` records, the first sign * g and the others 0."""
+    def spike(cls, n: int, *, mu: float = 1.0, bound: float = 1.0) -> Tight:
+        """``n`` records, the first g and the others 0."""
         require_count(n, "n")
         records = np.zeros((n, 1))
-        records[0] = np.sign(sign) * bound
+        records[0] = bound
         return cls(records, mu, bound)
 
     @classmethod

@@ -25,9 +25,8 @@ import numpy as np
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.kernels.parts import SIMPLEX
 from dpcheck.problems.nonconvex import StronglyConcave, simplex_hessian, simplex_response, spectral
-from dpcheck.problems.problem import Array, as_records, ball, blocks
+from dpcheck.problems.problem import SIMPLEX, Array, as_records, ball, blocks
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -91,19 +90,18 @@ class WorstGroup(StronglyConcave):
         object.__setattr__(self, "shares", shares)
 
     @classmethod
-    def sample(
-        cls, n: int, d: int, rng: np.random.Generator, *, shares: tuple[float, ...] = (0.6, 0.3, 0.1), **constants: Any
-    ) -> WorstGroup:
-        """``n`` records; the labels of group k follow a direction that turns with k, one in ten flipped."""
+    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> WorstGroup:
+        """``n`` records of three groups; the labels follow a direction that turns with k, one in ten flipped."""
         require_count(n, "n")
         require_count(d, "d", least=2)
+        shares = np.array([0.6, 0.3, 0.1])
         groups = rng.choice(len(shares), n, p=shares)
         x = rng.standard_normal((n, d))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         angle = np.pi / 2 * groups / len(shares)
         labels = np.where(np.cos(angle) * x[:, 0] + np.sin(angle) * x[:, 1] > 0, 1.0, -1.0)
         labels[rng.random(n) < 0.1] *= -1
-        return cls(np.column_stack([groups, x, labels]), np.array(shares), **constants)
+        return cls(np.column_stack([groups, x, labels]), shares, **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> WorstGroup:

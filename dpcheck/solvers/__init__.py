@@ -86,9 +86,10 @@ def solve(
     overrides : parameters in place of the theorem's schedule (see the algorithm's ``configure``)
 
     Returns a run with ``x, y`` (the paper's w, v), ``history``, ``events`` (what :func:`certify`
-    reads), ``notes`` (each assumption of the theorem that these parameters break) and ``to_frame``
-    (gap, gradient norm, curvature and epsilon spent at the kept iterates). Raises InputError for
-    unknown names, values outside their domain, and problems that the algorithm is not made for.
+    reads), ``notes`` (each assumption of the theorem that these parameters break, what the print
+    understates, what is reconstructed) and ``to_frame`` (gap, gradient norm, curvature and epsilon
+    spent at the kept iterates). Raises InputError for unknown names, values outside their domain, and
+    problems that the algorithm is not made for.
     """
     if problem is None or isinstance(problem, str):
         from dpcheck.problems import example

@@ -113,7 +113,7 @@ class AdaDPSpider(Solver):
     name = "ada_dp_spider"
     paper = "xu2026"
     source = "Tao et al. 2025, Algorithms 1 and 2; Xu et al. 2026, Section 5"
-    reconstructed = True
+    reconstructed = "the constants of drift and escape, the bound on refreshes, the minibatches and the noise"
     variants = ("repaired",)
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 8, "b1": 20, "b2": 5, "Gamma": 2, "Q": 2}
@@ -159,10 +159,6 @@ class AdaDPSpider(Solver):
             plan.steps, plan.b1, plan.b2, refreshes, plan.eta, kappa, chi, R, Gamma, Q, plan.L0, plan.Ls, sigma_1,
             sigma_2, notes,
         )  # fmt: skip
-
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes that may happen, and a difference at every step but the first."""

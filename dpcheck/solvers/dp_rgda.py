@@ -169,7 +169,9 @@ class DPRGDA(Solver):
     paper = "xu2026"
     source = "Algorithms 2 and 3, Lemmas 5 to 7, Theorem 1"
     example = "cosine"
-    understated = "the clipped mean of a minibatch moves by 2C, not by 2C/S (claim 002:Alg3 Clip)"
+    understated = (
+        "the clipped mean of a minibatch moves by 2C, not by 2C/S as the certificate takes it (claim 002:Alg3 Clip)"
+    )
     tiny: ClassVar[dict[str, Any]] = {"steps": 8, "period": 4, "S2": 5, "S1": 20, "t_thres": 3}
     kernel = staticmethod(run)
 
@@ -249,14 +251,11 @@ class DPRGDA(Solver):
             factor = math.sqrt(math.log(1 / delta)) / epsilon
             sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)
             sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
+        notes = (*assumed("Theorem 1", problem), *_outside(steps, t_thres, epsilon, repaired, rho))
         return cls(
             steps, period, S1, S2, K, alpha, eta, eta_H, lam, r, t_thres, D_bar, C_v, C_u, sigma_v, sigma_u, escapes,
-            repaired, (*assumed("Theorem 1", problem), *_outside(steps, t_thres, epsilon, repaired, rho)),
+            repaired, notes if repaired else (*notes, cls.understated),
         )  # fmt: skip
-
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """Refreshes and differences, v and u on the same minibatch; the most that may happen."""

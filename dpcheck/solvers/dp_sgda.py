@@ -91,10 +91,6 @@ class GradientDescentAscent(Solver):
         """T, the number of updates."""
         return self.eta_w.size
 
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
-
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The privacy events of a run: T times, one minibatch mean, two Gaussians.
 
@@ -134,7 +130,9 @@ class DPSGDA(GradientDescentAscent):
     name = "dp_sgda"
     paper = "yang2022"
     source = "Algorithm 1, Theorem 1, Remark 1 and Theorem 2a"
-    understated = "a record drawn twice moves the mean twice as far (claim Y04)"
+    understated = (
+        "a record drawn twice moves the mean twice as far: certificates count it, Theorem 1 does not (claim Y04)"
+    )
 
     @classmethod
     def configure(
@@ -172,10 +170,10 @@ class DPSGDA(GradientDescentAscent):
         else:
             sigma_w, sigma_v = certified_noise(bounds, sampling, n, batch, steps, epsilon, delta)
         size = np.full(steps, eta)
-        return cls(
-            size, size, sigma_w, sigma_v, batch, sampling, clip_w, clip_v, output,
-            outside_remark("Remark 1", n, steps, batch, epsilon, delta) if variant == "as_printed" else (),
-        )  # fmt: skip
+        notes = outside_remark("Remark 1", n, steps, batch, epsilon, delta) if variant == "as_printed" else ()
+        if variant == "as_printed" and sampling == "with_replacement":
+            notes = (*notes, cls.understated)
+        return cls(size, size, sigma_w, sigma_v, batch, sampling, clip_w, clip_v, output, notes)
 
 
 def certified_noise(

@@ -225,10 +225,6 @@ class DPSpider(Solver):
             plan.steps, plan.period, plan.b1, plan.b2, plan.eta, plan.L0, plan.Ls, sigma_1, sigma_2, notes
         )  # fmt: skip
 
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
-
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """A refresh every q iterations, a difference at the others."""
         iterations = self.steps if iterations is None else iterations

@@ -85,7 +85,7 @@ class DPTD(Solver):
     name = "dptd"
     paper = "zhang2025"
     source = "Zhao et al. 2023, the baseline of Zhang et al. 2025's appendix"
-    reconstructed = True
+    reconstructed = "the update, from the step sizes and the noise that are printed"
     example = "quadratic"
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 8}

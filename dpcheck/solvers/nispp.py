@@ -32,7 +32,7 @@ class NISPP(Phased):
     name = "nispp"
     paper = "yang2022"
     source = "Boob and Guzman 2024, Algorithm 2; Yang et al. 2022, Section 4"
-    reconstructed = True
+    reconstructed = "the size of a batch, the weight of the proximal term, the noise of a phase"
     variants = ("repaired",)
     example = "bilinear"
     tiny: ClassVar[dict[str, Any]] = {"batch": 40}

@@ -75,7 +75,7 @@ class NSEG(Solver):
     name = "nseg"
     paper = "yang2022"
     source = "Boob and Guzman 2024, Algorithm 1; Yang et al. 2022, Section 4"
-    reconstructed = True
+    reconstructed = "two minibatches a step, and one noise for both blocks, from the accountant"
     variants = ("repaired",)
     example = "bilinear"
     differences = False
@@ -111,10 +111,6 @@ class NSEG(Solver):
 
         sigma = sensitivity * calibrate(events, epsilon=epsilon, delta=delta) if private else 0.0
         return cls(steps, batch, eta, sigma, sampling, clip_w, clip_v)
-
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """Two minibatches a step, one joint Gaussian each; iterate t is z_t, which saw 2t + 1 of them."""

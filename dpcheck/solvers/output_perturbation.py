@@ -111,6 +111,13 @@ class Phased(Solver):
         phases[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] = 0.0
         return type(self)(phases, self.smoothness, self.base, self.most, self.notes)
 
+    def origins(self) -> tuple[str, ...]:
+        """Those of the algorithm and of the base."""
+        from dpcheck.bases import BASES
+
+        base = (f"base {self.base}: reconstructed from its abstract",) if BASES[self.base].reconstructed else ()
+        return (*super().origins(), *base)
+
     def iterations(self, problem: Problem) -> int:
         """The phases."""
         return len(self.phases)

@@ -8,6 +8,7 @@ their forms for one strongly curved side (Appendix B.4, Corollary B.6). See ``ou
 from __future__ import annotations
 
 import math
+from typing import ClassVar, Literal
 
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.output_perturbation import (
@@ -60,30 +61,45 @@ class SaddleJoint(OutputPerturbation):
         return [row | {"joint": 1.0}]
 
 
-class PhasedPrimal(OutputPerturbation):
+class Half(OutputPerturbation):
+    """Algorithm 4 (part w) or 5 (part v), (epsilon/2, delta/2)."""
+
+    part: ClassVar[Literal["w", "v"]]
+    example = "bilinear"
+
+    @classmethod
+    def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
+        """mu_k/2 |x - x_{k-1}|^2 on the part x, mu_k = mu 2^k, and mu/2 |.|^2 on the other; noise on x."""
+        n, part = sizes.n, cls.part
+        D = max(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
+        share = math.sqrt(sizes.d * math.log(5 / sizes.delta)) / (n * sizes.epsilon)
+        mu = L / D * max(2 / math.sqrt(n), 13 * math.log2(n) * share)
+        factor, rows = 2 * gaussian_factor(5, sizes.delta, sizes.epsilon), []
+        for k, block in enumerate(blocks(n), 1):
+            mu_k, size = mu * 2**k, block[1] - block[0]
+            row = phase(block, energy=L**2 / (mu * size**2))
+            for side in ("w", "v"):
+                row[f"r_{side}"] = row[f"mu_{side}"] = mu_k if side == part else mu
+            row[f"sensitivity_{part}"] = 4 * L / (size * math.sqrt(mu_k * mu))
+            row[f"sigma_{part}"] = row[f"sensitivity_{part}"] * factor
+            rows.append(row)
+        return rows
+
+
+class PhasedPrimal(Half):
     """Algorithm 4: the primal half, (epsilon/2, delta/2)."""
 
     name = "phased_primal"
     source = "Algorithm 4, Theorem 4.5"
-    example = "bilinear"
-
-    @classmethod
-    def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """mu_k/2 |w - w_{k-1}|^2 - mu/2 |v|^2, mu_k = mu 2^k, noise on w."""
-        return _phased(problem, sizes, L, "w")
+    part = "w"
 
 
-class PhasedDual(OutputPerturbation):
+class PhasedDual(Half):
     """Algorithm 5: the dual half, (epsilon/2, delta/2)."""
 
     name = "phased_dual"
     source = "Algorithm 5, Theorem 4.5"
-    example = "bilinear"
-
-    @classmethod
-    def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """mu/2 |w|^2 - mu_k/2 |v - v_{k-1}|^2, noise on v."""
-        return _phased(problem, sizes, L, "v")
+    part = "v"
 
 
 class PhasedSaddle(OutputPerturbation):
@@ -96,35 +112,56 @@ class PhasedSaddle(OutputPerturbation):
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
         """Algorithm 4, then Algorithm 5 from the start."""
-        dual = _phased(problem, sizes, L, "v")
+        primal, dual = (half.schedule(problem, sizes, L) for half in (PhasedPrimal, PhasedDual))
         dual[0]["fresh"] = 1
-        return [*_phased(problem, sizes, L, "w"), *dual]
+        return [*primal, *dual]
 
 
-class PhasedConvexStronglyConcave(OutputPerturbation):
+class OneSided(OutputPerturbation):
+    """Algorithm 4 or 5 that regularises one part alone (D, d: its own); the other is strongly curved by itself."""
+
+    part: ClassVar[Literal["w", "v"]]
+
+    @classmethod
+    def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
+        """mu = 3 (L/D) max{1/sqrt n, 4 log2(n) sqrt(d log(2.5/delta))/(n epsilon)}, mu_k = mu 2^k."""
+        n, part = sizes.n, cls.part
+        curved, name, domain, d, other = (
+            (problem.concavity, "concave in v", problem.domain_w, problem.dim_w, "v")
+            if part == "w"
+            else (problem.convexity, "convex in w", problem.domain_v, problem.dim_v, "w")
+        )
+        require_modulus(curved, name, problem)
+        share = math.sqrt(d * math.log(2.5 / sizes.delta)) / (n * sizes.epsilon)
+        mu = 3 * L / radius_of(domain, part) * max(1 / math.sqrt(n), 4 * math.log2(n) * share)
+        factor, rows = gaussian_factor(2.5, sizes.delta, sizes.epsilon), []
+        for k, block in enumerate(blocks(n), 1):
+            mu_k, size = mu * 2**k, block[1] - block[0]
+            least = min(mu_k, curved)
+            row = phase(block, energy=L**2 / (size**2 * least))
+            row |= {f"r_{part}": mu_k, f"mu_{part}": mu_k, f"mu_{other}": curved}
+            row[f"sensitivity_{part}"] = 4 * L / (size * math.sqrt(mu_k * least))
+            row[f"sigma_{part}"] = row[f"sensitivity_{part}"] * factor
+            rows.append(row)
+        return rows
+
+
+class PhasedConvexStronglyConcave(OneSided):
     """Algorithm 4 without regularising v, for f strongly concave in v; releases w at (epsilon, delta)."""
 
     name = "phased_convex_strongly_concave"
     source = "Appendix B.4, Corollary B.6"
     example = "product"
-
-    @classmethod
-    def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """mu = 3 (L/D) max{1/sqrt n, 4 log2(n) sqrt(d_w log(2.5/delta))/(n epsilon)}, mu_k = mu 2^k."""
-        return _one_sided(problem, sizes, L, "w")
+    part = "w"
 
 
-class PhasedStronglyConvexConcave(OutputPerturbation):
+class PhasedStronglyConvexConcave(OneSided):
     """Its mirror image on Algorithm 5, for f strongly convex in w; releases v at (epsilon, delta)."""
 
     name = "phased_strongly_convex_concave"
     source = "Appendix B.4, the mirror image of Corollary B.6"
     example = "product_mirror"
-
-    @classmethod
-    def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """As Corollary B.6 with the parts exchanged."""
-        return _one_sided(problem, sizes, L, "v")
+    part = "v"
 
 
 def _whole(problem: Problem, sizes: Sizes, L: float) -> tuple[Phase, float]:
@@ -134,45 +171,3 @@ def _whole(problem: Problem, sizes: Sizes, L: float) -> tuple[Phase, float]:
     n, mu = sizes.n, min(problem.convexity, problem.concavity)
     row = phase((0, n), mu_w=problem.convexity, mu_v=problem.concavity, energy=L**2 / (mu * n**2))
     return row, 4 * L / (n * math.sqrt(mu))
-
-
-def _phased(problem: Problem, sizes: Sizes, L: float, part: str) -> list[Phase]:
-    """Algorithm 4 (part w) or 5 (part v)."""
-    n = sizes.n
-    D = max(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
-    share = math.sqrt(sizes.d * math.log(5 / sizes.delta)) / (n * sizes.epsilon)
-    mu = L / D * max(2 / math.sqrt(n), 13 * math.log2(n) * share)
-    factor, rows = 2 * gaussian_factor(5, sizes.delta, sizes.epsilon), []
-    for k, block in enumerate(blocks(n), 1):
-        mu_k, size = mu * 2**k, block[1] - block[0]
-        moduli = {"w": mu_k, "v": mu} if part == "w" else {"w": mu, "v": mu_k}
-        row = phase(block, energy=L**2 / (mu * size**2))
-        for side, modulus in moduli.items():
-            row[f"r_{side}"] = row[f"mu_{side}"] = modulus
-        row[f"sensitivity_{part}"] = 4 * L / (size * math.sqrt(mu_k * mu))
-        row[f"sigma_{part}"] = row[f"sensitivity_{part}"] * factor
-        rows.append(row)
-    return rows
-
-
-def _one_sided(problem: Problem, sizes: Sizes, L: float, part: str) -> list[Phase]:
-    """Regularise ``part`` alone; the other side is strongly curved by itself."""
-    n = sizes.n
-    curved, name, domain, d = (
-        (problem.concavity, "concave in v", problem.domain_w, problem.dim_w)
-        if part == "w"
-        else (problem.convexity, "convex in w", problem.domain_v, problem.dim_v)
-    )
-    require_modulus(curved, name, problem)
-    share = math.sqrt(d * math.log(2.5 / sizes.delta)) / (n * sizes.epsilon)
-    mu = 3 * L / radius_of(domain, part) * max(1 / math.sqrt(n), 4 * math.log2(n) * share)
-    factor, rows = gaussian_factor(2.5, sizes.delta, sizes.epsilon), []
-    for k, block in enumerate(blocks(n), 1):
-        mu_k, size = mu * 2**k, block[1] - block[0]
-        least = min(mu_k, curved)
-        row = phase(block, energy=L**2 / (size**2 * least))
-        row |= {f"r_{part}": mu_k, f"mu_{part}": mu_k, f"mu_{'v' if part == 'w' else 'w'}": curved}
-        row[f"sensitivity_{part}"] = 4 * L / (size * math.sqrt(mu_k * least))
-        row[f"sigma_{part}"] = row[f"sensitivity_{part}"] * factor
-        rows.append(row)
-    return rows

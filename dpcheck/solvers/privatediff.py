@@ -129,7 +129,7 @@ class PrivateDiff(Solver):
     paper = "zhang2025"
     source = "Algorithms 3 and 4, Theorem 6, Remark 2"
     example = "quadratic"
-    understated = "the inner ascent depends on the record, which Lemmas 8 and 9 leave out"
+    understated = "the inner ascent depends on the record, which Lemmas 8 and 9, and so the certificate, leave out"
     tiny: ClassVar[dict[str, Any]] = {"rounds": 6, "restart": 3, "inner": 4, "batch": 5}
     kernel = staticmethod(run)
 
@@ -199,7 +199,7 @@ class PrivateDiff(Solver):
             sigma_1 = sigma_2 = sigma_y = 0.0
         notes = assumed("Theorem 6", problem)
         if not repaired:
-            notes = (*notes, *_outside(n, restart, batch, epsilon, delta, M))
+            notes = (*notes, *_outside(n, restart, batch, epsilon, delta, M), cls.understated)
         return cls(
             rounds, restart, batch, eta_x, ascent, C0, C1, C2, C3, sigma_1, sigma_2, sigma_y, sensitivity_y,
             repaired, notes,

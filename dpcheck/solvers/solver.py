@@ -48,11 +48,12 @@ SCHEMES: dict[Scheme, int] = {
 class Solver:
     """One configuration of an algorithm; a frozen dataclass in a file of its own.
 
-    name, paper, source : of the algorithm;  reconstructed : true where no paper prints it in full
+    name, paper, source : of the algorithm
+    reconstructed : what was filled in where no paper prints it in full, or nothing
     example : the problem it runs on where none is named
     variants : "as_printed" and, where the print cannot stand, "repaired"
     tiny : overrides for a run that plain Python finishes at once
-    understated : why the printed variant's declared sensitivities are exceeded, or nothing
+    understated : why the printed variant's declared sensitivities are exceeded, or nothing; ``configure`` notes it
     configure : classmethod (problem, *, epsilon, delta, variant, ...), the theorem's schedule save what is given
     kernel : the compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``
     differences : whether the kernel calls ``difference``; if not, the problem's is not compiled
@@ -61,7 +62,7 @@ class Solver:
     name: ClassVar[str]
     paper: ClassVar[str]
     source: ClassVar[str]
-    reconstructed: ClassVar[bool] = False
+    reconstructed: ClassVar[str] = ""
     example: ClassVar[str]
     variants: ClassVar[tuple[str, ...]] = ("as_printed", "repaired")
     tiny: ClassVar[Mapping[str, Any]] = MappingProxyType({})
@@ -70,6 +71,7 @@ class Solver:
     kernel: ClassVar[Callable[..., Any]]
     trials: ClassVar[Callable[..., Any]] = staticmethod(trials)
     configure: ClassVar[Callable[..., Any]]
+    steps: Any
     notes: tuple[str, ...]
 
     def packed(self, problem: Problem) -> Packed:
@@ -81,8 +83,12 @@ class Solver:
         raise self._missing("events")
 
     def iterations(self, problem: Problem) -> int:
-        """How many iterates a run has."""
-        raise self._missing("iterations")
+        """How many iterates a run has: T where the algorithm does not say otherwise."""
+        return int(self.steps)
+
+    def origins(self) -> tuple[str, ...]:
+        """What of a run is not as a paper prints it, because none at hand prints it in full."""
+        return (f"reconstructed: {self.reconstructed}",) if self.reconstructed else ()
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
         """Releases, minibatches and the largest minibatch of a run, at most."""
@@ -112,7 +118,7 @@ class Solver:
                 _watched(self.kernel, arguments, tape, self.rows(problem)[0], watch)
         _require_sound(tape, self.rows(problem)[0], self.name)
         return Run(
-            out[: problem.dim_w], out[problem.dim_w :], events, self.notes,
+            out[: problem.dim_w], out[problem.dim_w :], events, (*self.notes, *self.origins()),
             history_of(tape, problem, record=record), self, problem, int(tape[0][EVALUATIONS]),
             _OUTCOMES[int(tape[0][OUTCOME])],
         )  # fmt: skip

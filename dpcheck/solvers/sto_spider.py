@@ -182,7 +182,7 @@ class StoSpider(Solver):
     name = "sto_spider"
     paper = "xu2026"
     source = "Liu et al. 2023, Algorithm 1 and its selection; Xu et al. 2026, Section 5"
-    reconstructed = True
+    reconstructed = "the constants of drift and escape, the bound on refreshes, what the selection tests"
     variants = ("repaired",)
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 3, "b1": 20, "b2": 5, "Gamma": 2}
@@ -234,10 +234,6 @@ class StoSpider(Solver):
             plan.steps, plan.b1, plan.b2, refreshes, plan.eta, kappa, gamma, Gamma, r, alpha, math.sqrt(rho * alpha),
             plan.L0, plan.Ls, sigma_1, sigma_2, sigma_select, notes,
         )  # fmt: skip
-
-    def iterations(self, problem: Problem) -> int:
-        """T."""
-        return self.steps
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes there may be, a difference at every step but the first, and at the end the selection."""

@@ -1,0 +1,129 @@
+"""Kernels of :mod:`dpcheck.problems.auc_mlp`, whose head has the formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from dpcheck.kernels import mlp
+from dpcheck.kernels.jit import (
+    DIFFERENCE_SIGNATURE,
+    GRADIENT_SIGNATURE,
+    INDICES,
+    MATRIX,
+    MEAN_SIGNATURE,
+    VALUE_SIGNATURE,
+    VECTOR,
+    kernel,
+)
+
+# params: s+, s-, s0, slope, widths
+
+
+@kernel(GRADIENT_SIGNATURE)
+def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
+    """Partial gradients of one record (x, y), in plain loops."""
+    widths, d = mlp.widths_of(params[4:]), w.size - 2
+    a = np.empty(widths.sum())
+    h = a[mlp.activate(w[:d], widths, params[3], record, a)]
+    if record[record.size - 1] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
+    pull = 2.0 * weight * (centre - h)
+    top, unused = np.empty(1), np.empty(widths[0])
+    top[0] = 2.0 * weight * sign * (1.0 + v[0]) - pull
+    mlp.propagate(w[:d], widths, params[3], a, top, out_w[:d], unused)
+    out_w[d] = pull if sign < 0 else 0.0
+    out_w[d + 1] = pull if sign > 0 else 0.0
+    out_v[0] = 2.0 * (sign * weight * h - params[2] * v[0])
+
+
+@kernel(VALUE_SIGNATURE)
+def value(params, record, w, v):  # type: ignore[no-untyped-def]
+    """f of one record (x, y)."""
+    widths, d = mlp.widths_of(params[4:]), w.size - 2
+    a = np.empty(widths.sum())
+    h = a[mlp.activate(w[:d], widths, params[3], record, a)]
+    if record[record.size - 1] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
+    return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
+
+
+@kernel(types.void(VECTOR, MATRIX, INDICES, VECTOR, types.int64, types.int64, INDICES, types.int64, VECTOR, MATRIX))
+def backpropagated(params, records, index, x, d, first, widths, rows, work, rest):  # type: ignore[no-untyped-def]
+    """Inputs and signals of f for the records ``index`` at x, in the rows from ``first`` on.
+
+    rest : (index.size, 3), the gradients in a, b and v
+    """
+    stop, last = first + index.size, records.shape[1] - 1
+    mlp.gather(records, index, mlp.inputs(work, widths, rows, 0)[first:stop])
+    mlp.forward(x[:d], widths, params[3], rows, first, stop, work)
+    top = mlp.signals(work, widths, rows, widths.size - 1)
+    v = x[d + 2]
+    for j in range(index.size):
+        h = top[first + j, 0]
+        positive = records[index[j], last] > 0
+        weight, sign = (params[0], -1.0) if positive else (params[1], 1.0)
+        pull = 2.0 * weight * (x[d if positive else d + 1] - h)
+        top[first + j, 0] = 2.0 * weight * sign * (1.0 + v) - pull
+        rest[j, 0] = pull if positive else 0.0
+        rest[j, 1] = 0.0 if positive else pull
+        rest[j, 2] = 2.0 * (sign * weight * h - params[2] * v)
+    mlp.backward(x[:d], widths, params[3], rows, first, stop, work)
+
+
+@kernel(types.void(VECTOR, MATRIX, types.int64, VECTOR, VECTOR, VECTOR))
+def add_rest(square, rest, batch, clip, scale, out):  # type: ignore[no-untyped-def]
+    """Weights of the records' clipped gradients in ``scale``; their parts in a, b and v added to ``out``."""
+    d = out.size - 3
+    for j in range(rest.shape[0]):
+        a, b, v = rest[j, 0], rest[j, 1], rest[j, 2]
+        scale[j] = mlp.clip_weight(square[j] + a * a + b * b, clip[0]) / batch
+        out[d] += scale[j] * a
+        out[d + 1] += scale[j] * b
+        out[d + 2] += mlp.clip_weight(v * v, clip[1]) / batch * v
+
+
+@kernel(MEAN_SIGNATURE)
+def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
+    """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
+    params, records, _, _, _, dim_w = data
+    widths, d = mlp.widths_of(params[4:]), dim_w - 2
+    chunk = min(index.size, mlp.CHUNK)
+    work, square, scale = np.empty(chunk * mlp.room(widths)), np.empty(chunk), np.empty(chunk)
+    rest = np.empty((chunk, 3))
+    out[d if index.size > 0 else 0 :] = 0.0  # the products fill the rest
+    for start in range(0, index.size, mlp.CHUNK):
+        part = index[start : start + mlp.CHUNK]
+        m = part.size
+        backpropagated(params, records, part, x, d, 0, widths, chunk, work, rest)
+        mlp.squares(widths, chunk, work, square[:m])
+        add_rest(square, rest[:m], batch, clip, scale, out)
+        mlp.weighted_sum(widths, chunk, work, scale[:m], start > 0, out[:d])
+
+
+@kernel(DIFFERENCE_SIGNATURE)
+def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
+    """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
+    params, records, _, _, _, dim_w = data
+    widths, d = mlp.widths_of(params[4:]), dim_w - 2
+    chunk = min(index.size, mlp.CHUNK)
+    work, square, scale = np.empty(2 * chunk * mlp.room(widths)), np.empty(chunk), np.empty(2 * chunk)
+    rest, old_rest = np.empty((chunk, 3)), np.empty((chunk, 3))
+    out[d if index.size > 0 else 0 :] = 0.0
+    for start in range(0, index.size, mlp.CHUNK):
+        part, old_part = index[start : start + mlp.CHUNK], old_index[start : start + mlp.CHUNK]
+        m = part.size
+        backpropagated(params, records, part, x, d, 0, widths, 2 * chunk, work, rest)
+        backpropagated(params, records, old_part, old_x, d, m, widths, 2 * chunk, work, old_rest)
+        mlp.difference_squares(widths, 2 * chunk, work, 1, square[:m])
+        for j in range(m):
+            for k in range(3):
+                rest[j, k] -= old_rest[j, k]
+        add_rest(square, rest[:m], batch, clip, scale, out)
+        for j in range(m):
+            scale[m + j] = -scale[j]
+        mlp.weighted_sum(widths, 2 * chunk, work, scale[: 2 * m], start > 0, out[:d])
