@@ -236,7 +236,7 @@ def test_repaired_noise_is_what_the_accountant_asks_for(sampling):
 
 BAD = {
     "epsilon must be a finite number > 0, got 0.0": {"epsilon": 0.0},
-    "epsilon must be a finite number >= 0, got -1": {"epsilon": -1},
+    "epsilon must be a finite number > 0, got -1": {"epsilon": -1},
     "delta must lie in (0, 1), got 1.5": {"delta": 1.5},
     "delta must lie in (0, 1), got 0": {"delta": 0},
     "batch must be at most the number of records, 40, got 41": {"batch": 41},

@@ -44,9 +44,9 @@ class Landscape:
                 inside &= np.asarray(fact(*columns)) >= 0
         return np.where(inside, found, np.inf)
 
-    def lowest(self, count: int = 8, seed: int = 0) -> list[tuple[float, tuple[Any, ...]]]:
+    def lowest(self, count: int = 8) -> list[tuple[float, tuple[Any, ...]]]:
         """The ``count`` lowest values found with their points as exact numbers."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         points = np.concatenate([self._grid(), self._draws(rng, _DRAWS)])
         values = self.values(points)
         scale = 1.0

@@ -198,8 +198,9 @@ def blocks(n: int) -> list[tuple[int, int]]:
 
 def radius_of(domain: Array, name: str) -> float:
     """The least ball about 0 that holds a domain; an error where there is no bound."""
-    require(len(domain) > 0, "problem", f"bound {name}", "no domain")
     squares = [radius**2 * (1 if kind == BALL else stop - start) for start, stop, kind, radius in domain.tolist()]
+    bounded = len(squares) > 0 and math.isfinite(sum(squares))
+    require(bounded, "problem", f"bound {name}", "one that leaves it free")
     return math.sqrt(sum(squares))
 
 
