@@ -13,11 +13,15 @@ from numba import types
 from dpcheck.kernels.jit import INDICES, MATRIX, VECTOR, kernel
 from dpcheck.kernels.vectors import WIDTH, fma, load, prefetch, row, rows, splat, store, sums
 
-CHUNK = 64  # records between the two passes: they are still in a near cache when they come again
-
 _LINE = 8  # numbers in a line of the cache
 _AHEAD = 8  # records lie anywhere, and are asked for this many records before they are needed
 _ENDS = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])  # from number r on: four factors that keep the last r
+
+
+@kernel(types.int64(MATRIX))
+def chunk(records):  # type: ignore[no-untyped-def]
+    """How many records to take between the two passes: they are still in a near cache when they come again."""
+    return max(32, min(128, 2**13 // records.shape[1] // 4 * 4))
 
 
 @kernel(types.void(MATRIX, INDICES, types.int64, VECTOR, VECTOR, VECTOR, VECTOR), apart=True)
@@ -31,15 +35,20 @@ def products(records, index, count, w, y, h, q):  # type: ignore[no-untyped-def]
         whole, fours, ends, zero = d - d % 4, count - count % 4, load(_ENDS, d % 4), splat(0.0)
         for k in range(0, fours, 4):
             a, b, c, e = rows(records, index, k)
-            next_a, next_b, next_c, next_e = rows(records, index, min(k + _AHEAD, index.size - 4))
+            n, pace = min(k + _AHEAD, index.size - 4), 1
+            next_a, next_b, next_c, next_e = index[n], index[n + 1], index[n + 2], index[n + 3]
+            in_order = next_e - next_a == 3
+            next_a, next_b, next_c, next_e = next_a * (d + 1), next_b * (d + 1), next_c * (d + 1), next_e * (d + 1)
+            if in_order:
+                pace, next_b, next_c, next_e = 4, next_a + _LINE, next_a + 2 * _LINE, next_a + 3 * _LINE
             h_a = h_b = h_c = h_e = q_a = q_b = q_c = q_e = zero
             for i in range(0, whole, 4):
                 if i % _LINE == 0:
-                    prefetch(next_a, next_b, next_c, next_e, i)
+                    prefetch(records, next_a + pace * i, next_b + pace * i, next_c + pace * i, next_e + pace * i)
                 u, x_a, x_b, x_c, x_e = load(w, i), load(a, i), load(b, i), load(c, i), load(e, i)
                 h_a, h_b, h_c, h_e = fma(u, x_a, h_a), fma(u, x_b, h_b), fma(u, x_c, h_c), fma(u, x_e, h_e)
                 q_a, q_b, q_c, q_e = fma(x_a, x_a, q_a), fma(x_b, x_b, q_b), fma(x_c, x_c, q_c), fma(x_e, x_e, q_e)
-            prefetch(next_a, next_b, next_c, next_e, d)
+            prefetch(records, next_a + pace * d, next_b + pace * d, next_c + pace * d, next_e + pace * d)
             if whole < d:
                 u, x_a, x_b = load(w, d - 4), fma(ends, load(a, d - 4), zero), fma(ends, load(b, d - 4), zero)
                 x_c, x_e = fma(ends, load(c, d - 4), zero), fma(ends, load(e, d - 4), zero)

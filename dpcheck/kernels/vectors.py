@@ -95,19 +95,19 @@ def store(_, a, i, four):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def prefetch(_, a, b, c, d, i):  # type: ignore[no-untyped-def]
-    """Ask memory for number i of four rows, and do not wait."""
+def prefetch(_, matrix, a, b, c, d):  # type: ignore[no-untyped-def]
+    """Ask memory for four numbers of a matrix, counted row after row, and do not wait."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         byte = ir.IntType(8)
         kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), _INDEX, _INDEX, _INDEX])
         function = get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        for a in args[:4]:
-            address = _address(context, builder, _ROW, a, args[4], byte)
+        for i in args[1:]:
+            address = _address(context, builder, signature.args[0], args[0], i, byte)
             builder.call(function, [address, _INDEX(0), _INDEX(3), _INDEX(1)])  # to read, near, data
         return context.get_dummy_value()
 
-    return types.void(a, b, c, d, types.intp), build
+    return types.void(matrix, a, b, c, d), build
 
 
 @intrinsic

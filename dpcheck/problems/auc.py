@@ -97,12 +97,13 @@ def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyp
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``; ``gradient`` is not called."""
     params, records, _, _, _, _ = data
-    scratch = np.empty((3, linear.CHUNK))
+    chunk = linear.chunk(records)
+    scratch = np.empty((3, chunk))
     y, h, q, total = scratch[0], scratch[1], scratch[2], np.empty(x.size)
     for i in range(x.size):
         out[i] = 0.0
-    for start in range(0, index.size, linear.CHUNK):
-        rest, count = index[start:], min(linear.CHUNK, index.size - start)
+    for start in range(0, index.size, chunk):
+        rest, count = index[start:], min(chunk, index.size - start)
         linear.products(records, rest, count, x, y, h, q)
         weigh(params, count, batch, x, clip, y, q, h, out)
         linear.add_combination(records, rest, count, h, total, out)
