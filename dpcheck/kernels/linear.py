@@ -80,11 +80,11 @@ def _products(ahead: bool) -> Callable[..., Any]:
                 labels = y[k : k + 4]
                 labels[0], labels[1], labels[2], labels[3] = a[d], b[d], c[d], e[d]
         for k in range(fours, count):
-            x, h_x, q_x = records[index[k]], 0.0, 0.0
+            j, h_j, q_j = index[k], 0.0, 0.0
             for i in range(d):
-                h_x += w[i] * x[i]
-                q_x += x[i] * x[i]
-            h[k], q[k], y[k] = h_x, q_x, x[d]
+                h_j += w[i] * records[j, i]
+                q_j += records[j, i] * records[j, i]
+            h[k], q[k], y[k] = h_j, q_j, records[j, d]
 
     return products
 
@@ -128,6 +128,5 @@ def add_combination(records, index, count, s, total, out):  # type: ignore[no-un
             out[i] += total[i]
     else:
         for k in range(count):
-            x = records[index[k]]
             for i in range(d):
-                out[i] += s[k] * x[i]
+                out[i] += s[k] * records[index[k], i]

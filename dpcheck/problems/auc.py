@@ -98,8 +98,8 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``; ``gradient`` is not called."""
     params, records, _, _, _, _ = data
     chunk = linear.chunk(records)
-    scratch = np.empty((3, chunk))
-    y, h, q, total = scratch[0], scratch[1], scratch[2], np.empty(x.size)
+    scratch = np.empty(3 * chunk + x.size)
+    y, h, q, total = scratch[:chunk], scratch[chunk : 2 * chunk], scratch[2 * chunk : 3 * chunk], scratch[3 * chunk :]
     for i in range(x.size):
         out[i] = 0.0
     for start in range(0, index.size, chunk):
