@@ -5,13 +5,10 @@ record twice, for its score and norm and for its share of the sum, and no gradie
 read the weights once for all of them, and the sums of 24 columns together stay in registers.
 
 Records of a minibatch lie anywhere, and the processor reads ahead in a few places at a time: it is told which
-records come next. Short ones that lie in order it reads fastest untold.
+records come next.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numba import types
@@ -19,8 +16,7 @@ from numba import types
 from dpcheck.kernels.jit import INDICES, MATRIX, VECTOR, kernel
 from dpcheck.kernels.vectors import WIDTH, fma, load, prefetch, row, rows, splat, store, sums
 
-_SHORT = 32  # numbers of a record that is not read ahead of others, but together with them
-_AHEAD = 8  # longer records are asked for this many records before they are needed
+_AHEAD = 8  # records are asked for this many records before they are needed
 _LINE = 8  # numbers in a line of the cache
 _ENDS = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])  # from number r on: four factors that keep the last r
 
@@ -28,81 +24,48 @@ _ENDS = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])  # from number r on: 
 @kernel(types.int64(MATRIX))
 def chunk(records):  # type: ignore[no-untyped-def]
     """How many records to take between the two passes: they are still in a near cache when they come again."""
-    return 128 if records.shape[1] <= _SHORT else 32
+    return 128 if records.shape[1] <= 32 else 32
 
 
-@kernel(types.void(MATRIX, INDICES, types.int64))
-def ask(records, index, count):  # type: ignore[no-untyped-def]
-    """Ask memory for the first ``count`` records of ``index`` all at once, unless they lie in order."""
-    columns = records.shape[1]
-    if columns >= WIDTH and index[count - 1] - index[0] != count - 1:
-        for k in range(0, count - 3, 4):
-            a, b = index[k] * columns, index[k + 1] * columns
-            c, e = index[k + 2] * columns, index[k + 3] * columns
-            for i in range(0, columns - 1, _LINE):
-                prefetch(records, a + i, b + i, c + i, e + i)
-            i = columns - 1
-            prefetch(records, a + i, b + i, c + i, e + i)
-
-
-def _products(ahead: bool) -> Callable[..., Any]:
-    """``products`` that ask for the records to come, or do not: even asking whether to ask takes time."""
-
-    @kernel(types.void(MATRIX, INDICES, types.int64, VECTOR, VECTOR, VECTOR, VECTOR), apart=True)
-    def products(records, index, count, w, y, h, q):  # type: ignore[no-untyped-def]
-        d, fours, pace = records.shape[1] - 1, 0, 1
-        if d >= WIDTH:
-            whole, fours, ends, zero = d - d % 4, count - count % 4, load(_ENDS, d % 4), splat(0.0)
-            for k in range(0, fours, 4):
-                if ahead:
-                    n = min(k + _AHEAD, index.size - 4)
-                    next_a, next_b = index[n] * (d + 1), index[n + 1] * (d + 1)
-                    next_c, next_e = index[n + 2] * (d + 1), index[n + 3] * (d + 1)
-                    pace = 1
-                    if next_e - next_a == 3 * (d + 1):  # four in a row are read fastest from beginning to end
-                        pace, next_b, next_c, next_e = 4, next_a + _LINE, next_a + 2 * _LINE, next_a + 3 * _LINE
-                a, b, c, e = rows(records, index, k)
-                h_a = h_b = h_c = h_e = q_a = q_b = q_c = q_e = zero
-                for i in range(0, whole, 4):
-                    if ahead and i % _LINE == 0:
-                        j = pace * i
-                        prefetch(records, next_a + j, next_b + j, next_c + j, next_e + j)
-                    u, x_a, x_b, x_c, x_e = load(w, i), load(a, i), load(b, i), load(c, i), load(e, i)
-                    h_a, h_b, h_c, h_e = fma(u, x_a, h_a), fma(u, x_b, h_b), fma(u, x_c, h_c), fma(u, x_e, h_e)
-                    q_a, q_b, q_c, q_e = fma(x_a, x_a, q_a), fma(x_b, x_b, q_b), fma(x_c, x_c, q_c), fma(x_e, x_e, q_e)
-                if whole < d:
-                    u, x_a, x_b = load(w, d - 4), fma(ends, load(a, d - 4), zero), fma(ends, load(b, d - 4), zero)
-                    x_c, x_e = fma(ends, load(c, d - 4), zero), fma(ends, load(e, d - 4), zero)
-                    h_a, h_b, h_c, h_e = fma(u, x_a, h_a), fma(u, x_b, h_b), fma(u, x_c, h_c), fma(u, x_e, h_e)
-                    q_a, q_b, q_c, q_e = fma(x_a, x_a, q_a), fma(x_b, x_b, q_b), fma(x_c, x_c, q_c), fma(x_e, x_e, q_e)
-                store(h, k, sums(h_a, h_b, h_c, h_e))
-                store(q, k, sums(q_a, q_b, q_c, q_e))
-                labels = y[k : k + 4]
-                labels[0], labels[1], labels[2], labels[3] = a[d], b[d], c[d], e[d]
-        for k in range(fours, count):
-            j, h_j, q_j = index[k], 0.0, 0.0
-            for i in range(d):
-                h_j += w[i] * records[j, i]
-                q_j += records[j, i] * records[j, i]
-            h[k], q[k], y[k] = h_j, q_j, records[j, d]
-
-    return products
-
-
-_short, _long = _products(False), _products(True)
-
-
-@kernel(types.void(MATRIX, INDICES, types.int64, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel(types.void(MATRIX, INDICES, types.int64, VECTOR, VECTOR, VECTOR, VECTOR), apart=True)
 def products(records, index, count, w, y, h, q):  # type: ignore[no-untyped-def]
-    """h_k = <w, x>, q_k = <x, x> and y_k of the first ``count`` >= 1 records (x, y) of ``index``.
+    """h_k = <w, x>, q_k = <x, x> and y_k of the first ``count`` records (x, y) of ``index``.
 
     w begins with the weights and may go on; so may ``index``, with the records that are needed next.
     """
-    if records.shape[1] <= _SHORT:
-        ask(records, index, count)
-        _short(records, index, count, w, y, h, q)
-    else:
-        _long(records, index, count, w, y, h, q)
+    d, fours = records.shape[1] - 1, 0
+    if d >= WIDTH:
+        whole, fours, ends, zero = d - d % 4, count - count % 4, load(_ENDS, d % 4), splat(0.0)
+        for k in range(0, fours, 4):
+            a, b, c, e = rows(records, index, k)
+            n, pace = min(k + _AHEAD, index.size - 4), 1
+            next_a, next_b = index[n] * (d + 1), index[n + 1] * (d + 1)
+            next_c, next_e = index[n + 2] * (d + 1), index[n + 3] * (d + 1)
+            prefetch(records, next_a + d, next_b + d, next_c + d, next_e + d)
+            if next_e - next_a == 3 * (d + 1):  # four in a row are read fastest from beginning to end
+                pace, next_b, next_c, next_e = 4, next_a + _LINE, next_a + 2 * _LINE, next_a + 3 * _LINE
+            h_a = h_b = h_c = h_e = q_a = q_b = q_c = q_e = zero
+            for i in range(0, whole, 4):
+                if i % _LINE == 0:
+                    prefetch(records, next_a + pace * i, next_b + pace * i, next_c + pace * i, next_e + pace * i)
+                u, x_a, x_b, x_c, x_e = load(w, i), load(a, i), load(b, i), load(c, i), load(e, i)
+                h_a, h_b, h_c, h_e = fma(u, x_a, h_a), fma(u, x_b, h_b), fma(u, x_c, h_c), fma(u, x_e, h_e)
+                q_a, q_b, q_c, q_e = fma(x_a, x_a, q_a), fma(x_b, x_b, q_b), fma(x_c, x_c, q_c), fma(x_e, x_e, q_e)
+            if whole < d:
+                u, x_a, x_b = load(w, d - 4), fma(ends, load(a, d - 4), zero), fma(ends, load(b, d - 4), zero)
+                x_c, x_e = fma(ends, load(c, d - 4), zero), fma(ends, load(e, d - 4), zero)
+                h_a, h_b, h_c, h_e = fma(u, x_a, h_a), fma(u, x_b, h_b), fma(u, x_c, h_c), fma(u, x_e, h_e)
+                q_a, q_b, q_c, q_e = fma(x_a, x_a, q_a), fma(x_b, x_b, q_b), fma(x_c, x_c, q_c), fma(x_e, x_e, q_e)
+            store(h, k, sums(h_a, h_b, h_c, h_e))
+            store(q, k, sums(q_a, q_b, q_c, q_e))
+            labels = y[k : k + 4]
+            labels[0], labels[1], labels[2], labels[3] = a[d], b[d], c[d], e[d]
+    for k in range(fours, count):
+        j, h_j, q_j = index[k], 0.0, 0.0
+        for i in range(d):
+            h_j += w[i] * records[j, i]
+            q_j += records[j, i] * records[j, i]
+        h[k], q[k], y[k] = h_j, q_j, records[j, d]
 
 
 @kernel(types.void(MATRIX, INDICES, types.int64, VECTOR, VECTOR, VECTOR), apart=True)

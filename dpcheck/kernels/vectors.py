@@ -35,7 +35,7 @@ _four = _Four()
 
 def _address(context, builder, kind, a, i, pointer):  # type: ignore[no-untyped-def]
     first = a if kind == _ROW else context.make_array(kind)(context, builder, a).data
-    return builder.bitcast(builder.gep(first, [i], inbounds=True), pointer.as_pointer())
+    return builder.bitcast(builder.gep(first, [i]), pointer.as_pointer())
 
 
 def _shuffle(builder, a, b, lanes):  # type: ignore[no-untyped-def]
