@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from dpcheck.kernels.jit import INDICES, MATRIX, VECTOR, kernel
-from dpcheck.kernels.vectors import WIDTH, fma, load, prefetch, row, rows, splat, store, sums
+from dpcheck.kernels.vectors import WIDTH, fma, load, prefetch, row, splat, store, sums
 
 _AHEAD = 8  # records are asked for this many records before they are needed
 _LINE = 8  # numbers in a line of the cache
@@ -37,7 +37,8 @@ def products(records, index, count, w, y, h, q):  # type: ignore[no-untyped-def]
     if d >= WIDTH:
         whole, fours, ends, zero = d - d % 4, count - count % 4, load(_ENDS, d % 4), splat(0.0)
         for k in range(0, fours, 4):
-            a, b, c, e = rows(records, index, k)
+            a, b = row(records, index, k), row(records, index, k + 1)
+            c, e = row(records, index, k + 2), row(records, index, k + 3)
             n, pace = min(k + _AHEAD, index.size - 4), 1
             next_a, next_b = index[n] * (d + 1), index[n + 1] * (d + 1)
             next_c, next_e = index[n + 2] * (d + 1), index[n + 3] * (d + 1)

@@ -1,7 +1,8 @@
-"""Four numbers at a time, for loops whose sums the compiler does not keep in registers by itself.
+"""Four numbers at a time, in instructions of LLVM's, which knows them on every processor.
 
-Sums of short rows cost as much in turning vectors into numbers, and in columns left over, as in arithmetic. Loads
-look at no bounds and start anywhere. Without compilation there are no vectors, and ``WIDTH`` is out of reach.
+With short rows the compiler's own vectors cost as much in columns left over, in turning vectors into numbers and in
+finding the rows as in arithmetic. These look at no bounds. Where nothing is compiled they cannot be called, and no
+row is as long as ``WIDTH``.
 """
 
 from __future__ import annotations
@@ -9,10 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from numba import config, types
-from numba.core.cgutils import get_or_insert_function, ir
-from numba.extending import intrinsic, models, register_model
+from numba.core import cgutils
+from numba.extending import intrinsic as _intrinsic
+from numba.extending import models, register_model
 
-WIDTH = 2**62 if config.DISABLE_JIT else 4  # fewer columns than this are for plain loops
+ir: Any = cgutils.ir  # type: ignore[attr-defined]  # LLVM's instructions
+intrinsic: Any = _intrinsic  # a function of a context and more becomes one of the rest
+
+WIDTH = 2**62 if config.DISABLE_JIT else 4  # type: ignore[attr-defined]  # fewer columns than this are for plain loops
 
 _INDEX, _FOUR = ir.IntType(32), ir.VectorType(ir.DoubleType(), 4)
 _ROW = types.CPointer(types.float64)
@@ -25,7 +30,7 @@ class _Four(types.Type):
 
 
 @register_model(_Four)
-class _FourModel(models.PrimitiveModel):  # type: ignore[misc]
+class _FourModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _FOUR)
 
@@ -42,35 +47,18 @@ def _shuffle(builder, a, b, lanes):  # type: ignore[no-untyped-def]
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_INDEX, 4), lanes))
 
 
-def _row(context, builder, kinds, records, index, k):  # type: ignore[no-untyped-def]
-    matrix, chosen = (
-        context.make_array(kind)(context, builder, a) for kind, a in zip(kinds, (records, index), strict=True)
-    )
-    j = builder.load(builder.gep(chosen.data, [k], inbounds=True))
-    start = builder.mul(j, builder.extract_value(matrix.shape, 1), flags=("nsw",))
-    return builder.gep(matrix.data, [start], inbounds=True)
-
-
 @intrinsic
 def row(_, records, index, k):  # type: ignore[no-untyped-def]
     """The place of row index[k] >= 0; it may be subscripted, and loaded from."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return _row(context, builder, signature.args[:2], *args)
+        matrix = context.make_array(records)(context, builder, args[0])
+        chosen = context.make_array(index)(context, builder, args[1])
+        j = builder.load(builder.gep(chosen.data, [args[2]], inbounds=True))
+        start = builder.mul(j, builder.extract_value(matrix.shape, 1), flags=("nsw",))
+        return builder.gep(matrix.data, [start], inbounds=True)
 
     return _ROW(records, index, types.intp), build
-
-
-@intrinsic
-def rows(_, records, index, k):  # type: ignore[no-untyped-def]
-    """The places of rows index[k] to index[k + 3]."""
-
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        places = (builder.add(args[2], args[2].type(j)) for j in range(4))
-        found = [_row(context, builder, signature.args[:2], *args[:2], k) for k in places]
-        return context.make_tuple(builder, signature.return_type, found)
-
-    return types.UniTuple(_ROW, 4)(records, index, types.intp), build
 
 
 @intrinsic
@@ -78,7 +66,7 @@ def load(_, a, i):  # type: ignore[no-untyped-def]
     """Numbers i to i + 3 of a row or an array."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.load(_address(context, builder, signature.args[0], *args, _FOUR), align=8)
+        return builder.load(_address(context, builder, signature.args[0], args[0], args[1], _FOUR), align=8)
 
     return _four(a, types.intp), build
 
@@ -88,7 +76,7 @@ def store(_, a, i, four):  # type: ignore[no-untyped-def]
     """Write numbers i to i + 3 of an array."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        builder.store(args[2], _address(context, builder, signature.args[0], *args[:2], _FOUR), align=8)
+        builder.store(args[2], _address(context, builder, signature.args[0], args[0], args[1], _FOUR), align=8)
         return context.get_dummy_value()
 
     return types.void(a, types.intp, four), build
@@ -101,7 +89,7 @@ def prefetch(_, matrix, a, b, c, d):  # type: ignore[no-untyped-def]
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         byte = ir.IntType(8)
         kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), _INDEX, _INDEX, _INDEX])
-        function = get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
         for i in args[1:]:
             address = _address(context, builder, signature.args[0], args[0], i, byte)
             builder.call(function, [address, _INDEX(0), _INDEX(3), _INDEX(1)])  # to read, near, data
