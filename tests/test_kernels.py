@@ -200,6 +200,11 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     gradients.mean(problem.gradient, data, index, 50, x, np.full(2, np.inf), free)
     assert (clip == np.inf) == np.array_equal(free, expected)  # the clipping was put to the test
+    problem.records[0, :-1] = x[:-1] = 0  # a gradient of zero
+    for method, out in ((problem.mean, found), (gradients.mean, expected)):
+        method(problem.gradient, data, np.zeros(4, dtype=np.int64), 50, x, bounds, out)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert not found[:-1].any()
 
 
 def test_threads_may_make_the_first_call_together():

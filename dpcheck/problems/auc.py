@@ -82,7 +82,8 @@ def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyp
         signed = weight - 2.0 * positive * weight
         pull = weight * (b + positive * a_b - h[k])
         slope = signed * rise - pull
-        scale = min(share, bound_w / np.sqrt(slope * slope * q[k] + pull * pull))
+        square = max(slope * slope * q[k] + pull * pull, 1e-300)  # no gradient needs no clipping, nor a division by 0
+        scale = min(share, bound_w / np.sqrt(square))
         part = scale * pull
         sum_a += part * positive
         sum_b += part - part * positive
