@@ -183,9 +183,9 @@ def test_the_simplex_projection_of_huge_and_of_equal_entries():
 
 
 @pytest.mark.parametrize("clip", [np.inf, 0.4])
-@pytest.mark.parametrize("d", [1, 22, 131])
+@pytest.mark.parametrize("d", [1, 3, 4, 22, 24, 25, 131])
 def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
-    """Minibatches of 0 to 75 records, with repeats: none, parts of a chunk, several chunks."""
+    """Minibatches of 0 to 300 records, drawn or in order: none, parts of a chunk, several chunks."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, d))
     X /= 1.001 * np.linalg.norm(X, axis=1, keepdims=True)
@@ -193,13 +193,18 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
     data = (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, problem.dim_w)
     x, bounds = rng.standard_normal(d + 3), np.array([clip, clip])
     found, expected, free = np.full((3, d + 3), 7.0)
-    for size in range(76):
-        index = rng.integers(0, 200, size)
+    for size in [*range(36), 127, 128, 129, 299, 300]:
+        index = rng.integers(0, 200, size) if size % 3 else np.arange(size) % 200
         problem.mean(problem.gradient, data, index, 50, x, bounds, found)
         gradients.mean(problem.gradient, data, index, 50, x, bounds, expected)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     gradients.mean(problem.gradient, data, index, 50, x, np.full(2, np.inf), free)
     assert (clip == np.inf) == np.array_equal(free, expected)  # the clipping was put to the test
+    problem.records[0, :-1] = x[:-1] = 0  # a gradient of zero
+    for method, out in ((problem.mean, found), (gradients.mean, expected)):
+        method(problem.gradient, data, np.zeros(4, dtype=np.int64), 50, x, bounds, out)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert not found[:-1].any()
 
 
 def test_threads_may_make_the_first_call_together():

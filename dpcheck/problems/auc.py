@@ -24,7 +24,6 @@ from numba import types
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels import linear
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, VECTOR, kernel
-from dpcheck.kernels.mlp import clip_weight
 from dpcheck.problems.problem import BALL, BOX, Array, Defaults, as_records, ball, blocks
 
 
@@ -74,36 +73,41 @@ def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyp
     d = x.size - 3
     sum_a = sum_b = sum_v = 0.0
     share = 1.0 / batch
+    rise, weight_b, weight_ab = 1.0 + x[d + 2], 2.0 * params[1], 2.0 * (params[0] - params[1])
+    b, a_b, drop = x[d + 1], x[d] - x[d + 1], 2.0 * params[2] * x[d + 2]
+    bound_w, bound_v = clip[0] * share, clip[1]
     for k in range(count):
         positive = 1.0 if y[k] > 0 else 0.0
-        sign, weight = 1.0 - 2.0 * positive, params[1] + positive * (params[0] - params[1])
-        pull = 2.0 * weight * (x[d + 1] + positive * (x[d] - x[d + 1]) - h[k])
-        slope = 2.0 * weight * sign * (1.0 + x[d + 2]) - pull
-        g_v = 2.0 * (sign * weight * h[k] - params[2] * x[d + 2])
-        scale = clip_weight(slope * slope * q[k] + pull * pull, clip[0]) * share
-        sum_a += scale * pull * positive
-        sum_b += scale * pull * (1.0 - positive)
-        sum_v += min(max(g_v, -clip[1]), clip[1]) * share
+        weight = weight_b + positive * weight_ab
+        signed = weight - 2.0 * positive * weight
+        pull = weight * (b + positive * a_b - h[k])
+        slope = signed * rise - pull
+        square = max(slope * slope * q[k] + pull * pull, 1e-300)  # no gradient needs no clipping, nor a division by 0
+        scale = min(share, bound_w / np.sqrt(square))
+        part = scale * pull
+        sum_a += part * positive
+        sum_b += part - part * positive
+        sum_v += min(max(signed * h[k] - drop, -bound_v), bound_v)
         h[k] = scale * slope
     out[d] += sum_a
     out[d + 1] += sum_b
-    out[d + 2] += sum_v
+    out[d + 2] += sum_v * share
 
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``; ``gradient`` is not called."""
     params, records, _, _, _, _ = data
-    scratch = np.empty((3, linear.CHUNK))
-    y, h, q = scratch[0], scratch[1], scratch[2]
+    chunk = linear.chunk(records)
+    scratch = np.empty(3 * chunk + x.size)
+    y, h, q, total = scratch[:chunk], scratch[chunk : 2 * chunk], scratch[2 * chunk : 3 * chunk], scratch[3 * chunk :]
     for i in range(x.size):
         out[i] = 0.0
-    for start in range(0, index.size, linear.CHUNK):
-        rest, count = index[start:], min(linear.CHUNK, index.size - start)
-        linear.touch(records, rest, count, h)
+    for start in range(0, index.size, chunk):
+        rest, count = index[start:], min(chunk, index.size - start)
         linear.products(records, rest, count, x, y, h, q)
         weigh(params, count, batch, x, clip, y, q, h, out)
-        linear.add_combination(records, rest, count, h, out)
+        linear.add_combination(records, rest, count, h, total, out)
 
 
 @dataclass(frozen=True, eq=False)
