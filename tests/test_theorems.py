@@ -265,7 +265,7 @@ def test_a_privacy_theorem_has_no_rate_and_no_bound() -> None:
         ({"epsilon": math.inf}, "epsilon must be a finite number > 0, got inf"),
         ({"epsilon": 0.0}, "epsilon must be a finite number > 0, got 0.0"),
         ({"G_w": -1.0}, "G_w must be a finite number > 0, got -1.0"),
-        ({"G_w": "1"}, "G_w must be a finite number > 0, got 1"),
+        ({"G_w": "1"}, "G_w must be a finite number > 0, got '1'"),
         ({"L": None}, "L must be a finite number > 0, got None"),
         ({"delta": 1.0}, "delta must lie in (0, 1), got 1.0"),
         ({"delta": 0.0}, "delta must lie in (0, 1), got 0.0"),

@@ -112,7 +112,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 @dataclass(frozen=True, eq=False)
 class AUC(Defaults):
-    """Problem 9 of the test problems; build it with :meth:`from_data`.
+    """AUC of a linear score as a saddle problem; build it with :meth:`from_data`.
 
     records : (n, d + 1) float64, rows (x, y), |x| <= 1, y in {-1, 1}
     params : (3,) weights (s+, s-, s0);  radius : B > 0
