@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import signal, special, stats
 
+from dpcheck.audits.words import plain
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ class BandBound:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
-        return asdict(self) | {"threshold": self.threshold if math.isfinite(self.threshold) else str(self.threshold)}
+        return asdict(self) | {"threshold": plain(self.threshold)}
 
 
 def band_bound(

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.words import brief
+from dpcheck.audits.words import brief, plain
 from dpcheck.errors import InputError, require, require_count, require_positive
 
 Array = NDArray[np.float64]
@@ -69,9 +69,7 @@ class ClippingAudit:
         """All of it, ready for JSON."""
         shown = asdict(self)
         for test in (*shown["tests"], shown["if_not_finite"] or {}):
-            test |= {
-                name: str(test[name]) for name in ("found", "allowed") if name in test and not np.isfinite(test[name])
-            }
+            test |= {name: plain(value) for name, value in test.items()}
         return shown
 
 

@@ -27,6 +27,7 @@ from dpcheck.audits.hits import Hits
 from dpcheck.audits.runs import Pool, Runner, require_runs
 from dpcheck.audits.sampling_plan import LEAST_TRIALS, SIDES, Plan
 from dpcheck.audits.witness import OutputSet, choose
+from dpcheck.audits.words import plain
 from dpcheck.errors import (
     require,
     require_confidence,
@@ -144,7 +145,7 @@ class PrivacyAudit:
             "one_sided": self.one_sided,
             "claim": self.claim,
             "in_family": self.in_family,
-            "epsilon": _plain(self.epsilon),
+            "epsilon": plain(self.epsilon),
             "delta": self.delta,
             "confidence": self.confidence,
             "seed": self.seed,
@@ -156,7 +157,7 @@ class PrivacyAudit:
                     "event": look.event.to_dict(),
                     "learned_from": look.learned_from,
                     "alpha": look.alpha,
-                    "claimed": _plain(look.claimed),
+                    "claimed": plain(look.claimed),
                     "delta": look.delta,
                     "epsilon_lower": look.epsilon_lower,
                 }
@@ -302,7 +303,7 @@ def _run(
             require(
                 outputs.shape[1] == width,
                 "mechanism",
-                "return outputs of one shape",
+                "return outputs of one shape (padded with nan)",
                 f"{width} and {outputs.shape[1]} numbers",
             )
             for hits in counts:
@@ -354,7 +355,3 @@ def _in_family(claim: Claim, looks: Sequence[Look], delta: float) -> float | Non
         *counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0, alpha=look.alpha
     )
     return certify(scaled(claim.events, factor), delta).epsilon if math.isfinite(factor) else 0.0
-
-
-def _plain(number: float) -> float | str:
-    return number if math.isfinite(number) else str(number)

@@ -17,7 +17,6 @@ mechanism it stays well below the truth; the bounds in ``if_independent`` come n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ from dpcheck import __version__
 from dpcheck.accounting import gaussian_epsilon
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.guessing import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
+from dpcheck.audits.words import plain
 from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_delta
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class OneRunAudit:
     def to_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
         return asdict(self) | {
-            "epsilon": self.epsilon if math.isfinite(self.epsilon) else str(self.epsilon),
+            "epsilon": plain(self.epsilon),
             "tests": [asdict(test) for test in self.tests],
         }
 

@@ -27,6 +27,8 @@ class RunError(InputError):
 
     def on(self, sides: Sequence[int], without: Sequence[int]) -> InputError:
         """The same with the datasets it happened on, and the runs on either that did not fail."""
+        if not any(without):  # it never worked
+            return InputError(str(self))
         return InputError(
             f"{self}, on {' and '.join(SIDES[side] for side in sides)}, after {without[0]} runs on data and "
             f"{without[1]} on neighbour that did not fail; failing more often on one dataset tells the two apart: "
@@ -40,6 +42,7 @@ def numbers(result: Any) -> Floats:
         array = np.asarray(result)
     except (ValueError, TypeError) as error:
         raise InputError(f"mechanism must return a number or an array, got {type(result).__name__}") from error
+    require(array.dtype.kind != "c", "mechanism", "return complex numbers as real and imaginary parts", array.dtype)
     numeric = array.dtype.kind in "biuf" and array.size > 0
     shown = f"{type(result).__name__} of {array.dtype}" if array.size else "an empty array"
     require(numeric, "mechanism", "return a number or an array of numbers", shown)
@@ -56,4 +59,4 @@ def numbers(result: Any) -> Floats:
 
 def require_one_shape(first: tuple[int, ...], other: tuple[int, ...]) -> None:
     """All runs give outputs of one shape."""
-    require(first == other, "mechanism", "return outputs of one shape", f"{first} and {other}")
+    require(first == other, "mechanism", "return outputs of one shape (padded with nan)", f"{first} and {other}")

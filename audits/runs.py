@@ -72,7 +72,10 @@ class Runner:
         for i in range(1, size):
             row = self._call(i, dataset, rng)
             if row.shape != first.shape:
-                raise RunError(f"mechanism must return outputs of one shape, got {first.shape} and {row.shape}", i)
+                raise RunError(
+                    f"mechanism must return outputs of one shape (padded with nan), got {first.shape} and {row.shape}",
+                    i,
+                )
             rows[i] = row.ravel()
         return rows
 

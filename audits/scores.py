@@ -21,6 +21,7 @@ from dpcheck.audits.product import Product, product
 from dpcheck.audits.repeats import Repeats, repeats
 from dpcheck.audits.special import Special, specials
 from dpcheck.audits.trees import Trees, trees
+from dpcheck.audits.words import plain
 
 __all__ = [
     "Coordinate",
@@ -164,4 +165,4 @@ def _plain(value: Any) -> Any:
         return f"{len(value)} times {type(value[0]).__name__.lower()}"
     if isinstance(value, tuple | list):
         return [_plain(v) for v in value]
-    return value if not isinstance(value, float) or np.isfinite(value) else str(value)
+    return plain(value)

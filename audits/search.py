@@ -114,7 +114,10 @@ def _promise(
             done[side] = size
         a, b = outputs
         require(
-            a.shape == b.shape, "mechanism", "return outputs of one shape", f"{a.shape[1]} and {b.shape[1]} numbers"
+            a.shape == b.shape,
+            "mechanism",
+            "return outputs of one shape (padded with nan)",
+            f"{a.shape[1]} and {b.shape[1]} numbers",
         )
     except InputError as error:
         raise InputError(f"{error} ({pair.words})") from error

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.words import plain
 from dpcheck.errors import InputError, require, require_count
 
 Array = NDArray[np.float64]
@@ -50,14 +51,14 @@ class SensitivityAudit:
         witness = self.witness
         return {
             "verdict": self.verdict,
-            "sensitivity": self.sensitivity,
+            "sensitivity": plain(self.sensitivity),
             "claimed": self.claimed,
-            "norm": self.norm,
+            "norm": plain(float(self.norm)),
             "pairs": self.pairs,
             "witness": witness
             and {
                 "index": witness.index,
-                "replacement": np.asarray(witness.replacement).tolist(),
+                "replacement": plain(np.asarray(witness.replacement).tolist()),
                 "base": witness.base,
             },
         }
@@ -76,7 +77,7 @@ def audit_sensitivity(
     Tried: every (record, replacement) of the dataset where the budget allows, else a random half
     and then a coordinate-wise climb from the best; datasets whose records all equal one replacement,
     the extreme case of many queries; and those on the way from one of these to another, where
-    thresholds, votes and medians turn over.
+    thresholds, votes and medians turn over. An output that is not finite on one of two neighbours is infinitely far.
     """
     require(callable(query), "query", "be callable", type(query).__name__)
     require(len(dataset) > 0, "dataset", "hold at least one record", "none")
@@ -85,6 +86,7 @@ def audit_sensitivity(
     require(0 <= claimed < np.inf, "claimed", "be finite and >= 0", claimed)
     require_count(budget, "budget", least=10)
     first, second = _evaluate(query, dataset), _evaluate(query, dataset)
+    require(bool(np.isfinite(first).all()), "query", "return finite numbers on the dataset", first)
     require(
         np.array_equal(first, second), "query", "be deterministic",
         "two outputs on one dataset that differ",
@@ -101,7 +103,7 @@ def audit_sensitivity(
         for index, k in _search(len(dataset), len(replacements), budget // len(bases), rng, distance):
             moved = _evaluate(query, _replaced(base, index, replacements[k]))
             require(moved.shape == centre.shape, "query", "keep its output's shape", moved.shape)
-            distance[index, k] = float(np.linalg.norm((moved - centre).ravel(), norm))
+            distance[index, k] = _distance(moved, centre, norm)
             pairs += 1
             if distance[index, k] > best:
                 best, witness = distance[index, k], Witness(base, index, replacements[k], name)
@@ -109,7 +111,7 @@ def audit_sensitivity(
         name = f"replacements {j} and {k} alone"
         for base, index, before, after in _walk(query, dataset, replacements[j], replacements[k]):
             pairs += 1
-            moved_by = float(np.linalg.norm((after - before).ravel(), norm))
+            moved_by = _distance(after, before, norm)
             if moved_by > best:
                 best, witness = moved_by, Witness(base, index, replacements[k], name)
     verdict = "violated" if best > claimed * (1 + 1e-9) else "consistent"
@@ -179,5 +181,10 @@ def _evaluate(query: Callable[[Any], Any], dataset: Any) -> Array:
         value = np.asarray(query(dataset), dtype=float)
     except Exception as error:
         raise InputError(f"query must return numbers, got {type(error).__name__}: {error}") from error
-    require(bool(np.isfinite(value).all()), "query", "return finite numbers", value)
     return value
+
+
+def _distance(one: Array, other: Array, norm: float) -> float:
+    """Infinite where a number that is not finite meets another: no noise hides that."""
+    gap = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, one - other).ravel()
+    return float(np.linalg.norm(gap, norm)) if np.isfinite(gap).all() else np.inf

@@ -130,7 +130,8 @@ def audit_sequential(
         for _, x in pairs:
             chunk, y = next(pairs)
             require(
-                x.shape == y.shape == (chunk.size, wealth.width), "mechanism", "return outputs of one shape",
+                x.shape == y.shape == (chunk.size, wealth.width), "mechanism",
+                "return outputs of one shape (padded with nan)",
                 f"{wealth.width}, {x.shape[1]} and {y.shape[1]} numbers",
             )  # fmt: skip
             wealth.play(x, y)

@@ -29,7 +29,7 @@ from dpcheck.audits.scores import (
     learned,
     parameters,
 )
-from dpcheck.audits.words import shown
+from dpcheck.audits.words import plain, shown
 
 Floats = NDArray[np.float64]
 Points = NDArray[np.int64]
@@ -102,7 +102,7 @@ class OutputSet:
             "words": self.words,
             "score": parameters(self.score),
             "direction": self.direction,
-            "threshold": self.threshold if math.isfinite(self.threshold) else str(self.threshold),
+            "threshold": plain(self.threshold),
             "favours": self.favours,
             "hits": self.hits,
             "other_hits": self.other_hits,

@@ -31,6 +31,13 @@ def brief(value: Any) -> str:
     return one_line(said)
 
 
+def plain(value: Any) -> Any:
+    """A number or lists of numbers as JSON takes them: a word for what is not finite."""
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def exactly(value: float) -> str:
     """A single value, by which it is known again: with all its digits where six are not enough."""
     return shown(value) if float(shown(value)) == value else repr(float(value))

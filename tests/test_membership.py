@@ -323,12 +323,12 @@ class TestWrongInput:
             (lambda d, rng: "x", "mechanism must return a number or an array of numbers, got str"),
             (lambda d, rng: None, "mechanism must return a number or an array of numbers, got "),
             (lambda d, rng: [], "mechanism must return a number or an array of numbers, got an em"),
-            (lambda d, rng: 1j, "mechanism must return a number or an array of numbers, got comp"),
+            (lambda d, rng: 1j, "mechanism must return complex numbers as real and imaginary parts, got comp"),
             (lambda d, rng: [[1], [1, 2]], "mechanism must return a number or an array, got list"),
-            (lambda d, rng: np.zeros(1 + d), "mechanism must return outputs of one shape, got "),
+            (lambda d, rng: np.zeros(1 + d), "mechanism must return outputs of one shape (padded with nan), got "),
             (
                 lambda d, rng: np.zeros(rng.integers(1, 3)),
-                "mechanism must return outputs of one shape, got ",
+                "mechanism must return outputs of one shape (padded with nan), got ",
             ),
             (
                 lambda d, rng: np.random.default_rng().random(),

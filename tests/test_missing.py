@@ -185,7 +185,6 @@ class TestFailures:
         [
             (([1], []), "on neighbour, after 48 runs on data and 0 on neighbour"),
             (([], [1]), "on data, after 0 runs on data and 48 on neighbour"),
-            (([], []), "on data and neighbour, after 0 runs on data and 0 on neighbour"),
         ],
     )
     @pytest.mark.parametrize("audit", [audit_privacy, audit_sequential])
@@ -194,6 +193,12 @@ class TestFailures:
             audit(fails, *pair, epsilon=1.0)
         said = "mechanism must return a number or an array, got ZeroDivisionError: division by zero"
         assert str(raised.value) == f"{said}, {where} that did not fail; {self.HINT}"
+
+    def test_a_mechanism_that_never_works_is_no_leak(self) -> None:
+        with pytest.raises(InputError, match=r"got ZeroDivisionError: division by zero$"):
+            audit_privacy(fails, [], [], epsilon=1.0)
+        with pytest.raises(InputError, match=r"complex numbers as real and imaginary parts, got complex128$"):
+            audit_privacy(lambda data, rng: 1j * rng.normal(), 1, 0, epsilon=1.0)
 
     def test_after_a_while(self) -> None:
         def late(data: int, rng: np.random.Generator) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -81,7 +83,7 @@ def test_lists_of_records():
         ({"replacements": []}, "replacements must hold at least one record, got none"),
         ({"norm": 3}, "norm must be 1, 2 or inf, got 3"),
         ({"claimed": -1}, "claimed must be finite and >= 0, got -1"),
-        ({"query": lambda x: np.nan}, "query must return finite numbers, got nan"),
+        ({"query": lambda x: np.nan}, "query must return finite numbers on the dataset, got nan"),
         ({"query": lambda x: 1 / 0}, "query must return numbers, got ZeroDivisionError: division by zero"),
         (
             {"query": lambda x: RNG.random()},
@@ -109,3 +111,15 @@ def test_thresholds_and_medians_turn_over_on_the_way(query, true):
     assert (audit.verdict, audit.sensitivity) == ("violated", true)
     moved = np.abs(query(audit.witness.dataset) - query(audit.witness.neighbour))
     assert moved == true
+
+
+def test_a_record_that_makes_the_output_nan_is_infinitely_far():
+    """Clipping with minimum and maximum lets NaN through."""
+    found = audit_sensitivity(lambda x: np.clip(x, 0, 1).sum(), np.full(4, 0.5), [0.0, 1.0, np.nan], claimed=1.0)
+    assert (found.verdict, found.sensitivity) == ("violated", np.inf)
+    assert np.isnan(found.witness.replacement)
+    json.dumps(found.to_dict(), allow_nan=False)
+    clean = audit_sensitivity(
+        lambda x: np.nan_to_num(np.clip(x, 0, 1)).sum(), np.full(4, 0.5), [1.0, np.nan], claimed=1.0
+    )
+    assert (clean.verdict, clean.sensitivity) == ("consistent", 1.0)
