@@ -232,8 +232,8 @@ def bands(a: Floats, b: Floats, mechanism: Mechanism) -> float:
 
 
 ESTIMATORS = {
-    "dpcheck audit_privacy": Estimator(at_a_point, repeats=(40, 40, 40)),
-    "dpcheck audit_privacy, claimed curve": Estimator(in_family, GAUSSIAN, repeats=(40, 40, 40), needs_claim=True),
+    "dpcheck audit_privacy": Estimator(at_a_point, repeats=(200, 200, 200)),
+    "dpcheck audit_privacy, claimed curve": Estimator(in_family, GAUSSIAN, repeats=(200, 200, 200), needs_claim=True),
     "dpcheck audit_sequential": Estimator(sequential, repeats=(5, 0, 0)),
     "dpcheck band_bound": Estimator(bands, repeats=(40, 40, 40)),
     "dpcheck credible_bound": Estimator(credible, BAYES),
