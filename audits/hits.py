@@ -38,7 +38,9 @@ class Hits:
     def add(self, side: int, outputs: Floats) -> None:
         """Outputs (n, k) of runs on one dataset."""
         event = self.test.event
-        self._hits[side] += _count(event.values(outputs), event.level, self.edges[0], self.edges[-1], self.bars[side])
+        with np.errstate(all="ignore"):
+            values = event.score(outputs)
+        self._hits[side] += _count(values, event.sign, event.level, self.edges[0], self.edges[-1], self.bars[side])
 
     def event(self, trials: int) -> OutputSet:
         """The set, with its hits in so many runs a dataset."""
@@ -47,11 +49,15 @@ class Hits:
         return replace(event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials)
 
 
-@njit("int64(float64[::1], float64, float64, float64, float64[::1])", cache=True, nogil=True)
-def _count(values: Floats, level: float, low: float, high: float, bars: Floats) -> int:
-    """Values at ``level`` or above; ``bars`` counts all, those beyond either end in the bar there."""
+@njit("int64(float64[:], int64, float64, float64, float64, float64[::1])", cache=True, nogil=True)
+def _count(values: Floats, sign: int, level: float, low: float, high: float, bars: Floats) -> int:
+    """Values, times ``sign``, at ``level`` or above; ``bars`` counts all, those beyond either end in the bar there.
+
+    NaN is below all others.
+    """
     hits, scale = 0, bars.size / (high - low)
-    for value in values:
+    for each in values:
+        value = -np.inf if np.isnan(each) else sign * each
         hits += value >= level
         place = (min(max(value, low), high) - low) * scale
         bars[int(place) if place < bars.size else bars.size - 1] += 1

@@ -67,12 +67,17 @@ class OutputSet:
 
     def values(self, outputs: Floats) -> Floats:
         """What is compared: (n,) from outputs (n, k); the set is where it reaches :attr:`level`."""
-        return evaluate(self.score, 1 if self.direction == ">=" else -1, outputs)
+        return evaluate(self.score, self.sign, outputs)
+
+    @property
+    def sign(self) -> int:
+        """Of the score in :meth:`values`."""
+        return 1 if self.direction == ">=" else -1
 
     @property
     def level(self) -> float:
         """The threshold of :meth:`values`."""
-        return self.threshold if self.direction == ">=" else -self.threshold
+        return self.sign * self.threshold
 
     def contains(self, outputs: Any) -> NDArray[np.bool_]:
         """Which outputs, (n,) or (n, ...), lie in the set."""
