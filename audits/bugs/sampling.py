@@ -47,6 +47,20 @@ def _drawn_without_replacement(population: int, batch: int, steps: int, rng: Rng
     return np.argsort(rng.random((steps, population)), axis=1)[:, :batch]
 
 
+def _resumed(population: int, batch: int, steps: int, rng: Rng) -> Any:
+    order = int(rng.integers(2**32))
+    before = _poisson(population, batch, steps // 2, np.random.default_rng(order))
+    after = _poisson(population, batch, steps - steps // 2, np.random.default_rng(order))  # from the last checkpoint
+    return np.concatenate([before, after])
+
+
+def _rare_first(population: int, batch: int, steps: int, rng: Rng) -> Any:
+    rare = population // 4
+    rates = np.full(population, batch / (2 * (population - rare)))
+    rates[:rare] = batch / (2 * rare)  # half of a minibatch from either class
+    return np.where(rng.random((steps, population)) < rates, np.arange(population), -1)
+
+
 RATE = 0.1
 
 
@@ -100,6 +114,24 @@ BUGS = (
         "mean twice. The bound for sampling without replacement excludes that. The indices are a prefix of a random "
         "permutation, or the other bound is used.",
         _drawn_with_replacement, _drawn_without_replacement, Sampling("without_replacement", 20, 5, 20),
+    ),
+    Bug(
+        "resumed-from-the-seed",
+        "After a restart the same minibatches are drawn again",
+        "folklore",
+        "A checkpoint holds the weights and the optimiser, and not the state of the sampler. Training goes on with the "
+        "seed it began with, so that every minibatch comes twice, while the accountant composes samples that are "
+        "independent. The state of the generator belongs into the checkpoint.",
+        _resumed, _poisson, Sampling("poisson", 100, 10, 40),
+    ),
+    Bug(
+        "balanced-classes",
+        "Minibatches balanced by class, accounted at the average rate",
+        "folklore",
+        "A sampler that shows both classes equally often takes the records of the rare one more often than the rate "
+        "that is accounted. Their privacy is the worst, and those whom it concerns are the few. The largest rate of "
+        "any record is what the accountant needs.",
+        _rare_first, _poisson, Sampling("poisson", 100, 10, 40),
     ),
     Bug(
         "nothing-sampled",
