@@ -24,7 +24,7 @@ class Distance:
 
     def __call__(self, outputs: Floats) -> Floats:
         """Values (n,)."""
-        return np.asarray(np.sqrt((((outputs - self.centre) / self.spread) ** 2).sum(axis=1)))
+        return np.asarray(np.sqrt((_apart(outputs, self.centre, self.spread) ** 2).sum(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Projection:
 
     def __call__(self, outputs: Floats) -> Floats:
         """Values (n,)."""
-        return np.asarray(((outputs - self.centre) / self.spread) @ self.slope)
+        return np.asarray(_apart(outputs, self.centre, self.spread) @ self.slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,13 @@ class Quadratic:
 
     def __call__(self, outputs: Floats) -> Floats:
         """Values (n,)."""
-        v = (outputs - self.centre) / self.spread
+        v = _apart(outputs, self.centre, self.spread)
         bent = v @ self.curvature if self.curvature.ndim == 2 else v * self.curvature
         return np.asarray((bent * v).sum(axis=1) + v @ self.slope)
 
 
 def fit(a: Floats, b: Floats) -> list[Distance | Projection | Quadratic]:
-    """Fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k); infinite rows are left out."""
-    a, b = (v[np.isfinite(v).all(axis=1)] for v in (a, b))
+    """Fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k)."""
     if min(len(a), len(b)) < 4:
         return []
     with np.errstate(all="ignore"):
@@ -72,13 +71,12 @@ def fit(a: Floats, b: Floats) -> list[Distance | Projection | Quadratic]:
 
 def _discriminants(a: Floats, b: Floats) -> Iterator[Distance | Projection | Quadratic]:
     width, rows = a.shape[1], min(len(a), len(b))
-    centre = (a.mean(axis=0) + b.mean(axis=0)) / 2
-    spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
+    (mean_a, var_a), (mean_b, var_b) = _moments(a), _moments(b)
+    centre = (mean_a + mean_b) / 2
+    spread = np.sqrt((var_a + var_b) / 2)
     spread = np.where(spread > 0, spread, 1.0)
-    if not (np.isfinite(centre).all() and np.isfinite(spread).all()):
-        return
     yield Distance(centre, spread)
-    a, b = (a - centre) / spread, (b - centre) / spread
+    a, b = _apart(a, centre, spread), _apart(b, centre, spread)
     half = (a.mean(axis=0) - b.mean(axis=0)) / 2
     if width <= min(_COVARIANCE, rows // 4):
         sa, sb = _covariance(a), _covariance(b)
@@ -92,6 +90,21 @@ def _discriminants(a: Floats, b: Floats) -> Iterator[Distance | Projection | Qua
         slope = half / ((va + vb) / 2)
         yield Projection(centre, spread, slope / np.sqrt(slope @ half))
         yield Quadratic(centre, spread, (1 / va + 1 / vb) * half, (1 / vb - 1 / va) / 2)
+
+
+def _apart(outputs: Floats, centre: Floats, spread: Floats) -> Floats:
+    """The distance from the centre in units of the spread; none where a number is missing or infinite."""
+    v = (outputs - centre) / spread
+    return np.where(np.isfinite(v), v, 0.0)
+
+
+def _moments(v: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of the finite numbers of each column; 0 and 1 where there are none."""
+    there = np.isfinite(v)
+    count = np.maximum(there.sum(axis=0), 1)
+    mean = np.where(there, v, 0.0).sum(axis=0) / count
+    variance = (np.where(there, v - mean, 0.0) ** 2).sum(axis=0) / count
+    return mean, np.where(there.any(axis=0), variance, 1.0)
 
 
 def _covariance(v: Floats) -> Floats:

@@ -125,6 +125,19 @@ def test_a_constant_says_nothing() -> None:
     assert membership.event.words == sequential.event.words == "any output"
 
 
+@pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
+def test_a_column_without_numbers_hides_no_other(chance: float) -> None:
+    """Strong noise common to all columns, which only a discriminant takes off."""
+
+    def mechanism(which: int, rng: np.random.Generator, size: int) -> Any:
+        rows = rng.standard_normal((size, 9)) + 30 * rng.standard_normal((size, 1)) + which * np.linspace(-2, 2, 9)
+        return np.column_stack([rows, np.where(rng.random(size) < chance, NAN, 0.0)])
+
+    found = audit_privacy(mechanism, 1, 0, epsilon=1.0, trials=20_000, vectorized=True)
+    assert found.verdict == "violated"
+    assert "discriminant" in found.event.words
+
+
 def test_scores_give_it_a_place_of_its_own() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.laplace(size=(2, 400, 2))
