@@ -186,5 +186,6 @@ def _evaluate(query: Callable[[Any], Any], dataset: Any) -> Array:
 
 def _distance(one: Array, other: Array, norm: float) -> float:
     """Infinite where a number that is not finite meets another: no noise hides that."""
-    gap = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, one - other).ravel()
+    with np.errstate(invalid="ignore"):
+        gap = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, one - other).ravel()
     return float(np.linalg.norm(gap, norm)) if np.isfinite(gap).all() else np.inf

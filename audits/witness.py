@@ -223,7 +223,7 @@ def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int
 
 def _cautious(score: Score, values: list[Floats], at: Floats, *, smooth: bool = False) -> tuple[Floats, Floats, Floats]:
     """Tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
-    plain = isinstance(score, Coordinate | Special)
+    unfitted = isinstance(score, Coordinate | Special)
     linear = isinstance(score, Coordinate | Projection)
     p, q, margin = survival.estimate(values[0], values[1], at, linear=linear, smooth=smooth)
-    return np.array([p, q]), np.array([q, p]), margin * (1 if plain else _LEARNED)
+    return np.array([p, q]), np.array([q, p]), margin * (1 if unfitted else _LEARNED)

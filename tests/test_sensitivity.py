@@ -119,6 +119,8 @@ def test_a_record_that_makes_the_output_nan_is_infinitely_far():
     assert (found.verdict, found.sensitivity) == ("violated", np.inf)
     assert np.isnan(found.witness.replacement)
     json.dumps(found.to_dict(), allow_nan=False)
+    largest = audit_sensitivity(np.max, np.full(4, 0.5), [1.0, np.inf], claimed=1.0)  # infinite on some pairs alike
+    assert largest.sensitivity == np.inf
     clean = audit_sensitivity(
         lambda x: np.nan_to_num(np.clip(x, 0, 1)).sum(), np.full(4, 0.5), [1.0, np.nan], claimed=1.0
     )
