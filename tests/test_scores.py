@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from dpcheck.audits import discriminants, tree_kernels, trees, witness
+from dpcheck.audits.claim import Claim
 from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.patterns import Patterns, patterns
@@ -344,3 +345,13 @@ def one_sided(value: float, rng: np.random.Generator, size: int) -> Any:
 @pytest.mark.parametrize("mechanism", [shared_noise, one_sided])
 def test_wide_outputs_hide_nothing(mechanism: Any) -> None:
     assert audit_privacy(mechanism, 1, 0, epsilon=1.5, trials=20_000, vectorized=True).verdict == "violated"
+
+
+def test_a_discriminant_may_be_the_bold_choice():
+    """Two covariances that no coordinate tells apart: the set shows most far out, where caution would not go."""
+    rng = np.random.default_rng(0)
+    turned = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    spreads = np.repeat([1.0, 0.6], 3)
+    a, b = (rng.standard_normal((6_500, 6)) * spread @ turned for spread in (spreads, spreads[::-1]))
+    found = witness.choose(a, b, 87_000, Claim.point(1.0, 1e-5), epsilon=1.0, delta=1e-5, alpha=0.046)
+    assert {type(choice.event.score).__name__ for choice in found if choice.kind == "bold"} == {"Quadratic"}
