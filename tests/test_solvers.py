@@ -235,3 +235,9 @@ def test_wrong_names_are_refused_with_the_right_ones():
         check("dp_sgda", jobs=0)
     with pytest.raises(InputError, match="target must be a name, got 3"):
         prove(3)
+
+
+@pytest.mark.parametrize("name", ["phased_primal", "phased_dual", "phased_minimax_output_perturbation"])
+def test_a_schedule_that_needs_a_radius_refuses_a_free_domain(name):
+    with pytest.raises(InputError, match="problem must bound w, got one that leaves it free"):
+        solve(name, "cosine")
