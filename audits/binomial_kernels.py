@@ -20,8 +20,10 @@ _NEGLIGIBLE = 1e-14
 _ROUNDING = 1e-9
 # Above this exp overflows; no count of trials supports such an epsilon.
 _LARGEST = 700.0
-# Cells looked at before a bound is accepted as it stands.
-_CELLS = 4000
+# Cells looked at before a bound is accepted as it stands; probabilities this close are not told apart.
+_CELLS, _FINE = 4000, 1e-6
+# Hits or misses expected below which a cell is bounded by its corner.
+_FEW = 9.0
 
 
 @njit("float64(float64, int64, float64)", cache=True, nogil=True)
@@ -104,21 +106,31 @@ def _terms(trials: int, p: float, weight: Floats) -> tuple[int, int, int, float,
     return low, count, start, total, below, above
 
 
+@njit("float64(int64, float64, float64, float64)", cache=True, nogil=True)
+def information(trials: int, p: float, q: float, growth: float) -> float:
+    """Fisher's, about q, in X and Y together, where p grows ``growth`` times as fast; inf where p or q is 0 or 1."""
+    p_spread, q_spread = p * (1 - p), q * (1 - q)
+    return trials * (growth * growth / p_spread + 1 / q_spread) if p_spread > 0 and q_spread > 0 else math.inf
+
+
 @njit(
-    "float64(int64, float64, float64, int64[:], int64, float64[:], float64[:])",
+    "UniTuple(float64, 2)(int64, float64, float64, float64, int64[:], int64, float64[:], float64[:])",
     cache=True,
     nogil=True,
 )
-def exceedance(trials: int, p: float, q: float, fronts: Whole, first: int, ys: Floats, xs: Floats) -> float:
-    """Upper bound, tight to rounding, of P(X >= front(Y)) for X ~ Bin(p), Y ~ Bin(q).
+def exceedance(
+    trials: int, p: float, q: float, growth: float, fronts: Whole, first: int, ys: Floats, xs: Floats
+) -> tuple[float, float]:
+    """Upper bounds, tight to rounding, of P(X >= front(Y)) for X ~ Bin(p), Y ~ Bin(q), and of its slope's size.
 
-    ``fronts`` starts at y = ``first`` and does not fall; a y outside it counts as a hit. ``ys`` and
-    ``xs`` are room to work in. Dividing by the sums of the terms covered, which are less than the
+    The slope is the derivative as q grows, and p ``growth`` times as fast; that in p comes from the front alone, where
+    d/dp P(X >= k) = k P(X = k) / p. ``fronts`` starts at y = ``first`` and does not fall; a y outside it counts as a
+    hit. ``ys`` and ``xs`` are room to work in. Dividing by the sums of the terms covered, which are less than the
     whole, errs upwards.
     """
     y_low, y_high, y_start, y_total, y_below, y_above = _terms(trials, q, ys)
-    x_low, x_high, x_start, x_total, _, x_above = _terms(trials, p, xs)
-    hit = 0.0
+    x_low, x_high, x_start, x_total, x_below, x_above = _terms(trials, p, xs)
+    hit = turn = edge = 0.0
     left_out = (y_below + y_above) / y_total + x_above / x_total
     tail = 0.0
     x = x_high + 1
@@ -127,12 +139,30 @@ def exceedance(trials: int, p: float, q: float, fronts: Whole, first: int, ys: F
         if y < first or y - first >= fronts.size:
             left_out += weight / y_total
             continue
-        least = max(fronts[y - first], x_low)
-        while x > least:
+        least = fronts[y - first]
+        if x_low <= least <= x_high:
+            edge += weight * xs[x_start + least - x_low] * least
+        while x > max(least, x_low):
             x -= 1
             tail += xs[x_start + x - x_low]
         hit += weight * tail
-    return hit / (x_total * y_total) * (1 + _ROUNDING) + left_out + 1e-12
+        turn += weight * tail * (y - trials * q)
+    total = x_total * y_total
+    value = hit / total * (1 + _ROUNDING) + left_out + 1e-12
+    known = information(trials, p, q, growth)
+    if not known < math.inf:
+        return value, math.inf
+    # What the terms left out add to the slope is, by Cauchy and Schwarz, at most the root of their share of it.
+    slope = abs(growth * edge / p + turn / (q * (1 - q))) / total
+    return value, slope * (1 + _ROUNDING) + 2 * math.sqrt((left_out + x_below / x_total + 1e-12) * known)
+
+
+@njit("float64(float64, float64, float64, float64)", cache=True, nogil=True)
+def crest(value: float, slope: float, known: float, half: float) -> float:
+    """The largest M with M <= value + slope half + sqrt(M / 2) known half^2, see :func:`worst_case`."""
+    bend = known * half * half / math.sqrt(2)
+    root = (bend + math.sqrt(bend * bend + 4 * (value + slope * half))) / 2
+    return root * root * (1 + _ROUNDING)
 
 
 @njit("float64[:](int64)", cache=True, nogil=True)
@@ -158,48 +188,63 @@ def worst_case(
     q2: float,
     enough: float,
 ) -> float:
-    """Upper bound of P(X >= front(Y)) over all ``p <= e^epsilon q + delta`` in the box.
+    """Upper bound of F = P(X >= front(Y)) over all ``p <= e^epsilon q + delta`` in the box.
 
-    For one q the probability is largest at the largest p, the claim's edge or p2; the edge passes
-    p1 where q is ``(p1 - delta) e^-epsilon``. Cells in q are halved until each is below ``enough``,
-    or within a hundredth of a value attained.
+    F grows with p and falls with q, so it is largest on the claim's edge p = e^epsilon q + delta, between where the
+    edge passes p1 and where it passes p2. It is covered by cells from left to right, each as wide as keeps its bound
+    below ``enough``, or within a hundredth of a value attained. With half its width h, and J the information on it, the
+    largest value M in a cell obeys
+
+        M <= F + |F'| h + (1/2) sup |F''| h^2,    |F''| <= sqrt(M) sqrt(2) J,
+
+    F and F' being those of its middle. The latter is by Cauchy and Schwarz: F'' is the mean of the second score (second
+    derivative of the likelihood over the likelihood) on the event, and the mean of its square is at most 2 J^2. Where
+    few hits or misses are expected, J is large and says little: there the bound is the value at the cell's largest p
+    and least q.
     """
     growth = math.exp(epsilon)
-    q1 = max(q1, (p1 - delta) / growth * (1 - _ROUNDING))
-    if q1 > q2:
+    a = max(q1, (p1 - delta) / growth * (1 - _ROUNDING))
+    if a > q2:
         return 0.0
+    end = max(a, min(q2, (p2 - delta) / growth * (1 + _ROUNDING)))
     ys, xs = room(trials), room(trials)
-    cells = np.empty((256, 2))
-    held = 32
-    a, b = math.sqrt(q1), math.sqrt(q2)  # the standard deviation of sqrt(Y/N) hardly changes
-    for i in range(held):
-        cells[i, 0] = a + (b - a) * i / held
-        cells[i, 1] = a + (b - a) * (i + 1) / held
-    cells[held - 1, 1] = b
+    half = (end - a) / 64
     largest = attained = 0.0
     spent = 0
-    while held > 0:
-        held -= 1
-        a, b = cells[held, 0], cells[held, 1]
-        right = min(b * b * (1 + _ROUNDING), 1.0)
-        left = a * a * (1 - _ROUNDING)
-        bound = exceedance(trials, min(p2, growth * right + delta), left, fronts, first, ys, xs)
+    while True:
+        b = min(a + 2 * half, end)
+        half, middle = (b - a) / 2, (a + b) / 2
+        p_a, p_b = min(p2, growth * a + delta), min(p2, growth * b + delta)
+        p_middle = min(p2, growth * middle + delta)
+        few = trials * min(a, 1 - b, p_a, 1 - p_b) < _FEW
+        known = 0.0
+        if few:
+            left, right = a * (1 - _ROUNDING), min(p_b * (1 + _ROUNDING), 1.0)
+            bound, _ = exceedance(trials, right, left, growth, fronts, first, ys, xs)
+        else:
+            known = max(information(trials, p_a, a, growth), information(trials, p_b, b, growth))
+            value, slope = exceedance(trials, p_middle, middle, growth, fronts, first, ys, xs)
+            bound = crest(value, slope, known, half)
         spent += 1
-        if bound < enough or bound <= 1.01 * attained or spent > _CELLS or held > 253:
+        target = max(enough, 1.01 * attained + _FINE)
+        accepted = bound < target or spent > _CELLS
+        if accepted:
             largest = max(largest, bound)
-            if 0 < enough <= largest:
+            if b >= end or 0 < enough <= largest:
                 return largest
-            continue
-        middle = (a + b) / 2
-        q = middle * middle
-        value = exceedance(trials, min(p2, growth * q + delta), q, fronts, first, ys, xs)
-        attained = max(attained, value)
-        if 0 < enough <= attained:
-            return bound
-        cells[held, 0], cells[held, 1] = a, middle
-        cells[held + 1, 0], cells[held + 1, 1] = middle, b
-        held += 2
-    return largest
+            a = b
+        else:
+            if few:
+                value, slope = exceedance(trials, p_middle, middle, growth, fronts, first, ys, xs)
+            attained = max(attained, value)
+            if 0 < enough <= attained:
+                return bound
+        if few:
+            half *= 1.5 if accepted else 0.5
+        else:  # as wide as values like these bear
+            above = max(target, 1.01 * attained) - value
+            likely = 1.8 * above / (slope + math.sqrt(slope * slope + 4 * known * math.sqrt(target / 2) * above))
+            half = likely if accepted else min(likely, half / 2)
 
 
 @njit(
@@ -218,7 +263,7 @@ def rough_case(
     q1: float,
     q2: float,
 ) -> float:
-    """The same probability on 24 points: where to look, no bound."""
+    """The largest of the same probability on 8 points: where to look, no bound."""
     growth = math.exp(epsilon)
     q1 = max(q1, (p1 - delta) / growth)
     if q1 > q2:
@@ -226,10 +271,10 @@ def rough_case(
     ys, xs = room(trials), room(trials)
     a, b = math.sqrt(q1), math.sqrt(q2)
     largest = 0.0
-    for i in range(24):
-        q = (a + (b - a) * i / 23) ** 2
+    for i in range(8):
+        q = (a + (b - a) * i / 7) ** 2
         p = min(p2, growth * q + delta)
-        largest = max(largest, exceedance(trials, p, q, fronts, first, ys, xs))
+        largest = max(largest, exceedance(trials, p, q, growth, fronts, first, ys, xs)[0])
     return largest
 
 

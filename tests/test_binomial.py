@@ -113,21 +113,93 @@ def test_sum_against_enumeration(trials: int, p: float, q: float, steps: list[in
     """P(X >= front(Y)), for any rising front, from scipy's probabilities."""
     fronts = np.minimum(np.cumsum(steps)[: trials + 1], trials + 1)
     room = kernels.room(trials), kernels.room(trials)
-    found = kernels.exceedance(trials, p, q, fronts, 0, *room)
+    found, _ = kernels.exceedance(trials, p, q, 1.0, fronts, 0, *room)
     exact = stats.binom.pmf(np.arange(trials + 1), trials, q) @ stats.binom.sf(fronts - 1, trials, p)
     assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-8) + 1e-11
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    trials=st.integers(1, 60),
+    p=st.floats(0.01, 0.99),
+    q=st.floats(0.01, 0.99),
+    growth=st.floats(0.0, 20.0),
+    steps=st.lists(st.integers(0, 3), min_size=61, max_size=61),
+)
+def test_slope_of_the_sum_against_the_mean_of_the_score(
+    trials: int, p: float, q: float, growth: float, steps: list[int]
+) -> None:
+    """d/dq P(X >= front(Y)), p moving along, is the mean of the likelihood's score on the event."""
+    fronts = np.minimum(np.cumsum(steps)[: trials + 1], trials + 1)
+    room = kernels.room(trials), kernels.room(trials)
+    _, found = kernels.exceedance(trials, p, q, growth, fronts, 0, *room)
+    counts = np.arange(trials + 1)
+    x, y = counts[None, :], counts[:, None]
+    score = growth * (x - trials * p) / (p * (1 - p)) + (y - trials * q) / (q * (1 - q))
+    chance = stats.binom.pmf(y, trials, q) * stats.binom.pmf(x, trials, p)
+    exact = abs((chance * score)[x >= fronts[:, None]].sum())
+    room_left = 1e-5 * math.sqrt(kernels.information(trials, p, q, growth))
+    assert exact - 1e-9 <= found <= exact + room_left
+
+
+@pytest.mark.parametrize("half", [0.002, 0.01, 0.04])
+@pytest.mark.parametrize("offset", range(30, 91, 5))
+def test_crest_bounds_a_cell(offset: int, half: float) -> None:
+    """No value on a cell is above the bound from its middle, also where the slope alone would say less."""
+    trials, growth, middle = 200, 2.0, 0.2
+    room = kernels.room(trials), kernels.room(trials)
+    fronts = np.clip(np.arange(trials + 1) // 2 + offset, 0, trials + 1)
+    value, slope = kernels.exceedance(trials, growth * middle, middle, growth, fronts, 0, *room)
+    ends = [kernels.information(trials, growth * q, q, growth) for q in (middle - half, middle + half)]
+    bound = kernels.crest(value, slope, max(ends), half)
+    cell = np.linspace(middle - half, middle + half, 101)
+    values = [kernels.exceedance(trials, growth * q, q, growth, fronts, 0, *room)[0] for q in cell]
+    assert max(values) <= bound
+    assert kernels.crest(value, slope, 0.0, half) == pytest.approx(value + slope * half)
+    if offset == 80 and half == 0.04:
+        assert max(values) > value + slope * half
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    trials=st.integers(1, 300),
+    epsilon=st.floats(0.0, 3.0),
+    delta=st.sampled_from([0.0, 1e-5, 0.05]),
+    corner=st.tuples(st.floats(0.0, 0.9), st.floats(0.0, 0.9)),
+    size=st.tuples(st.floats(0.0, 0.5), st.floats(0.0, 0.5)),
+    shape=st.tuples(st.floats(0.5, 4.0), st.integers(0, 20)),
+    share=st.floats(0.8, 1.3),
+)
+def test_worst_case_is_below_a_level_only_where_all_is(
+    trials: int, epsilon: float, delta: float, corner: tuple[float, float], size: tuple[float, float],
+    shape: tuple[float, int], share: float,
+) -> None:  # fmt: skip
+    """On 2,000 points of the null no probability exceeds a bound that was found enough; one that is far off is."""
+    fronts = np.minimum((np.arange(trials + 1) * shape[0]).astype(np.int64) + shape[1], trials + 1)
+    (p1, q1), (p2, q2) = corner, (min(c + s, 1.0) for c, s in zip(corner, size, strict=True))
+    qs = np.linspace(q1, q2, 2_000)
+    ps = np.minimum(p2, np.exp(epsilon) * qs + delta)
+    qs, ps = qs[ps >= p1], ps[ps >= p1]
+    y = np.arange(trials + 1)[:, None]
+    most = (stats.binom.pmf(y, trials, qs) * stats.binom.sf(fronts[:, None] - 1, trials, ps)).sum(0).max(initial=0.0)
+    level = share * most + 1e-4
+    found = kernels.worst_case(trials, epsilon, delta, fronts, 0, p1, p2, q1, q2, level)
+    if found < level:
+        assert most <= found
+    else:
+        assert level < 1.01 * most + 1e-4
 
 
 def test_long_sum_against_enumeration() -> None:
     trials, p, q, first = 100_000, 0.0031, 0.0013, 40
     fronts = np.arange(first, 260) * 2 + 30
     room = kernels.room(trials), kernels.room(trials)
-    found = kernels.exceedance(trials, p, q, fronts, first, *room)
+    found, _ = kernels.exceedance(trials, p, q, 1.0, fronts, first, *room)
     ys = np.arange(first, 260)
     exact = stats.binom.pmf(ys, trials, q) @ stats.binom.sf(fronts - 1, trials, p)
     assert found == pytest.approx(exact, rel=1e-7)
     # A y beyond the fronts given counts as a hit: an upper bound, never less.
-    cut = kernels.exceedance(trials, p, q, fronts[:100], first, *room)
+    cut, _ = kernels.exceedance(trials, p, q, 1.0, fronts[:100], first, *room)
     assert cut == pytest.approx(
         stats.binom.pmf(ys[:100], trials, q) @ stats.binom.sf(fronts[:100] - 1, trials, p)
         + stats.binom.sf(first + 99, trials, q),
