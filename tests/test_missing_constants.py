@@ -41,8 +41,10 @@ BUDGET = {"epsilon": 1.0, "delta": 1e-4}
 def missing(problem):
     """The notes that a problem calls for."""
     wanted = {"assumes a smooth f": math.isinf(problem.smoothness)}
-    wanted["assumes f strongly concave in v"] = problem.empirical_concavity == 0
-    wanted["only the mean over these records is strongly concave"] = problem.concavity < problem.empirical_concavity
+    wanted["assumes f strongly concave in v"] = problem.empirical_concavity <= 0
+    wanted["only the mean over these records is strongly concave"] = (
+        max(problem.concavity, 0) < problem.empirical_concavity
+    )
     return wanted
 
 

@@ -7,6 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from dpcheck import InputError
+from dpcheck.kernels.parts import project
+from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.quadratic import Quadratic
@@ -108,3 +110,30 @@ def test_wrong_constants_and_records_are_refused():
         Quadratic(np.zeros((3, 2)), mu_x=-1)
     with pytest.raises(InputError, match="records must have an even number of columns"):
         Quadratic(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_declared_convexity_and_concavity_hold_along_lines(name):
+    """Curvature of one record along random lines, at points of the domains: the least bears the declared moduli out."""
+    problem, rng, step = example(name), np.random.default_rng(0), 1e-5
+    least, parts = np.full(2, np.inf), (slice(0, problem.dim_w), slice(problem.dim_w, None))
+    for _ in range(300):
+        z = rng.standard_normal(problem.dim_w + problem.dim_v) * 10 ** rng.uniform(-1, 1)
+        record = problem.records[rng.integers(len(problem.records))]
+        for part, domain in zip(parts, (problem.domain_w, problem.domain_v), strict=True):
+            project(z[part], domain)
+        for side, part in enumerate(parts):
+            line = np.zeros_like(z)
+            line[part] = rng.standard_normal(line[part].size)
+            line /= max(np.linalg.norm(line), 1e-300)
+            slopes = []
+            for end in (z + step * line, z - step * line):
+                g = np.zeros_like(z)
+                problem.gradient(problem.params, record, end[parts[0]], end[parts[1]], g[parts[0]], g[parts[1]])
+                slopes.append(g @ line)
+            curvature = (slopes[0] - slopes[1]) / (2 * step) * (1 if side == 0 else -1)
+            least[side] = min(least[side], curvature)
+    for found, declared in zip(least, (problem.convexity, problem.concavity), strict=True):
+        assert found >= declared - 1e-5 * (1 + abs(declared))
+    assert (least[0] < -1e-3) == (problem.convexity < 0)
+    assert (least[1] < -1e-3) == (problem.concavity < 0)

@@ -18,9 +18,10 @@ import pytest
 
 from dpcheck import InputError, certify, check, prove, solve
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
-from dpcheck.problems import example
+from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.problem import with_record
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
+from dpcheck.solvers.output_perturbation import Phased
 from dpcheck.solvers.solver import rows_of
 from dpcheck.streams import map_chunks
 
@@ -170,7 +171,7 @@ def test_solve_reports_progress_and_history(name, variant):
 PROGRAM = """
 import json
 import sys
-from dpcheck.problems import example
+from dpcheck.problems import PROBLEMS, example
 from dpcheck.solvers import algorithm, configure
 found = {}
 for name, variant in json.load(sys.stdin):
@@ -240,4 +241,21 @@ def test_wrong_names_are_refused_with_the_right_ones():
 @pytest.mark.parametrize("name", ["phased_primal", "phased_dual", "phased_minimax_output_perturbation"])
 def test_a_schedule_that_needs_a_radius_refuses_a_free_domain(name):
     with pytest.raises(InputError, match="problem must bound w, got one that leaves it free"):
-        solve(name, "cosine")
+        solve(name, "hyperbola")
+
+
+CONVEX = [name for name in ALGORITHMS if issubclass(algorithm(name), Phased)]
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_what_rests_on_convexity_refuses_problems_without(name):
+    """There one record can move a minimiser from well to well: far beyond the declared sensitivity."""
+    solver, refused = algorithm(name), 0
+    for problem in map(example, PROBLEMS):
+        if (problem.dim_v == 0) != getattr(solver, "minimisation", False):
+            continue
+        if problem.convexity < 0 or problem.concavity < 0:
+            with pytest.raises(InputError, match=f"problem must be (convex in w|concave in v), got {problem.name}"):
+                solver.configure(problem, epsilon=EPSILON, delta=DELTA)
+            refused += 1
+    assert refused > 0

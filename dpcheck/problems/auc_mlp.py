@@ -69,6 +69,7 @@ class AUCMLP(Defaults):
         linear = AUC.example(rng)
         return cls(linear.records, linear.params, (8,), radius=3.0)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(kernels.gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(kernels.value)
     mean: ClassVar[Callable[..., Any]] = staticmethod(kernels.mean)

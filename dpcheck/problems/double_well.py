@@ -79,6 +79,7 @@ class DoubleWell(Minimisation):
         """1000 records in 3 dimensions."""
         return cls.sample(1000, 3, rng)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 

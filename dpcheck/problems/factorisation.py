@@ -101,6 +101,7 @@ class Factorisation(StronglyConcave):
         """200 matrices of 2 rows and 3 columns."""
         return cls.sample(200, 3, rng, rows=2)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 

@@ -87,6 +87,7 @@ class GroupDRO(StronglyConcave):
         """200 records of 3 groups in 2 dimensions."""
         return cls.sample(200, 2, rng)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 

@@ -67,7 +67,10 @@ class Linear(Minimisation):
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
     lipschitz_w: ClassVar[float] = 1.0
-    smoothness: ClassVar[float] = 0.0
+
+    @property
+    def smoothness(self) -> float:
+        return 0.0
 
     @property
     def params(self) -> Array:

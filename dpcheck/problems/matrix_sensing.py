@@ -131,6 +131,7 @@ class MatrixSensing(StronglyConcave):
         """The paper's sizes: 400 measurements of a 20 x 20 matrix of rank 3."""
         return cls.sample(400, 20, rng)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 

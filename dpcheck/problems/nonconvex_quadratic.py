@@ -103,6 +103,7 @@ class NonconvexQuadratic(StronglyConcave):
         """200 records in 3 dimensions, lambda_min = -3/4."""
         return cls.sample(200, 3, rng)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 

@@ -72,6 +72,7 @@ class Polyak(Defaults):
         """200 records."""
         return cls.sample(200, rng)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
     pl: ClassVar[float] = 0.25

@@ -30,7 +30,8 @@ class Problem(Protocol):
     lipschitz_w, lipschitz_v : bounds on the partial gradients' norms over the domains and all
         admissible records (a public constant, never read off the data); inf where there is none
     smoothness : Lipschitz constant of the joint gradient (inf where there is none)
-    convexity, concavity : strong convexity of f in w, strong concavity in v, of one record; 0 where there is none
+    convexity, concavity : strong convexity of f in w, strong concavity in v, of one record; 0 where f is convex
+        (concave) and no more, negative where it is not even that: minus ``smoothness``, by which any f may fall short
     empirical_concavity : strong concavity in v of the mean over these records, no less than ``concavity``; where it
         is more, the records decide it
     ascent_limit : largest step at which v -> v + step clip(grad_v f(w, v; z), C) moves no two points apart, for
@@ -101,8 +102,9 @@ class Defaults:
     dim_v: Any
     mean: ClassVar[Callable[..., Any]] = staticmethod(gradients.mean)
     difference: ClassVar[Callable[..., Any]] = staticmethod(gradients.difference)
-    convexity: Any = 0.0
-    concavity: Any = 0.0
+    convex: ClassVar[bool] = True  # in w
+    concave: ClassVar[bool] = True  # in v
+    smoothness: Any
     ascent_limit: Any = 0.0
     hessian_lipschitz: Any = inf
 
@@ -114,6 +116,14 @@ class Defaults:
     @property
     def start(self) -> Array:
         return np.zeros(self.dim_w + self.dim_v)
+
+    @property
+    def convexity(self) -> float:
+        return 0.0 if self.convex else -float(self.smoothness)
+
+    @property
+    def concavity(self) -> float:
+        return 0.0 if self.concave else -float(self.smoothness)
 
     @property
     def empirical_concavity(self) -> float:

@@ -99,6 +99,7 @@ class Quartic(StronglyConcave):
         """200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 

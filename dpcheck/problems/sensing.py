@@ -138,6 +138,7 @@ class Sensing(Minimisation):
         """400 measurements of a 4 x 4 matrix of rank 2; the paper's has 20 x 20 and rank 3."""
         return cls.sample(400, 4, rng)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 

@@ -115,6 +115,7 @@ class TanhAUC(StronglyConcave):
         """200 records in 5 dimensions, the positive class public at 0.3."""
         return cls.sample(200, 5, rng, positive_share=0.3)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
 

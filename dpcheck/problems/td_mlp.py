@@ -133,6 +133,7 @@ class TDMLP(Defaults):
         """200 transitions of the chain, 4 hidden units, B = 2."""
         return cls.chain(200, rng, hidden=4, radius=2.0)
 
+    convex: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(kernels.gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(kernels.value)
     mean: ClassVar[Callable[..., Any]] = staticmethod(kernels.mean)

@@ -89,6 +89,8 @@ class WGAN(Defaults):
         X = np.clip(kinds[rng.integers(0, 2, 200)] + 0.1 * rng.standard_normal((200, 6)), 0, 1)
         return cls.from_images(X, latent=2, generator=(5,), discriminator=(4,), radius=3.0)
 
+    convex: ClassVar[bool] = False
+    concave: ClassVar[bool] = False
     gradient: ClassVar[Callable[..., Any]] = staticmethod(kernels.gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(kernels.value)
     mean: ClassVar[Callable[..., Any]] = staticmethod(kernels.mean)

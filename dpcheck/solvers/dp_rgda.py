@@ -190,7 +190,7 @@ class DPRGDA(Solver):
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n, a, L = sizes.n, sizes.privacy_error, problem.smoothness
-        mu, rho = problem.concavity or problem.empirical_concavity, problem.hessian_lipschitz
+        mu, rho = problem.empirical_concavity, problem.hessian_lipschitz
         escape = None not in (r, t_thres, D_bar)
         given = escape and None not in (steps, K, eta, eta_H, lam, C_u)
         require(given or mu > 0, "problem", "be strongly concave in v", problem.name)

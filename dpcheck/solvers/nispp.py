@@ -22,7 +22,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Gaussian
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.output_perturbation import FIELDS, Phased, phase, radius_of
+from dpcheck.solvers.output_perturbation import FIELDS, Phased, phase, radius_of, require_convex
 from dpcheck.solvers.solver import Packed, Sizes
 
 
@@ -58,6 +58,7 @@ class NISPP(Phased):
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
         require_base(base, minimisation=False)
         require(problem.dim_v > 0, "problem", "have a v", problem.name)
+        require_convex(problem)
         L = math.hypot(problem.lipschitz_w, problem.lipschitz_v)
         good = math.isfinite(L) and math.isfinite(problem.smoothness)
         require(good, "problem", "be Lipschitz and smooth", problem.name)

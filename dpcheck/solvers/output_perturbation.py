@@ -171,6 +171,7 @@ class OutputPerturbation(Phased):
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         kind = "have no v" if cls.minimisation else "have a v"
         require((problem.dim_v == 0) == cls.minimisation, "problem", kind, problem.name)
+        require_convex(problem)
         base = ("gradient_descent" if cls.minimisation else "extragradient") if base is None else base
         require_base(base, minimisation=cls.minimisation)
         require_count(most, "most")
@@ -208,6 +209,12 @@ def gaussian_factor(share: float, delta: float, epsilon: float) -> float:
     """sqrt(2 log(share/delta))/epsilon, the noise multiplier that the paper's proofs take."""
     require_positive(epsilon, "epsilon")
     return math.sqrt(2 * math.log(share / delta)) / epsilon
+
+
+def require_convex(problem: Problem) -> None:
+    """Sensitivities of solutions rest on it: where f is not, one record moves a minimiser from well to well."""
+    require(problem.convexity >= 0, "problem", "be convex in w", problem.name)
+    require(problem.dim_v == 0 or problem.concavity >= 0, "problem", "be concave in v", problem.name)
 
 
 def require_modulus(value: float, name: str, problem: Problem) -> None:

@@ -148,7 +148,7 @@ class PrivateDiff(Solver):
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n, a, l = sizes.n, sizes.privacy_error, problem.smoothness
-        mu = problem.concavity or problem.empirical_concavity
+        mu = problem.empirical_concavity
         repaired = variant == "repaired"
         given = None not in (eta_y, C2, C3) and (repaired or sensitivity_y is not None)
         require(given or mu > 0, "problem", "be strongly concave in v", problem.name)
