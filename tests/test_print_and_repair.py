@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcheck import certify
+from dpcheck import InputError, certify
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.cosine import Cosine
+from dpcheck.problems.cubic import Cubic
 from dpcheck.problems.problem import with_record
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.solvers import algorithm, configure
@@ -177,6 +178,83 @@ def test_dp_rgda_as_printed_returns_an_anchor_that_it_left():
             assert gone[0] == 0 < gone[-1]  # the anchor is x_0
         else:
             assert 0 < gone[-1] < gone[0]  # one step on from the last kept iterate
+
+
+def test_dp_rgda_as_printed_takes_the_escape_and_the_batches_of_its_lemmas():
+    problem, epsilon, delta = Cosine.sample(200, 2, RNG), 0.5, 1e-6
+    solver = DPRGDA.configure(problem, epsilon=epsilon, delta=delta, variant="as_printed")
+    n, d, logs, L, M = 200, 2, math.log(1 / delta), problem.smoothness, solver.C_v
+    L_Phi, rho = L * (1 + L / problem.concavity), problem.hessian_lipschitz
+    T = max(
+        (L**0.25 / (math.sqrt(M) * math.sqrt(d * logs) / (n * epsilon))) ** (4 / 3),
+        n * epsilon / (math.sqrt(d) * logs),
+    )
+    assert solver.steps == math.ceil(T)
+    assert solver.period == max(1, math.floor(n**2 * epsilon**2 / (L**2 * solver.steps * d * logs)))
+    batches = (M * n * epsilon / math.sqrt(L * d * logs)) ** (2 / 3), (M * n * d * logs) ** (1 / 3) / L ** (1 / 6)
+    assert math.ceil(max(batches)) == solver.S2
+    r_0 = 0.1 * solver.r / math.sqrt(d)
+    threshold = 2 * math.log(solver.eta_H * math.sqrt(rho * solver.alpha) * L_Phi / (4 * rho * r_0)) / solver.eta_H
+    assert solver.t_thres == math.ceil(threshold)
+    assert solver.D_bar == pytest.approx((1 / (2 * L_Phi * solver.eta_H * solver.t_thres)) ** 2)
+
+
+def test_dp_rgda_as_printed_certifies_a_strict_saddle():
+    """No noise, all records, and a curvature 5 % beyond alpha_H: the printed t_thres is over before a step counts."""
+    problem = Cubic.sample(200, 3, np.random.default_rng(0), descent=0.2, cubic=1.0, radius=1.0)
+    curvature = np.linalg.eigvalsh(problem.primal_hessian(np.zeros(3)))[0]
+    alpha = (curvature / 1.05) ** 2 / problem.hessian_lipschitz
+    certified = dict.fromkeys(DPRGDA.variants, 0)
+    for variant in DPRGDA.variants:
+        solver = DPRGDA.configure(
+            problem, epsilon=0.5, delta=1e-4, variant=variant, alpha=alpha, steps=3000, S1=200, S2=200, period=1,
+            escapes=3000, private=False, C_v=1e3, C_u=50.0,
+        )  # fmt: skip
+        for seed in range(10):
+            run = solver.run(problem, seed=seed)
+            strict = np.linalg.eigvalsh(problem.primal_hessian(run.x))[0] < -math.sqrt(
+                problem.hessian_lipschitz * alpha
+            )
+            certified[variant] += run.outcome == "certified" and strict
+    assert certified == {"as_printed": 10, "repaired": 0}
+
+
+def test_dp_rgda_repaired_says_how_far_its_escape_is_from_a_proof():
+    problem = Cosine.sample(200, 2, RNG)
+    settings = {"epsilon": 0.5, "delta": 1e-6, "C_v": 5.0, "C_u": 0.1}
+    (note,) = DPRGDA.configure(problem, **settings).notes
+    assert note.startswith("an unbroken escape is no proof: Lemmas 6 and 7, repaired, ask for C >= ")
+    for part in ("t_thres >= ", "D_bar <= ", "estimates within "):
+        assert part in note
+    X = 2 * math.sqrt(2) / 0.1
+    C = 12 * math.log(4 * X)  # eta_H = 1/L_Phi
+    short = DPRGDA.configure(problem, C=1.001 * C, private=False, **settings)
+    asked = math.ceil(short.t_thres * math.log(4 * X) / math.log(X)) + 1
+    kept = DPRGDA.configure(
+        problem, C=1.001 * C, private=False, t_thres=asked, D_bar=(short.r / asked) ** 2, **settings
+    )
+    assert len(short.notes) == 1
+    assert kept.notes == ()
+
+
+def test_dp_rgda_counts_one_refresh_an_iteration_at_most():
+    """Period 1 and an escape an iteration: as many refreshes as there are iterations, not twice as many."""
+    problem = Cosine.sample(200, 2, RNG)
+    solver = DPRGDA.configure(problem, epsilon=0.5, delta=1e-6, steps=30, period=1, K=2)
+    assert solver.escapes == 30
+    refreshes, differences = solver.events(problem)
+    assert (refreshes.count, differences.count) == (30, 60)
+    assert [each.count for each in replace(solver, period=10, escapes=5).events(problem)] == [8, 60]
+
+
+def test_dp_rgda_reports_a_perturbation_beyond_its_lemma():
+    problem, settings = Cosine.sample(200, 2, RNG), {"epsilon": 0.5, "delta": 1e-6}
+    with pytest.raises(InputError, match="t_thres must be given where r is far beyond"):
+        DPRGDA.configure(problem, r=50.0, **settings)
+    assert any(
+        note.startswith("Lemma 7 assumes r <= ")
+        for note in DPRGDA.configure(problem, r=50.0, t_thres=9, **settings).notes
+    )
 
 
 # DP-SGDA

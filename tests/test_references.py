@@ -168,7 +168,7 @@ def test_dp_sgda_clipped_equals_plain_numpy(name, variant):
 
 
 RGDA_BRANCHES = {
-    "descends": {"alpha": 0.02, "steps": 14},
+    "descends": {"alpha": 0.02, "steps": 14, "t_thres": 30},
     "certifies": {"alpha": 50.0, "steps": 14, "t_thres": 5},
     "leaves the saddle again and again": {"alpha": 1.5, "steps": 24, "t_thres": 8},
 }
@@ -179,7 +179,7 @@ def rgda(problem, variant, *, D_bar=None, K=2, **branch):
     C_v = 1.1 if problem.name == "cosine" else 0.4
     solver = DPRGDA.configure(
         problem, epsilon=40.0, delta=1e-3, variant=variant, period=4, S1=20, S2=7, K=K, C_v=C_v, C_u=0.15, eta=0.2,
-        escapes=3, **branch,
+        escapes=3, r=0.25 if variant == "as_printed" else None, **branch,
     )  # fmt: skip
     return solver if D_bar is None else replace(solver, D_bar=D_bar)
 

@@ -12,11 +12,19 @@ clipping       of the minibatch mean, which moves by 2C    per record: the mean 
 K, s_t         K = 1, argmin over k in {0}: y never moves  K of order kappa, argmin over k >= 1
 difference     x_{t,-1} = x_{t-1} also at a refresh        x_{t,-1} = x_t at a refresh
 refresh        every q iterations                          also after a perturbation
-steps          eta = 1/(2L)                                eta = alpha/(2L)
-escape         R = 1/(2 L_Phi eta_H)                       R = L_Phi eta_H alpha_H/(C rho_Phi)
+steps          eta = 1/(2L); T, q, S2 as Lemma 5 states    eta = alpha/(2L); T, q, S2 as its proof has them
+R              1/(2 L_Phi eta_H)                           L_Phi eta_H alpha_H/(C rho_Phi)
+t_thres        2 log(X)/eta_H                              2 log(X)/(eta_H alpha_H)
 noise          constant 1, without K                       from the accountant
 end            the last anchor, certified or not           the last iterate, reported as uncertified
 =============  ==========================================  ============================================
+
+Here X = L_Phi eta_H alpha_H/(C rho_Phi r_0), r_0 = delta_2 r/sqrt d, alpha_H = sqrt(rho_Phi alpha) and
+D_bar = R^2/t_thres^2; C is "O~(1)", 4 here, r half of the most that is allowed, and C_u as printed the length L eta by
+which the proof has a difference bounded. eta_H = 1/L_Phi: the two bounds that Lemma 7 prints for it contradict each
+other (claim 002:Lem7 eta_H chain). These escapes find second-order points in practice; that an unbroken one certifies
+its anchor is proved for larger C and t_thres, smaller D_bar and better estimates only (claims 002:t_thres,
+002:(14)-(16), 002:(25) nu), and a run notes by how much it falls short of that.
 
 The repaired variant bounds its refreshes, and with them its privacy: after ``escapes`` perturbations the
 next anchor ends the run uncertified. In both variants x is projected onto its domain (the paper's is R^d) and y is
@@ -170,7 +178,8 @@ class DPRGDA(Solver):
     source = "Algorithms 2 and 3, Lemmas 5 to 7, Theorem 1"
     example = "cosine"
     understated = (
-        "the clipped mean of a minibatch moves by 2C, not by 2C/S as the certificate takes it (claim 002:Alg3 Clip)"
+        "the clipped mean of a minibatch moves by 2C where its records reach beyond C, not by 2C/S as the certificate "
+        "takes it (claim 002:Alg3 Clip)"
     )
     tiny: ClassVar[dict[str, Any]] = {"steps": 8, "period": 4, "S2": 5, "S1": 20, "t_thres": 3}
     kernel = staticmethod(run)
@@ -198,8 +207,9 @@ class DPRGDA(Solver):
         require(
             escape or math.isfinite(rho), "problem", "have a primal function with a Lipschitz Hessian", problem.name
         )
-        for name, value in (("F0", F0), ("C", C), ("failure", failure)):
+        for name, value in (("F0", F0), ("C", C)):
             require_positive(value, name)
+        require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
         repaired = variant == "repaired"
         L_Phi = L * (1 + L / mu) if mu > 0 else math.inf
         alpha = a ** (2 / 3) if alpha is None else alpha
@@ -210,22 +220,33 @@ class DPRGDA(Solver):
             if repaired:
                 steps = math.ceil(L_Phi * F0 / alpha**2)
             else:  # Lemma 5, M the Lipschitz constant
-                steps = math.ceil(max(((L * F0) ** 0.25 / (math.sqrt(C_v) * a)) ** (4 / 3), 1 / a))
-        period = max(1, math.floor(1 / (steps * a**2))) if period is None else period
+                logs = math.sqrt(-math.log(delta))
+                steps = math.ceil(max(((L * F0) ** 0.25 / (math.sqrt(C_v) * a)) ** (4 / 3), 1 / (a * logs)))
+        if period is None:
+            period = max(1, math.floor(1 / ((1 if repaired else L**2) * steps * a**2)))
         K = (max(2, math.ceil(L / mu)) if repaired else 1) if K is None else K
         S1 = n if S1 is None else S1
         if S2 is None:
-            S2 = min(n, max(1, math.ceil(n / math.sqrt(steps)), math.ceil(1 / (steps * a**2))))
+            if repaired:
+                least = max(n / math.sqrt(steps), 1 / (steps * a**2))
+            else:  # Lemma 5
+                shares = C_v / (math.sqrt(F0 * L) * a), C_v * n * sizes.d * -math.log(delta) / math.sqrt(F0 * L)
+                least = max(shares[0] ** (2 / 3), shares[1] ** (1 / 3))
+            S2 = min(n, max(1, math.ceil(least)))
         eta = (alpha / (2 * L) if repaired else 1 / (2 * L)) if eta is None else eta
         C_u = (alpha if repaired else L * eta) if C_u is None else C_u
         eta_H = 1 / L_Phi if eta_H is None else eta_H
         lam = 1 / (6 * L) if lam is None else lam
-        if r is None or t_thres is None or D_bar is None:
-            alpha_H = math.sqrt(max(rho, 1e-12) * alpha)
-            R = L_Phi * eta_H * alpha_H / (C * max(rho, 1e-12)) if repaired else 1 / (2 * L_Phi * eta_H)
-            r = R / 2 if r is None else r
-            ratio = R * math.sqrt(problem.dim_w) / (failure * r)  # R/r_0, r_0 = delta_2 r/sqrt d
-            t_thres = math.ceil(2 * math.log(ratio) / (eta_H * alpha_H)) if t_thres is None else t_thres
+        alpha_H, d = math.sqrt(max(rho, 1e-12) * alpha), problem.dim_w
+        most = L_Phi * eta_H * alpha_H / (C * max(rho, 1e-12))
+        if r is None or t_thres is None or D_bar is None:  # Lemmas 6 and 7
+            R = most if repaired else 1 / (2 * L_Phi * eta_H)
+            r = min(R, most) / 2 if r is None else r
+            require_positive(r, "r")
+            X = most * math.sqrt(d) / (failure * r)
+            require(X > 1 or t_thres is not None, "t_thres", f"be given where r is far beyond {most:.3g}", None)
+            growth = 2 * math.log(X) / eta_H
+            t_thres = math.ceil(growth / alpha_H if repaired else growth) if t_thres is None else t_thres
             D_bar = R**2 / t_thres**2 if D_bar is None else D_bar
         escapes = max(1, math.ceil(steps / period)) if escapes is None else escapes
         for name, count in (
@@ -237,13 +258,13 @@ class DPRGDA(Solver):
         require(K >= 2 or not repaired, "K", "be at least 2", K)
         for name, value in (("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r), ("D_bar", D_bar), ("C_u", C_u)):
             require_positive(value, name)
-        refreshes = math.ceil(steps / period)
+        refreshes = _refreshes(steps, period, escapes if repaired else 0)
         if not private:
             sigma_v = sigma_u = 0.0
         elif repaired:
 
             def events(z: float) -> tuple[Event, ...]:
-                return _events(z, z, n, S1, S2, refreshes + escapes, steps * K)
+                return _events(z, z, n, S1, S2, refreshes, steps * K)
 
             z = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
             sigma_v, sigma_u = z * 2 * C_v / S1, z * 2 * C_u / S2
@@ -251,7 +272,16 @@ class DPRGDA(Solver):
             factor = math.sqrt(math.log(1 / delta)) / epsilon
             sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)
             sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
-        notes = (*assumed("Theorem 1", problem), *_outside(steps, t_thres, epsilon, repaired, rho))
+        notes = (*assumed("Theorem 1", problem), *_outside(steps, t_thres, epsilon, repaired, rho, r, most))
+        if repaired and r < most < math.inf:
+            X = most * math.sqrt(d) / (failure * r)
+            noise = math.sqrt(d * (sigma_v**2 + min(steps, period) * K * sigma_u**2))
+            notes = (
+                *notes,
+                *_unproved(
+                    X, C, L_Phi * eta_H, t_thres, eta_H * alpha_H, D_bar, most - r, noise, alpha_H * most / (4 * X)
+                ),
+            )
         return cls(
             steps, period, S1, S2, K, alpha, eta, eta_H, lam, r, t_thres, D_bar, C_v, C_u, sigma_v, sigma_u, escapes,
             repaired, notes if repaired else (*notes, cls.understated),
@@ -260,9 +290,7 @@ class DPRGDA(Solver):
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """Refreshes and differences, v and u on the same minibatch; the most that may happen."""
         iterations = self.steps if iterations is None else iterations
-        refreshes = math.ceil(iterations / self.period)
-        if self.repaired:
-            refreshes += min(self.escapes, iterations)
+        refreshes = _refreshes(iterations, self.period, self.escapes if self.repaired else 0)
         half = math.sqrt(2) / 2  # of the joint multiplier of a pair
         return _events(
             half * self.sigma_v * self.S1 / (2 * self.C_v), half * self.sigma_u * self.S2 / (2 * self.C_u),
@@ -281,6 +309,11 @@ class DPRGDA(Solver):
         )  # fmt: skip
 
 
+def _refreshes(iterations: int, period: int, escapes: int) -> int:
+    """At most: one an iteration, each period begins with one, and so does what follows a perturbation."""
+    return min(iterations, math.ceil(iterations / period) + escapes)
+
+
 def _events(z_v: float, z_u: float, n: int, S1: int, S2: int, refreshes: int, differences: int) -> tuple[Event, ...]:
     """Pairs of joint multipliers z_v and z_u."""
 
@@ -291,11 +324,30 @@ def _events(z_v: float, z_u: float, n: int, S1: int, S2: int, refreshes: int, di
     return pair(z_v, S1, refreshes), pair(z_u, S2, differences)
 
 
-def _outside(steps: int, t_thres: int, epsilon: float, repaired: bool, rho: float) -> tuple[str, ...]:
+def _outside(
+    steps: int, t_thres: int, epsilon: float, repaired: bool, rho: float, r: float, most: float
+) -> tuple[str, ...]:  # fmt: skip
     """What the analysis assumes and these numbers break."""
     broken = {
         f"Definition 3 assumes epsilon < 1, got {epsilon}": epsilon >= 1 and not repaired,
         "Theorem 1 assumes a primal function with a Lipschitz Hessian": math.isinf(rho),
         f"an escape takes {t_thres} steps and there are {steps}: nothing can be certified": t_thres >= steps,
+        f"Lemma 7 assumes r <= {most:.6g}, got {r}": r > most,
     }
     return tuple(sentence for sentence, is_broken in broken.items() if is_broken)
+
+
+def _unproved(
+    X: float, C: float, smooth: float, t_thres: int, growth: float, D_bar: float, room: float, noise: float,
+    allowed: float,
+) -> tuple[str, ...]:  # fmt: skip
+    """What the repaired proofs of Lemmas 6 and 7 ask for and these numbers are short of; X as in the file's head."""
+    least_C, least_t, most_D = 12 * smooth * math.log(4 * X), 2 * math.log(4 * X) / growth, (room / t_thres) ** 2
+    short = {
+        f"C >= {least_C:.4g}, not {C:.4g}": least_C > C,
+        f"t_thres >= {math.ceil(least_t)}, not {t_thres}": t_thres < least_t,
+        f"D_bar <= {most_D:.3g}, not {D_bar:.3g}": most_D < D_bar,
+        f"estimates within {allowed:.3g}, where the noise alone is about {noise:.3g}": allowed < noise,
+    }
+    asked = "; ".join(sentence for sentence, is_short in short.items() if is_short)
+    return (f"an unbroken escape is no proof: Lemmas 6 and 7, repaired, ask for {asked}",) if asked else ()
