@@ -223,6 +223,8 @@ def test_leaving_remark_1_is_reported():
         "Remark 1 assumes delta <= 1/n^2 = 0.000625",
         f"Remark 1 prescribes a minibatch of {printed_batch(40, 3, 2.0)}",
         DPSGDA.understated.split(",")[0],
+        "batch = 1",
+        "steps = 3",
     ]
 
 

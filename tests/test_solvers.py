@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -20,8 +21,9 @@ from dpcheck import InputError, certify, check, prove, solve
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.problem import with_record
+from dpcheck.problems.product import Product
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
-from dpcheck.solvers.output_perturbation import Phased
+from dpcheck.solvers.output_perturbation import FIELDS, Phased
 from dpcheck.solvers.solver import rows_of
 from dpcheck.streams import map_chunks
 
@@ -259,3 +261,53 @@ def test_what_rests_on_convexity_refuses_problems_without(name):
                 solver.configure(problem, epsilon=EPSILON, delta=DELTA)
             refused += 1
     assert refused > 0
+
+
+def test_overrides_are_reported_beside_what_the_schedule_has():
+    problem, budget = example("quadratic"), {"epsilon": 0.3, "delta": 1e-6}
+    notes = solve("dp_sgda", problem, **budget, steps=5, eta=50.0, clip_w=0.1).notes
+    assert notes[0].startswith("Theorem 2a assumes gradients that are not clipped: clip_w = 0.1 is below their bound ")
+    assert [note.split(",")[0] for note in notes[1:]] == ["steps = 5", "eta = 50", "clip_w = 0.1"]
+    assert all("by itself has" in note for note in notes[1:])
+    assert solve("dp_sgda", problem, **budget, steps=len(problem.records)).notes == ()  # the schedule's own number
+    bent = solve("dp_sgda", "cosine", **budget, steps=3).notes
+    assert "Theorem 2a assumes f convex in w" in bent
+    notes = solve("dp_sgda_clipped", problem, **budget, steps=3, clip_v=0.1, eta_w=50.0).notes
+    assert [note.split(" = ")[0] for note in notes] == [
+        "Theorem 2 assumes gradients that are not clipped: clip_v", "steps", "clip_v", "eta_w",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("variant", ["as_printed", "repaired"])
+def test_privatediff_says_which_thresholds_its_theorem_asks_for(variant):
+    problem, budget = example("quadratic"), {"epsilon": 0.3, "delta": 1e-6, "variant": variant}
+    thresholds = {"C0": problem.lipschitz_v, "C1": 0.5 * problem.lipschitz_w, "C2": 0.1}
+    notes = configure("privatediff", problem, **budget, rounds=4, **thresholds).notes
+    told = [note for note in notes if note.startswith("Theorem 6 assumes gradients that are not clipped")]
+    assert [note.split(": ")[1].split(" ")[0] for note in told] == ["C1", "C2"]
+    assert any(
+        "epsilon < 1/e" in note for note in configure("privatediff", problem, **(budget | {"epsilon": 0.9})).notes
+    )
+    with pytest.raises(InputError, match=r"failure must lie in \(0, 1\), got -1"):
+        configure("privatediff", problem, **budget, failure=-1)
+    configured = configure("privatediff", problem, **budget)
+    rounds, inner, theta = configured.rounds, len(configured.eta_y), 0.05
+    logs = math.log(rounds * math.log(inner))
+    logs = logs / theta if variant == "as_printed" else logs - math.log(theta)
+    kappa, G = problem.smoothness / problem.concavity, max(problem.lipschitz_w, problem.lipschitz_v)
+    expected = 50 * kappa * G * math.sqrt((logs + 1) / inner)
+    assert configured.C3 == pytest.approx(expected)
+
+
+def test_algorithm_5_holds_the_part_that_it_does_not_release_near_zero():
+    """Line 4: mu/2 |w|^2, wherever the problem starts; the first solution is that of the equations, to its accuracy."""
+    problem = Product.sample(200, 3, np.random.default_rng(0), mu=1.0)
+    assert np.linalg.norm(problem.start[: problem.dim_w]) > 0.1
+    run = solve("phased_dual", problem, epsilon=0.5, delta=1e-4, record=True)
+    row = dict(zip(FIELDS, run.solver.phases[0], strict=True))
+    m = problem.records[: int(row["last"])].mean(0)
+    v = {}
+    for name, centre in (("0", np.zeros(problem.dim_w)), ("start", problem.start[: problem.dim_w])):
+        v[name] = m @ centre / (1 + row["r_v"] + m @ m / row["r_w"])  # where both gradients are 0
+    near = math.sqrt(row["energy"] / row["mu_v"])
+    assert abs(run.history.clean[0, 0] - v["0"]) <= near < abs(v["start"] - v["0"])

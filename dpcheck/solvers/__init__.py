@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +68,31 @@ def configure(
         if not wrong:
             raise
         raise InputError(f"{wrong[0]} must be an option of {name} ({', '.join(known)})") from error
-    return configured
+    departures = tuple(_departures(configured, problem, epsilon, delta, variant, overrides))
+    return replace(configured, notes=(*configured.notes, *departures)) if departures else configured  # type: ignore[type-var]
+
+
+def _departures(
+    configured: Solver, problem: Problem, epsilon: float, delta: float, variant: str, overrides: Iterable[str]
+) -> Iterator[str]:  # fmt: skip
+    """Overrides that are other numbers than the schedule has by itself, a sentence each."""
+    compared = [option for option in overrides if _number(configured, option) is not None and option != "most"]
+    if not compared:
+        return
+    try:
+        schedule = type(configured).configure(problem, epsilon=epsilon, delta=delta, variant=variant, private=False)
+    except InputError:  # it has none for this problem
+        return
+    for option in compared:
+        given, own = _number(configured, option), _number(schedule, option)
+        if given != own:
+            yield f"{option} = {given:.6g}, where the schedule of {configured.source} by itself has {own:.6g}"
+
+
+def _number(solver: Solver, option: str) -> float | None:
+    """A parameter that is one number, or the same number at every step."""
+    values = np.unique(np.asarray(getattr(solver, option, "none")))
+    return float(values[0]) if values.size == 1 and values.dtype.kind in "if" else None
 
 
 def solve(

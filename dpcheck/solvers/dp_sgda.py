@@ -29,7 +29,7 @@ from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels import sgda as kernels
 from dpcheck.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, smoothness_for_eta
+from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, clipped, gaussian, smoothness_for_eta
 
 OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
 
@@ -134,6 +134,11 @@ class DPSGDA(GradientDescentAscent):
         "a record drawn twice moves the mean twice as far: certificates count it, Theorem 1 does not (claim Y04)"
     )
 
+    @property
+    def eta(self) -> Array:
+        """The step sizes, equal in w and v."""
+        return self.eta_w
+
     @classmethod
     def configure(
         cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
@@ -143,7 +148,8 @@ class DPSGDA(GradientDescentAscent):
     ) -> Self:  # fmt: skip
         """Parameters of Theorem 2a at (epsilon, delta), save those given.
 
-        steps : T, n by default;  eta : 1/(L max(sqrt n, sqrt(d log(1/delta))/epsilon)) by default
+        steps : T, n by default;  eta : 1/(L max(sqrt n, sqrt(d log(1/delta))/epsilon)) by default, the order of the
+            theorem with its proof's L, the smoothness, as unit
         private : False switches the noise off, for the non-private baseline
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
@@ -170,7 +176,12 @@ class DPSGDA(GradientDescentAscent):
         else:
             sigma_w, sigma_v = certified_noise(bounds, sampling, n, batch, steps, epsilon, delta)
         size = np.full(steps, eta)
-        notes = outside_remark("Remark 1", n, steps, batch, epsilon, delta) if variant == "as_printed" else ()
+        notes = (
+            *not_convex("Theorem 2a", problem),
+            *clipped("Theorem 2a", clip_w=(clip_w, problem.lipschitz_w), clip_v=(clip_v, problem.lipschitz_v)),
+        )
+        if variant == "as_printed":
+            notes = (*notes, *outside_remark("Remark 1", n, steps, batch, epsilon, delta))
         if variant == "as_printed" and sampling == "with_replacement":
             notes = (*notes, cls.understated)
         return cls(size, size, sigma_w, sigma_v, batch, sampling, clip_w, clip_v, output, notes)
@@ -188,6 +199,12 @@ def certified_noise(
 
     multiplier = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
     return [multiplier * 2 * G / batch for G in bounds]
+
+
+def not_convex(theorem: str, problem: Problem) -> tuple[str, ...]:
+    """What a theorem on convex-concave problems assumes and this problem has not."""
+    moduli = {"convex in w": problem.convexity, "concave in v": problem.concavity}
+    return tuple(f"{theorem} assumes f {word}" for word, modulus in moduli.items() if modulus < 0)
 
 
 def outside_remark(remark: str, n: int, steps: int, batch: int, epsilon: float, delta: float) -> tuple[str, ...]:

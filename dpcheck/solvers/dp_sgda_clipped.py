@@ -3,6 +3,7 @@
 Zhang, Lei, Wang, Zhang, Wang: "Improved Rates of Differentially Private Nonconvex-Strongly-Concave
 Minimax Optimization", AAAI 2025, Algorithm 1, Theorems 1 and 2: the loop of ``dp_sgda`` with both blocks
 clipped, its own step sizes, and a uniformly drawn iterate put out (one of T; the print counts t = 0, ..., T).
+Both blocks are projected, of which the print projects y alone.
 
 Neighbours replace one record, log is natural. The print's noise lacks the clipping thresholds (claim
 003:Thm1-remark); with them, at its own minibatch n sqrt(epsilon/(4T)), ``as_printed`` is what is meant.
@@ -25,7 +26,7 @@ from dpcheck.solvers.dp_sgda import (
     printed_batch,
     printed_noise,
 )
-from dpcheck.solvers.solver import Sizes
+from dpcheck.solvers.solver import Sizes, clipped
 
 
 class DPSGDAClipped(GradientDescentAscent):
@@ -71,7 +72,9 @@ class DPSGDAClipped(GradientDescentAscent):
             sigmas = [printed_noise(C, n, steps, epsilon, delta) for C in clips]
         else:
             sigmas = certified_noise(clips, "without_replacement", n, batch, steps, epsilon, delta)
-        notes = outside_remark("Theorem 1's remark", n, steps, batch, epsilon, delta) if variant == "as_printed" else ()
+        notes = clipped("Theorem 2", clip_w=(clips[0], problem.lipschitz_w), clip_v=(clips[1], problem.lipschitz_v))
+        if variant == "as_printed":
+            notes = (*notes, *outside_remark("Theorem 1's remark", n, steps, batch, epsilon, delta))
         sigma_w, sigma_v = sigmas
         return cls(
             np.full(steps, eta_w), np.full(steps, eta_v), sigma_w, sigma_v, batch, "without_replacement",

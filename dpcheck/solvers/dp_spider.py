@@ -13,9 +13,10 @@ noise          the formulas' constant c = 1               the least c that the a
 =============  =========================================  =========================================
 
 with sigma1 = c L0 sqrt(log(1/delta))/epsilon max{1/b1, sqrt(T/q)/n}, sigma2 = c Ls sqrt(log(1/delta))/epsilon
-max{1/b2, sqrt(T)/n}, sigma2hat = 2 (L0/Ls) sigma2. The print assumes that records' gradients are at most L0 and
-move by Ls |dw| at most; in both variants clipping sees to it, of gradients to L0 and of differences to
-min(Ls |dw|, 2 L0): with the noise min(sigma2 |dw|, sigma2hat) every difference has the same noise multiplier.
+max{1/b2, sqrt(T)/n}, sigma2hat = 2 (L0/Ls) sigma2; T/q is rounded up, since refreshes come whole. The print assumes
+that records' gradients are at most L0 and move by Ls |dw| at most; in both variants clipping sees to it, of gradients
+to L0 and of differences to min(Ls |dw|, 2 L0): with the noise min(sigma2 |dw|, sigma2hat) every difference has the same
+noise multiplier.
 """
 
 from __future__ import annotations

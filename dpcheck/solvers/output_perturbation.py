@@ -4,10 +4,10 @@ Zhang, Thekumparampil, Oh, He: "Bring Your Own Algorithm for Optimal Differentia
 Minimax Optimization", NeurIPS 2022: Algorithms 1 to 5, and the variants of Algorithms 4 and 5 for
 convex-strongly-concave and strongly-convex-concave objectives (Appendix B.4).
 
-All of them are rows of one schedule. A row solves a regularised problem on its own records, from
-released points only, to a certified accuracy; then it releases w, v, or both, with Gaussian noise, and
-projects. Neighbours replace one record, ``log`` is natural. K = floor(log2 n) phases of
-floor(n/K) records each, so that a record meets one phase.
+All of them are rows of one schedule. A row solves a regularised problem on its own records, from released points
+only, to a certified accuracy; then it releases w, v, or both, with Gaussian noise, and projects (the print does not,
+and a projection of what is released costs no privacy). Neighbours replace one record, ``log`` is natural.
+K = floor(log2 n) phases of floor(n/K) records each, so that a record meets one phase.
 
 The papers reach the accuracy in expectation and pay part of delta for Markov's inequality. Here the base
 solver stops by a deterministic certificate, so the sensitivities hold surely and delta is not used up.
@@ -44,7 +44,7 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
     """The phases of a schedule.  reals : smoothness;  counts : most evaluations a phase, whether to average."""
     _, records, domain_w, domain_v, start, d = data
     everyone = np.arange(records.shape[0])
-    centre, z, constants = start.copy(), start.copy(), np.empty(7)
+    centre, z, constants = np.zeros(start.size), start.copy(), np.empty(7)
     z_w, z_v = z[:d], z[d:]
     copy(start, out)
     total, phases = np.zeros(start.size), steps.shape[0]
@@ -53,9 +53,17 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
             return
         first, last, fresh, r_w, r_v, mu_w, mu_v, energy = steps[k, :8]
         sigma_w, sensitivity_w, sigma_v, sensitivity_v, joint = steps[k, 8:]
-        if fresh > 0:  # another algorithm begins: nothing is carried over
-            copy(start, centre)
+        if k == 0 or fresh > 0:  # nothing is carried over from another algorithm; what is not released is held near 0
+            centre[:] = 0.0
+            if sensitivity_w > 0:
+                copy(start[:d], centre[:d])
+            if sensitivity_v > 0:
+                copy(start[d:], centre[d:])
         copy(centre, z)
+        if sensitivity_w == 0:
+            copy(start[:d], z_w)
+        if sensitivity_v == 0:
+            copy(start[d:], z_v)
         constants[L], constants[MU_W], constants[MU_V], constants[R_W], constants[R_V] = reals[0], mu_w, mu_v, r_w, r_v
         constants[ENERGY], constants[MOST] = energy, counts[0]
         index = everyone[np.int64(first) : np.int64(last)]

@@ -42,7 +42,7 @@ class Saddle(OutputPerturbation):
 
 
 class SaddleJoint(OutputPerturbation):
-    """The same with one Gaussian for (sqrt(mu_w) w, sqrt(mu_v) v), whose sensitivity (17) bounds as a whole.
+    """The same with one Gaussian for (sqrt(mu_w) w, sqrt(mu_v) v).
 
     Not in the paper: its inequality (12) bounds the joint move, so splitting epsilon and delta is not needed.
     """

@@ -13,6 +13,7 @@ inner ascent   T2 minibatches of m; y_{r+1} is noised   T2 full passes with step
                of Lemma 9                               released before it is used
 difference     records z_r at (x_r, y_{r+1}) less       both gradients of the records z_r, at released
                records z_{r-1} at (x_{r-1}, y_r)        points
+C3             (log(R log T2))/theta in its root        log(R log T2/theta), as the bound on the ascent has it
 noise          Remark 2                                 one multiplier for all, from the accountant
 =============  =======================================  =============================================
 
@@ -36,7 +37,7 @@ from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian
+from dpcheck.solvers.solver import Packed, Sizes, Solver, clipped, gaussian
 
 
 @kernel(RUN_SIGNATURE)
@@ -129,7 +130,10 @@ class PrivateDiff(Solver):
     paper = "zhang2025"
     source = "Algorithms 3 and 4, Theorem 6, Remark 2"
     example = "quadratic"
-    understated = "the inner ascent depends on the record, which Lemmas 8 and 9, and so the certificate, leave out"
+    understated = (
+        "the inner ascent and the records of the round before depend on the record, which Lemmas 8 and 9, and so the "
+        "certificate, leave out"
+    )
     tiny: ClassVar[dict[str, Any]] = {"rounds": 6, "restart": 3, "inner": 4, "batch": 5}
     kernel = staticmethod(run)
 
@@ -161,12 +165,15 @@ class PrivateDiff(Solver):
         for name, value in (("rounds", rounds), ("restart", restart), ("inner", inner), ("batch", batch)):
             require_count(value, name)
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        kappa, G = l / mu if mu > 0 else math.inf, math.hypot(problem.lipschitz_w, problem.lipschitz_v)
+        require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
+        kappa, G = l / mu if mu > 0 else math.inf, max(problem.lipschitz_w, problem.lipschitz_v)
         C0 = problem.lipschitz_v if C0 is None else C0
         C1 = problem.lipschitz_w if C1 is None else C1
         C2 = (1 + kappa) * l if C2 is None else C2
-        if C3 is None:  # log of log(T2), which is below 1 for T2 = 2
-            C3 = 50 * kappa * G * math.sqrt((math.log(rounds * max(math.log(inner), 1.0) / failure) + 1) / inner)
+        if C3 is None:  # the proof of Theorem 6; log(T2), which is below 1 for T2 = 2, is taken as 1 there
+            often = rounds * max(math.log(inner), 1.0)
+            logs = math.log(often / failure) if repaired else math.log(often) / failure
+            C3 = 50 * kappa * G * math.sqrt((logs + 1) / inner)
         for name, bound in (("C0", C0), ("C1", C1), ("C2", C2), ("C3", C3), ("M", M)):
             require_positive(bound, name)
         if eta_y is None:
@@ -197,7 +204,12 @@ class PrivateDiff(Solver):
         require_positive(eta_x, "eta_x")
         if not private:
             sigma_1 = sigma_2 = sigma_y = 0.0
-        notes = assumed("Theorem 6", problem)
+        notes = (
+            *assumed("Theorem 6", problem),
+            *((f"Theorem 6 assumes epsilon < 1/e, got {epsilon}",) if epsilon >= 1 / math.e else ()),
+            *clipped("Theorem 6", C0=(C0, problem.lipschitz_v), C1=(C1, problem.lipschitz_w)),
+            *clipped("Theorem 6", C2=(C2, (1 + kappa) * l)),
+        )
         if not repaired:
             notes = (*notes, *_outside(n, restart, batch, epsilon, delta, M), cls.understated)
         return cls(

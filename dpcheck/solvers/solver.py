@@ -192,6 +192,14 @@ def smoothness_for_eta(problem: Problem) -> float:
     return max(L, 1e-12)
 
 
+def clipped(theorem: str, **pairs: tuple[float, float]) -> tuple[str, ...]:
+    """Thresholds of a theorem without clipping that are below what they bound, a sentence each."""
+    return tuple(
+        f"{theorem} assumes gradients that are not clipped: {name} = {clip:g} is below their bound {bound:.6g}"
+        for name, (clip, bound) in pairs.items() if clip < bound
+    )  # fmt: skip
+
+
 def gaussian(sigma: float, sensitivity: float) -> Gaussian:
     """The event of this noise on a query of this sensitivity."""
     return Gaussian(sigma / sensitivity if sensitivity > 0 else math.inf)
