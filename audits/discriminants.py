@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 # Wider outputs get no full covariance.
-_COVARIANCE = 256
+_COVARIANCE = 512
+# Variances below this share of the largest are as good as none.
+_FLAT = 1e-12
+# A slope fitted without caution is taken where it separates so many times as well, in variances, luck left out.
+_CLEARLY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +85,7 @@ def _discriminants(a: Floats, b: Floats) -> Iterator[Distance | Projection | Qua
     if width <= min(_COVARIANCE, rows // 4):
         sa, sb = _covariance(a), _covariance(b)
         if width > 1:
-            slope = np.linalg.solve((sa + sb) / 2, half)
+            slope = _slope(a, b, (sa + sb) / 2, half)
             yield Projection(centre, spread, slope / np.sqrt(slope @ half))
         ia, ib = np.linalg.inv(sa), np.linalg.inv(sb)
         yield Quadratic(centre, spread, (ia + ib) @ half, (ib - ia) / 2)
@@ -90,6 +94,26 @@ def _discriminants(a: Floats, b: Floats) -> Iterator[Distance | Projection | Qua
         slope = half / ((va + vb) / 2)
         yield Projection(centre, spread, slope / np.sqrt(slope @ half))
         yield Quadratic(centre, spread, (1 / va + 1 / vb) * half, (1 / vb - 1 / va) / 2)
+
+
+def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:
+    """Of the linear discriminant, by a covariance shrunk towards its diagonal, or as it is where that tells far more.
+
+    Shrinking gives every direction some of the variance of the others: noise that cancels in a sum would hide what
+    the sum says.
+    """
+    slope = np.asarray(np.linalg.solve(shrunk, half))
+    found = (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2
+    variances, directions = np.linalg.eigh(found)
+    variances = np.maximum(variances, _FLAT * variances[-1])
+    along = directions.T @ half
+    sharp = np.asarray(directions @ (along / variances))
+    luck = len(half) * (1 / len(a) + 1 / len(b)) / 4  # of the squared distance of the means, halved
+    best, cautious = (
+        (along**2 / variances).sum() - luck,
+        (slope @ half) ** 2 / ((directions.T @ slope) ** 2 @ variances),
+    )
+    return sharp if best > _CLEARLY * cautious else slope
 
 
 def _apart(outputs: Floats, centre: Floats, spread: Floats) -> Floats:

@@ -236,7 +236,7 @@ def audit_privacy(
     data, neighbour : whatever the mechanism takes; the same to every call, never copied or changed
     epsilon, delta : the claim; epsilon >= 0 (natural log; 1 if nothing is claimed), delta in [0, 1)
     claim : in place of epsilon, more than one point: events of :mod:`dpcheck.events` (the Gaussian mechanism
-        with this noise, what an accountant is told), a curve epsilon -> delta of arrays, or a
+        with this noise, what an accountant is told), a function from an array of epsilons to one of deltas, or a
         :class:`~dpcheck.audits.claim.Claim`; ``delta`` is then where ``epsilon_lower`` is stated
     trials : runs on each dataset, at least 100
     confidence : of the bound, one-sided
@@ -246,9 +246,10 @@ def audit_privacy(
     jobs : processes, or threads where ``vectorized``; the result is the same for any number
     progress : called with (runs done, runs at most) over both datasets
 
-    Infinite outputs and NaN are values like any other. Raises :class:`~dpcheck.errors.InputError` for wrong arguments
-    and for a mechanism that raises, returns no numbers, changes shape or, unless ``seeded`` is False,
-    has other randomness.
+    Infinite outputs and NaN are values like any other. Words, dates and whole numbers of 2^53 and more are not: code
+    words and dates as numbers, and give a large number as its high and low part. Raises
+    :class:`~dpcheck.errors.InputError` for wrong arguments and for a mechanism that raises, returns no numbers, changes
+    shape or, unless ``seeded`` is False, has other randomness or remembers what it drew.
     """
     jobs = 1 if jobs is None else jobs
     require_runs(mechanism, seed, seeded, jobs)

@@ -111,9 +111,10 @@ class Runner:
         """Outputs on one dataset, run twice."""
         # With a seed a change shows in the outputs. An object may change, an array has nothing but its data.
         before = None if seeded or not isinstance(dataset, np.ndarray) else _snapshot(dataset)
-        first = self.outputs(dataset, np.random.default_rng(0), PROBES)
+        rngs = np.random.default_rng(0), np.random.default_rng(0)
+        first = self.outputs(dataset, rngs[0], PROBES)
         try:
-            again = self.outputs(dataset, np.random.default_rng(0), PROBES)
+            again = self.outputs(dataset, rngs[1], PROBES)
         except RunError as error:
             error.ran += PROBES
             raise
@@ -122,6 +123,11 @@ class Runner:
             self.outputs(dataset, np.random.default_rng(0), PROBES)
             _require_unchanged(dataset, before)
             raise InputError("mechanism must draw all its randomness from rng, got two different outputs for one seed")
+        drew = [rng.bit_generator.state for rng in rngs]
+        require(
+            not seeded or drew[0] == drew[1], "mechanism", "make a fresh object of whatever remembers its draws",
+            "one that draws less when it is run again",
+        )  # fmt: skip
         _require_unchanged(dataset, before)
         self._require_rows_apart(dataset, first)
         return first

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits import discriminants
 from dpcheck.audits.discriminants import Distance, Projection, Quadratic
+from dpcheck.audits.extremes import Extreme
 from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram, pairs, promises
 from dpcheck.audits.lattices import Lattice, Short, lattices
 from dpcheck.audits.patterns import Patterns, patterns
@@ -25,6 +26,7 @@ from dpcheck.audits.words import plain
 
 __all__ = [
     "Coordinate",
+    "Extreme",
     "Histogram",
     "Patterns",
     "Projection",
@@ -42,7 +44,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Told = Histogram | Patterns | Repeats | Lattice | Short | Special  # whose sets have words of their own
-Score = Told | Coordinate | Distance | Projection | Quadratic | Product | Trees
+Score = Told | Coordinate | Extreme | Distance | Projection | Quadratic | Product | Trees
 
 # Coordinates with scores of their own, and where the laws of wider outputs are compared to choose them; width up
 # to which a product of all, and pairs of any, are tried.
@@ -64,8 +66,9 @@ _LISTED = 64
 
 def given(a: Floats, b: Floats) -> list[Score]:
     """Scores that need no fitting: single coordinates, of a wide output those that differ most in a first look."""
-    columns = _telling(a, b)
-    return [*(Coordinate(index, a.shape[1]) for index in columns), *specials(a, b, columns)]
+    columns, width = _telling(a, b), a.shape[1]
+    ends = [Extreme(end) for end in ("smallest", "largest")] if width > 1 else []
+    return [*(Coordinate(index, width) for index in columns), *specials(a, b, columns), *ends]
 
 
 def _telling(a: Floats, b: Floats) -> list[int]:

@@ -17,6 +17,7 @@ from dpcheck.audits.discriminants import fit
 from dpcheck.audits.sampling_plan import SIDES
 from dpcheck.audits.scores import (
     Coordinate,
+    Extreme,
     Projection,
     Quadratic,
     Repeats,
@@ -46,6 +47,8 @@ _UNREPEATED = 0.05
 # mixed, which hides a rare leak rather than shows it.
 _BOLD = 0.06
 _SEEN, _MIXED = 4, 40
+# Standard deviations by which a share may move with a score fitted anew.
+_DRIFT = 10.0
 
 
 @dataclass(frozen=True)
@@ -165,8 +168,9 @@ def choose(
     refitted: dict[type, Score] = {type(score): score for score in fit(a, b)} if mixing else {}
     for kind, test in mixing.items():
         # Its unit does not depend on the runs, so the threshold also fits a score of all of them.
-        score = refitted.get(type(test.event.score), test.event.score)
-        chosen[kind] = replace(test, event=replace(test.event, score=score))
+        event = replace(test.event, score=refitted.get(type(test.event.score), test.event.score))
+        if _alike(test.event, event, a) and _alike(test.event, event, b):
+            chosen[kind] = replace(test, event=event)
     steady, bold = chosen["steady"], chosen.pop("bold")
     if all(np.array_equal(steady.event.contains(v), bold.event.contains(v)) for v in (a, b)):
         chosen["steady"] = replace(steady, alpha=steady.alpha + levels["bold"])
@@ -198,6 +202,12 @@ def _judge(
     return found
 
 
+def _alike(first: OutputSet, other: OutputSet, outputs: Floats) -> bool:
+    """Whether both sets hold about as many of the runs: not where noise cancels, and a unit is one of rounding."""
+    p, q = first.contains(outputs).mean(), other.contains(outputs).mean()
+    return bool(abs(p - q) <= _DRIFT * math.sqrt(max(p * (1 - p), q * (1 - q), 1 / len(outputs)) / len(outputs)))
+
+
 def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
     """Scores, and the runs on which to judge them."""
     for score in (*given(a, b), *exact(a, b)):
@@ -223,7 +233,7 @@ def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int
 
 def _cautious(score: Score, values: list[Floats], at: Floats, *, smooth: bool = False) -> tuple[Floats, Floats, Floats]:
     """Tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
-    unfitted = isinstance(score, Coordinate | Special)
+    unfitted = isinstance(score, Coordinate | Extreme | Special)
     linear = isinstance(score, Coordinate | Projection)
     p, q, margin = survival.estimate(values[0], values[1], at, linear=linear, smooth=smooth)
     return np.array([p, q]), np.array([q, p]), margin * (1 if unfitted else _LEARNED)

@@ -346,6 +346,18 @@ class TestWrongInput:
         assert str(raised.value).startswith(message)
         assert "\n" not in str(raised.value)
 
+    def test_an_object_that_remembers_its_draws(self) -> None:
+        """Permanent randomised response: private, but its runs are one run, and no sample of it."""
+        kept: dict[int, int] = {}
+
+        def response(value: int, rng: np.random.Generator) -> int:
+            if value not in kept:
+                kept[value] = value ^ int(rng.random() < 0.25)
+            return kept[value]
+
+        with pytest.raises(InputError, match="make a fresh object of whatever remembers its draws, got one that draws"):
+            audit_privacy(response, 1, 0, trials=100)
+
     @pytest.mark.parametrize("jobs", [1, 2])
     @pytest.mark.parametrize("vectorized", [False, True])
     def test_a_mechanism_that_raises(self, jobs: int, vectorized: bool) -> None:

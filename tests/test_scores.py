@@ -12,6 +12,7 @@ from scipy import stats
 
 from dpcheck.audits import discriminants, tree_kernels, trees, witness
 from dpcheck.audits.claim import Claim
+from dpcheck.audits.extremes import Extreme
 from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.patterns import Patterns, patterns
@@ -84,6 +85,25 @@ def twenty_counts(value: float, rng: np.random.Generator, size: int) -> Any:
     return value / 5 + rng.laplace(size=(size, 20))
 
 
+def cancelling_masks(value: float, rng: np.random.Generator, size: int) -> Any:
+    """Six numbers under masks of deviation 1000, one for each pair, which cancel in the sum of all."""
+    masks = 1000 * np.triu(rng.standard_normal((size, 6, 6)), 1)
+    return np.array([value, 1, 1, 1, 1, 1]) + masks.sum(2) - masks.sum(1)
+
+
+def centred_noise(value: float, rng: np.random.Generator, size: int) -> Any:
+    """Noise whose mean over the output was taken off, so that the output's mean is exact."""
+    noise = 20 * rng.laplace(size=(size, 30))
+    return value / 30 + noise - noise.mean(axis=1, keepdims=True)
+
+
+def one_near_zero(value: int, rng: np.random.Generator, size: int) -> Any:
+    """A hundred waiting times; on one dataset one of them, whichever, is a hundredth of what it was."""
+    times = rng.exponential(size=(size, 100))
+    times[np.arange(size), rng.integers(0, 100, size)] *= 0.01 if value else 1.0
+    return times
+
+
 # Correct ones of the same shapes: epsilon is exactly 1.
 
 
@@ -127,9 +147,10 @@ def _limits(mechanism: Any, trials: int, repeats: int) -> list[float]:
 @pytest.mark.parametrize(
     ("mechanism", "trials", "gain"),
     [
-        (parity, 1_000, 0.0), (parity_of_three, 1_000, 0.2), (reused_noise, 10_000, 2.0), (noisy_max, 5_000, 0.5),
+        (parity, 1_000, 0.0), (parity_of_three, 1_000, 0.1), (reused_noise, 10_000, 2.0), (noisy_max, 5_000, 0.5),
         (sparse_vector, 20_000, 0.1), (thirty_bits, 1_000, 0.0), (flag_and_width, 4_000, 0.5),
-        (wrong_covariance, 4_000, 0.0), (twenty_counts, 10_000, 0.2),
+        (wrong_covariance, 4_000, 0.0), (twenty_counts, 10_000, 0.2), (cancelling_masks, 5_000, 0.0),
+        (centred_noise, 5_000, 0.0), (one_near_zero, 10_000, 0.0),
     ],
 )  # fmt: skip
 def test_joint_leaks_are_found(mechanism: Any, trials: int, gain: float, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,3 +376,32 @@ def test_a_discriminant_may_be_the_bold_choice():
     a, b = (rng.standard_normal((6_500, 6)) * spread @ turned for spread in (spreads, spreads[::-1]))
     found = witness.choose(a, b, 87_000, Claim.point(1.0, 1e-5), epsilon=1.0, delta=1e-5, alpha=0.046)
     assert {type(choice.event.score).__name__ for choice in found if choice.kind == "bold"} == {"Quadratic"}
+
+
+def test_a_sum_without_noise_is_found_under_any_masks() -> None:
+    """The slope of outputs whose noise cancels: their sum, to a ten-thousandth of its size, and nothing else."""
+    rng = np.random.default_rng(4)
+    a, b = cancelling_masks(1.0, rng, 400), cancelling_masks(0.0, rng, 400)
+    score = next(s for s in discriminants.fit(a, b) if isinstance(s, discriminants.Projection))
+    weights = score.slope / score.spread
+    assert weights == pytest.approx(np.full(6, weights[0]), rel=1e-4)
+    fresh = [score(cancelling_masks(v, rng, 400)) for v in (1.0, 0.0)]
+    assert fresh[0].min() - fresh[1].max() > 100 * max(v.std() for v in fresh)
+
+
+def test_caution_is_kept_where_it_costs_nothing() -> None:
+    """Twenty independent Gaussians from few runs: the shrunk slope, which errs less, and not the other."""
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((2, 200, 20)) + np.array([0.3, 0.0])[:, None, None]
+    score = next(s for s in discriminants.fit(a, b) if isinstance(s, discriminants.Projection))
+    half = (a.mean(0) - b.mean(0)) / 2
+    sharp = np.linalg.solve((np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2, half) * score.spread
+    truth = np.ones(20)
+    errors = [1 - (v @ truth) ** 2 / (v @ v * 20) for v in (score.slope / score.spread, sharp / score.spread)]
+    assert errors[0] < errors[1]
+
+
+@pytest.mark.parametrize(("end", "expected"), [("smallest", [-np.inf, 2.0, np.nan]), ("largest", [3.0, 2.0, np.nan])])
+def test_an_extreme_leaves_out_what_is_no_number(end: str, expected: list[float]) -> None:
+    outputs = np.array([[3.0, -np.inf, 1.0], [np.nan, 2.0, np.nan], [np.nan, np.nan, np.nan]])
+    np.testing.assert_array_equal(Extreme(end)(outputs), expected)
