@@ -44,8 +44,9 @@ _PRECISION = 1e-3
 
 
 @dataclass(frozen=True)
-class BandBound:
-    """``epsilon_lower``: limit (natural log, one-sided), shown by {score >= threshold} or by its complement.
+class ThresholdBound:
+    """``epsilon_lower``: limit (natural log, one-sided), shown by {score >= threshold} or by a complement: less than
+    the threshold, in bands, or at most it, on a split.
 
     hits, other_hits : scores in that set, of ``trials`` each, on the law that favours it and on the other
     """
@@ -67,7 +68,7 @@ class BandBound:
 
 def band_bound(
     scores: ArrayLike, other_scores: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95
-) -> BandBound:
+) -> ThresholdBound:
     """Largest of the limits that all thresholds give, good together at ``confidence``.
 
     scores, other_scores : (n,) of independent runs on the two datasets, n >= 2, no NaN; the score is one that the
@@ -76,9 +77,7 @@ def band_bound(
     """
     require_delta(delta)
     require_confidence(confidence)
-    a, b = np.sort(np.asarray(scores, float)), np.sort(np.asarray(other_scores, float))
-    require(a.ndim == 1 and not np.isnan(a).any(), "scores", "be an array (n,) of numbers", a.shape)
-    require(b.shape == a.shape and not np.isnan(b).any(), "other_scores", f"be numbers of shape {a.shape}", b.shape)
+    a, b = (np.sort(v) for v in read_scores(scores, other_scores))
     n = a.size
     require_count(n, "trials", least=2)
     least = _least(n, (1 - confidence) / 2)
@@ -90,7 +89,15 @@ def band_bound(
     place = int(np.argmax(limits[complement]))
     hits, other = (n - y[place], n - x[place]) if complement else (x[place], y[place])
     epsilon = max(0.0, float(limits[complement][place]))
-    return BandBound(epsilon, float(thresholds[place]), complement, int(hits), int(other), n, delta, confidence)
+    return ThresholdBound(epsilon, float(thresholds[place]), complement, int(hits), int(other), n, delta, confidence)
+
+
+def read_scores(scores: ArrayLike, other_scores: ArrayLike) -> tuple[Floats, Floats]:
+    """Both as (n,) float64, checked."""
+    a, b = np.asarray(scores, float), np.asarray(other_scores, float)
+    require(a.ndim == 1 and not np.isnan(a).any(), "scores", "be an array (n,) of numbers", a.shape)
+    require(b.shape == a.shape and not np.isnan(b).any(), "other_scores", f"be numbers of shape {a.shape}", b.shape)
+    return a, b
 
 
 def _limits(p: Floats, q: Floats, delta: float) -> Floats:

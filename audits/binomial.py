@@ -41,7 +41,7 @@ _NUISANCE = 0.002
 _TIE = 1e-9
 # What a limit may fall short by: this share of itself, as far as that is between these shares of its standard
 # deviation. More precision would cost more time than it gains.
-_PRECISION, _FINEST, _COARSEST = 0.001, 0.005, 0.02
+_PRECISION, _FINEST, _COARSEST = 0.001, 0.005, 0.05
 # e^700 is the last that fits a float; no count of trials supports such an epsilon.
 _LARGEST = 700.0
 

@@ -263,7 +263,7 @@ def rough_case(
     q1: float,
     q2: float,
 ) -> float:
-    """The largest of the same probability on 8 points: where to look, no bound."""
+    """The largest of the same probability on 6 points: where to look, no bound."""
     growth = math.exp(epsilon)
     q1 = max(q1, (p1 - delta) / growth)
     if q1 > q2:
@@ -271,8 +271,8 @@ def rough_case(
     ys, xs = room(trials), room(trials)
     a, b = math.sqrt(q1), math.sqrt(q2)
     largest = 0.0
-    for i in range(8):
-        q = (a + (b - a) * i / 7) ** 2
+    for i in range(6):
+        q = (a + (b - a) * i / 5) ** 2
         p = min(p2, growth * q + delta)
         largest = max(largest, exceedance(trials, p, q, growth, fronts, first, ys, xs)[0])
     return largest
@@ -305,7 +305,7 @@ def invert(
     near = 1.6 * step
     low, high = 0.0, -1.0
     below, above = -1.0, 1.0  # logarithms of the probability over the level, at low and at high
-    at, stride = max(guess, spread / 8), spread / 4
+    at, push = max(guess, spread / 8), 1.0
     while at < _LARGEST and (high < 0 or high - low > step * spread / 2):
         value = math.log(max(rough_case(trials, at, delta, fronts, first, p1, p2, q1, q2), 1e-300) / level)
         if value < 0:
@@ -314,12 +314,11 @@ def invert(
                 break
         else:
             high, above = at, value
+        stride = (abs(value) + near / 2) * spread / 2 * push
         if high < 0:
-            at = low + stride
-            stride *= 2
+            at, push = low + stride, 2 * push
         elif low == 0.0 and high > step * spread:
-            at = max(high - stride, high / 2)
-            stride *= 2
+            at, push = max(high - stride, high / 2), 2 * push
         elif low == 0.0:
             return 0.0
         else:  # nearly a line: aim a little below where it crosses

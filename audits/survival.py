@@ -37,6 +37,8 @@ _CRITICAL = special.chdtri(np.arange(400), 0.01)
 # Standard errors in a margin. Without one the luckiest threshold would win, not the best; estimates
 # from separate counts differ more by luck from threshold to threshold.
 _SHIFTED, _COUNTS = 1.0, 2.0
+# Share of values that may repeat where there is a tail.
+_REPEATED = 0.1
 # Share cut off either end for estimating a shift.
 _TRIM = 0.2
 
@@ -50,7 +52,7 @@ def estimate(
     in the output. The margin is in natural-log units. ``smooth`` : counts of shifted noise are smoothed, for
     the middle, where p - q counts and luck between neighbouring thresholds is most of what is seen.
     """
-    if linear:
+    if linear and min(_distinct(a), _distinct(b)) >= 1 - 2 * _REPEATED:  # else both together have no tail either
         centres = _centre(a), _centre(b)
         if all(math.isfinite(number) for centre in centres for number in centre):
             noise = _merged(a, centres[0][0], b, centres[1][0])
@@ -175,13 +177,19 @@ def _beyond(values: Floats, share: float) -> Floats:
     return tail
 
 
-@_compiled("float64[::1](float64[::1])")
-def _fit(values: Floats) -> Floats:
-    """The longest tail that fits; empty where none does: atoms, heavy tails, too few runs."""
+@_compiled("float64(float64[::1])")
+def _distinct(values: Floats) -> float:
+    """The share of sorted values that differ from the one before."""
     distinct = 0
     for i in range(1, values.size):
         distinct += values[i] != values[i - 1]
-    if distinct >= 0.9 * (values.size - 1):
+    return distinct / max(values.size - 1, 1)
+
+
+@_compiled("float64[::1](float64[::1])")
+def _fit(values: Floats) -> Floats:
+    """The longest tail that fits; empty where none does: atoms, heavy tails, too few runs."""
+    if _distinct(values) >= 1 - _REPEATED:
         for share in _STARTS:
             tail = _beyond(values, share)
             if tail.size:

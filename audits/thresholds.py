@@ -52,7 +52,7 @@ def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: f
     margin : (m,), for the log of the ratio of the tails;  z : standard deviations by which each limit stands off
     """
     promises = np.empty(p.shape)
-    for side in range(2):
+    for side in range(p.shape[0]):
         for i in range(margin.size):
             x, y = p[side, i], q[side, i]
             limit = score(x * trials, y * trials, trials, z, delta)

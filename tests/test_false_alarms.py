@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.one_run import audit_one_run
 from dpcheck.audits.search import audit_neighbours
 from dpcheck.audits.sequential import audit_sequential
+from dpcheck.audits.split import split_bound
 from dpcheck.events import Gaussian, Laplace
 
 
@@ -117,10 +119,11 @@ def accused_sequentially(mechanism: Mechanism, seed: int, trials: int) -> bool:
     return audit.verdict == "violated"
 
 
-def accused_by_bands(mechanism: Mechanism, seed: int, trials: int) -> bool:
+def accused_by(bound: Callable[..., Any], mechanism: Mechanism, seed: int, trials: int) -> bool:
+    """By an estimator of scores at hand."""
     rng = np.random.default_rng(seed)
     a, b = (mechanism.draw(value, rng, trials) for value in (1, 0))
-    return band_bound(a, b, delta=mechanism.delta).epsilon_lower > mechanism.epsilon
+    return bool(bound(a, b, delta=mechanism.delta).epsilon_lower > mechanism.epsilon)
 
 
 def accused_in_one_run(mechanism: Mechanism, seed: int, trials: int) -> bool:
@@ -176,7 +179,8 @@ TABLES = {
     "audit_neighbours": (accused_after_a_search, 300, 2_000, NARROW),
     "audit_sequential": (accused_sequentially, 300, 2_000, NARROW),
     "audit_one_run": (accused_in_one_run, 1_000, 2_000, NARROW),
-    "band_bound": (accused_by_bands, 1_000, 2_000, NARROW),
+    "band_bound": (partial(accused_by, band_bound), 1_000, 2_000, NARROW),
+    "split_bound": (partial(accused_by, split_bound), 1_000, 2_000, NARROW),
 }
 
 

@@ -40,6 +40,7 @@ from dpcheck.audits.binomial import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.audits.gaussian import gaussian_bound
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.sequential import audit_sequential
+from dpcheck.audits.split import split_bound
 
 pytestmark = pytest.mark.filterwarnings("default")  # the peers' own
 ANY, GAUSSIAN, BAYES = "any mechanism", "assumes Gaussian", "Bayesian"
@@ -231,11 +232,16 @@ def bands(a: Floats, b: Floats, mechanism: Mechanism) -> float:
     return band_bound(a[:-SPARE], b[:-SPARE], delta=mechanism.delta).epsilon_lower
 
 
+def split(a: Floats, b: Floats, mechanism: Mechanism) -> float:
+    return split_bound(a[:-SPARE], b[:-SPARE], delta=mechanism.delta).epsilon_lower
+
+
 ESTIMATORS = {
     "dpcheck audit_privacy": Estimator(at_a_point, repeats=(200, 200, 200)),
     "dpcheck audit_privacy, claimed curve": Estimator(in_family, GAUSSIAN, repeats=(200, 200, 200), needs_claim=True),
     "dpcheck audit_sequential": Estimator(sequential, repeats=(5, 0, 0)),
     "dpcheck band_bound": Estimator(bands, repeats=(40, 40, 40)),
+    "dpcheck split_bound": Estimator(split, repeats=(200, 200, 200)),
     "dpcheck credible_bound": Estimator(credible, BAYES),
     "dpcheck gaussian_bound": Estimator(means, GAUSSIAN, needs_delta=True),
     "jax_privacy, Clopper-Pearson, all": Estimator(with_jax_privacy("all"), package="jax-privacy"),
@@ -321,7 +327,7 @@ def test_false_alarms_of_others(keep) -> None:
 
     dpcheck's own have tables of 2,000 repeats, by tests/test_false_alarms.py.
     """
-    left_out = (at_a_point, in_family, bands, all_clopper_pearson)  # the last is valid by its construction
+    left_out = (at_a_point, in_family, bands, split, all_clopper_pearson)  # the last is valid by its construction
     frame = measured(ALARMED, (1_000,), lambda each, _: 0 if 0 in each.repeats or each.bound in left_out else 1_000)
     frame["share"] = frame["above"] / frame["repeats"]
     frame["lower_97.5"] = [
