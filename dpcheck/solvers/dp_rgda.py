@@ -239,15 +239,11 @@ class DPRGDA(Solver):
         lam = 1 / (6 * L) if lam is None else lam
         alpha_H, d = math.sqrt(max(rho, 1e-12) * alpha), problem.dim_w
         most = L_Phi * eta_H * alpha_H / (C * max(rho, 1e-12))
-        if r is None or t_thres is None or D_bar is None:  # Lemmas 6 and 7
+        if r is None or t_thres is None or D_bar is None:
             R = most if repaired else 1 / (2 * L_Phi * eta_H)
-            r = min(R, most) / 2 if r is None else r
-            require_positive(r, "r")
-            X = most * math.sqrt(d) / (failure * r)
-            require(X > 1 or t_thres is not None, "t_thres", f"be given where r is far beyond {most:.3g}", None)
-            growth = 2 * math.log(X) / eta_H
-            t_thres = math.ceil(growth / alpha_H if repaired else growth) if t_thres is None else t_thres
-            D_bar = R**2 / t_thres**2 if D_bar is None else D_bar
+            r, t_thres, D_bar = _escape(
+                R, most, failure / math.sqrt(d), eta_H, alpha_H if repaired else 1.0, r, t_thres, D_bar
+            )
         escapes = max(1, math.ceil(steps / period)) if escapes is None else escapes
         for name, count in (
             ("steps", steps), ("period", period), ("S1", S1), ("S2", S2), ("K", K), ("t_thres", t_thres),
@@ -307,6 +303,20 @@ class DPRGDA(Solver):
             np.array([self.steps, self.period, self.S1, self.S2, self.K, self.t_thres, self.escapes, self.repaired]),
             np.empty((0, 0)),
         )  # fmt: skip
+
+
+def _escape(
+    R: float, most: float, share: float, eta_H: float, curvature: float, r: float | None, t_thres: int | None,
+    D_bar: float | None,
+) -> tuple[float, int, float]:  # fmt: skip
+    """Those of r, t_thres and D_bar that are not given, by Lemmas 6 and 7; r_0 is ``share`` of r."""
+    r = min(R, most) / 2 if r is None else r
+    require_positive(r, "r")
+    if t_thres is None:
+        X = most / (share * r)
+        require(X > 1, "t_thres", f"be given where r is far beyond {most:.3g}", None)
+        t_thres = math.ceil(2 * math.log(X) / (eta_H * curvature))
+    return r, t_thres, R**2 / t_thres**2 if D_bar is None else D_bar
 
 
 def _refreshes(iterations: int, period: int, escapes: int) -> int:
