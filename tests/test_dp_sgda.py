@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import dp_sgda as reference_run
 
-from dpcheck import InputError, certify, solve
+from dpcheck import InputError, certify, solve, theorem
 from dpcheck.events import Gaussian, Repeated, Sampled
+from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.problem import with_record
@@ -283,3 +284,48 @@ def test_events_describe_the_whole_run():
     assert isinstance(event, Repeated)
     assert isinstance(event.event, Sampled)
     assert all(isinstance(mechanism, Gaussian) for mechanism in event.event.mechanisms)
+
+
+def test_theorem_2b_is_for_problems_that_are_not_smooth():
+    problem = PROBLEMS["bilinear"]
+    solver = DPSGDA.configure(problem, epsilon=0.5, delta=1e-4, theorem="2b")
+    slowest = max(math.sqrt(40), math.sqrt(problem.dim_w * math.log(1e4)) / 0.5)
+    assert (solver.steps, solver.batch, solver.output) == (1_600, 1, "average")
+    assert set(solver.eta_w) == set(solver.eta_v) == {1 / (40 * slowest)}
+    assert DPSGDA.configure(example("td_mlp"), epsilon=1.0, delta=1e-4, theorem="2b", steps=9).steps == 9
+
+
+def test_theorem_3_takes_the_steps_of_its_proof():
+    """As printed those that the theorem's own record has; repaired from where they are within the proof's limits."""
+    problem = Quadratic.sample(40, 2, np.random.default_rng(0), mu_x=0.5, mu_y=1.0, coupling=1.0)
+    L, pl, settings = problem.smoothness, 0.5, {"epsilon": 0.5, "delta": 1e-4, "theorem": "3", "pl": 0.5}
+    printed = DPSGDA.configure(problem, variant="as_printed", **settings)
+    for t in (1, 7, 40):
+        stated = theorem("yang2022.theorem_3").schedule(kappa=L, mu=pl, L=L, t=t)
+        assert (printed.eta_w[t - 1], printed.eta_v[t - 1]) == pytest.approx((stated["eta_w"], stated["eta_v"]))
+    assert (printed.steps, printed.output) == (40, "last")
+    assert printed.eta_w[0] > 1 / (L + L**2) < 1 / L < printed.eta_v[0]
+    repaired = DPSGDA.configure(problem, **settings)
+    assert repaired.eta_w.max() < 1 / (L + L**2)
+    assert repaired.eta_v.max() < 1 / L
+    ratio = repaired.eta_v / printed.eta_v / (repaired.eta_w / printed.eta_w) ** (2 / 3)
+    np.testing.assert_allclose(ratio, 1)  # both at the same t + t_0
+    long = DPSGDA.configure(problem, steps=20_000, batch=40, **settings).quiet().run(problem, seed=0, at=[0, 19_999])
+    first, last = (problem.gap(x[:2], x[2:]) for x in long.history.path)
+    assert last < 0.02 * first
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"theorem": "4"}, "theorem must be 2a, 2b or 3, got 4"),
+        ({"theorem": "3"}, "pl must be given with theorem 3, and not without, got None"),
+        ({"pl": 0.5}, "pl must be given with theorem 3, and not without, got 0.5"),
+        ({"theorem": "3", "pl": -1.0}, "pl must be a finite number > 0, got -1.0"),
+        ({"theorem": "3", "pl": 0.5}, "problem must be strongly concave in v, got bilinear"),
+    ],
+)
+def test_schedules_that_there_are_not(settings, message):
+    with pytest.raises(InputError) as raised:
+        DPSGDA.configure(PROBLEMS["bilinear"], epsilon=0.5, delta=1e-4, **settings)
+    assert str(raised.value) == message

@@ -49,8 +49,7 @@ from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_i
 from dpcheck.kernels.spider import distance
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark, release, sample
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.privatediff import assumed
-from dpcheck.solvers.solver import Packed, Sizes, Solver
+from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed
 
 
 @kernel(types.void(VECTOR, types.int64, types.float64, types.int64))

@@ -12,6 +12,8 @@ minibatch     drawn with replacement (line 4), whose      without replacement, a
               record may come k times: sensitivity 2kG/m  Lemma 2 and its 2G/m need
 noise         8 G sqrt(T log(1/delta)) / (n epsilon),     the least that the accountant
               Remark 1                                    certifies at (epsilon, delta)
+Theorem 3     steps from t = 1 on, beyond the proof's     from t_0 + 1 on, where they are
+              own limits at first (claim Y32)             within them
 ============  ==========================================  =====================================
 """
 
@@ -29,7 +31,7 @@ from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels import sgda as kernels
 from dpcheck.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, clipped, gaussian, smoothness_for_eta
+from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, assumed, clipped, gaussian, smoothness_for_eta
 
 OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
 
@@ -125,18 +127,18 @@ class GradientDescentAscent(Solver):
 
 
 class DPSGDA(GradientDescentAscent):
-    """Algorithm 1 of Yang et al.; :meth:`configure` fills it from Theorem 2a."""
+    """Algorithm 1 of Yang et al.; :meth:`configure` fills it from Theorem 2a, 2b or 3."""
 
     name = "dp_sgda"
     paper = "yang2022"
-    source = "Algorithm 1, Theorem 1, Remark 1 and Theorem 2a"
+    source = "Algorithm 1, Theorem 1, Remark 1, Theorems 2 and 3"
     understated = (
         "a record drawn twice moves the mean twice as far: certificates count it, Theorem 1 does not (claim Y04)"
     )
 
     @property
     def eta(self) -> Array:
-        """The step sizes, equal in w and v."""
+        """The step sizes in w, which Theorem 2 has in v too."""
         return self.eta_w
 
     @classmethod
@@ -144,27 +146,38 @@ class DPSGDA(GradientDescentAscent):
         cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
         steps: int | None = None, batch: int | None = None, eta: float | None = None,
         sampling: Scheme | None = None, clip_w: float = math.inf, clip_v: float = math.inf,
-        output: str = "average", private: bool = True,
+        output: str | None = None, theorem: str = "2a", pl: float | None = None, private: bool = True,
     ) -> Self:  # fmt: skip
-        """Parameters of Theorem 2a at (epsilon, delta), save those given.
+        """Parameters of the theorem at (epsilon, delta), save those given.
 
-        steps : T, n by default;  eta : 1/(L max(sqrt n, sqrt(d log(1/delta))/epsilon)) by default, the order of the
-            theorem with its proof's L, the smoothness, as unit
+        theorem : "2a" for smooth convex-concave problems, "2b" for those that are not smooth, "3" (and 5) for problems
+            strongly concave in v whose mean obeys the Polyak-Lojasiewicz inequality in w, with modulus ``pl``
+        steps : T; n by default, for 2b n^2
+        eta : in w and v; by default, where N = max(sqrt n, sqrt(d log(1/delta))/epsilon), 1/(L N) with the proof's L,
+            the smoothness, as unit, for 2b 1/(n N), and for 3 the steps of its proof, which fall with t
+        output : the average by default, for 3 the last iterate
         private : False switches the noise off, for the non-private baseline
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
             require(clip > 0, name, "be > 0", clip)
-        n, d = sizes.n, sizes.d
-        steps = n if steps is None else steps
+        n = sizes.n
+        require(theorem in ("2a", "2b", "3"), "theorem", "be 2a, 2b or 3", theorem)
+        require((pl is None) == (theorem != "3"), "pl", "be given with theorem 3, and not without", pl)
+        if steps is None:
+            steps = n**2 if theorem == "2b" else n
         require_count(steps, "steps")
         batch = printed_batch(n, steps, epsilon) if batch is None else batch
         require_count(batch, "batch")
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        if eta is None:
-            slowest = max(math.sqrt(n), math.sqrt(d * math.log(1 / delta)) / epsilon)
-            eta = 1 / (smoothness_for_eta(problem) * slowest)
-        require_positive(eta, "eta")
+        if eta is not None:
+            require_positive(eta, "eta")
+            eta_w = eta_v = np.full(steps, eta)
+        elif pl is not None:
+            eta_w, eta_v = falling(problem, pl, steps, late=variant == "repaired")
+        else:
+            slowest = max(math.sqrt(n), sizes.privacy_error * n)
+            eta_w = eta_v = np.full(steps, 1 / ((n if theorem == "2b" else smoothness_for_eta(problem)) * slowest))
         bounds = (min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))
         if sampling is None:
             sampling = "with_replacement" if variant == "as_printed" else "without_replacement"
@@ -175,16 +188,31 @@ class DPSGDA(GradientDescentAscent):
             sigma_w, sigma_v = (printed_noise(G, n, steps, epsilon, delta) for G in bounds)
         else:
             sigma_w, sigma_v = certified_noise(bounds, sampling, n, batch, steps, epsilon, delta)
-        size = np.full(steps, eta)
         notes = (
-            *not_convex("Theorem 2a", problem),
-            *clipped("Theorem 2a", clip_w=(clip_w, problem.lipschitz_w), clip_v=(clip_v, problem.lipschitz_v)),
+            *(assumed("Theorem 3", problem) if theorem == "3" else not_convex(f"Theorem {theorem}", problem)),
+            *clipped(f"Theorem {theorem}", clip_w=(clip_w, problem.lipschitz_w), clip_v=(clip_v, problem.lipschitz_v)),
         )
         if variant == "as_printed":
             notes = (*notes, *outside_remark("Remark 1", n, steps, batch, epsilon, delta))
         if variant == "as_printed" and sampling == "with_replacement":
             notes = (*notes, cls.understated)
-        return cls(size, size, sigma_w, sigma_v, batch, sampling, clip_w, clip_v, output, notes)
+        output = ("last" if theorem == "3" else "average") if output is None else output
+        return cls(eta_w, eta_v, sigma_w, sigma_v, batch, sampling, clip_w, clip_v, output, notes)
+
+
+def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Array, Array]:
+    """eta_w = 2/(mu t) and eta_v = 2 M/(mu t^{2/3}), mu = ``pl``, the steps of Theorem 3's proof; two (T,).
+
+    ``late`` : t from t_0 on, from where eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, as the proof needs
+    """
+    L, rho = problem.smoothness, problem.empirical_concavity
+    require_positive(pl, "pl")
+    require(math.isfinite(L), "problem", "be smooth", problem.name)
+    require(rho > 0, "problem", "be strongly concave in v", problem.name)
+    kappa, bend = L / rho, L + L**2 / rho
+    M = max(8 * kappa**2 * math.sqrt(bend / pl), 4 * math.sqrt(2) * kappa**2)
+    t = np.arange(1, steps + 1) + (max(2 * bend / pl, (2 * L * M / pl) ** 1.5) if late else 0.0)
+    return 2 / (pl * t), 2 * M / (pl * t ** (2 / 3))
 
 
 def certified_noise(

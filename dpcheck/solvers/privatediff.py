@@ -37,7 +37,7 @@ from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, clipped, gaussian
+from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, clipped, gaussian
 
 
 @kernel(RUN_SIGNATURE)
@@ -262,18 +262,6 @@ def moved(problem: Problem, C0: float, eta_y: Array) -> float:
         require(eta_y.max() * problem.smoothness <= 1 + 1e-12, "eta_y", "be at most 1/l", eta_y.max())
         return 2 * C0 / (problem.concavity * n)
     return float(2 * C0 * eta_y.sum())
-
-
-def assumed(theorem: str, problem: Problem) -> tuple[str, ...]:
-    """What a theorem on smooth problems that are strongly concave in v assumes and this problem has not."""
-    mu = problem.empirical_concavity
-    broken = {
-        f"{theorem} assumes a smooth f": math.isinf(problem.smoothness),
-        f"{theorem} assumes f strongly concave in v": mu <= 0,
-        f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public":
-            problem.concavity <= 0 < mu,
-    }  # fmt: skip
-    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)
 
 
 def _events(z_1: float, z_2: float, z_y: float, n: int, batch: int, rounds: int, refreshes: int) -> tuple[Event, ...]:

@@ -192,6 +192,18 @@ def smoothness_for_eta(problem: Problem) -> float:
     return max(L, 1e-12)
 
 
+def assumed(theorem: str, problem: Problem) -> tuple[str, ...]:
+    """What a theorem on smooth problems that are strongly concave in v assumes and this problem has not."""
+    mu = problem.empirical_concavity
+    broken = {
+        f"{theorem} assumes a smooth f": math.isinf(problem.smoothness),
+        f"{theorem} assumes f strongly concave in v": mu <= 0,
+        f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public":
+            problem.concavity <= 0 < mu,
+    }  # fmt: skip
+    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)
+
+
 def clipped(theorem: str, **pairs: tuple[float, float]) -> tuple[str, ...]:
     """Thresholds of a theorem without clipping that are below what they bound, a sentence each."""
     return tuple(
