@@ -22,6 +22,7 @@ from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.problem import with_record
 from dpcheck.problems.product import Product
+from dpcheck.problems.quadratic import Quadratic
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
 from dpcheck.solvers.output_perturbation import FIELDS, Phased
 from dpcheck.solvers.solver import rows_of
@@ -311,3 +312,15 @@ def test_algorithm_5_holds_the_part_that_it_does_not_release_near_zero():
         v[name] = m @ centre / (1 + row["r_v"] + m @ m / row["r_w"])  # where both gradients are 0
     near = math.sqrt(row["energy"] / row["mu_v"])
     assert abs(run.history.clean[0, 0] - v["0"]) <= near < abs(v["start"] - v["0"])
+
+
+def test_output_perturbation_says_what_its_theorem_assumes():
+    flat = Quadratic.sample(200, 3, np.random.default_rng(0), mu_y=0.01)
+    least = math.hypot(flat.lipschitz_w, flat.lipschitz_v) / (flat.radius * math.sqrt(200))
+    notes = solve("phased_convex_strongly_concave", flat, epsilon=2.0, delta=1e-4).notes
+    assert [note.split(" assumes ")[1].split(", got")[0] for note in notes] == [
+        "epsilon <= 1", f"a modulus of at least L/(D sqrt n) = {least:.4g}",
+    ]  # fmt: skip
+    curved = Product.sample(200, 3, np.random.default_rng(0), mu=1.0)
+    (note,) = solve("phased_convex_strongly_concave", curved, epsilon=1.0, delta=1e-4).notes
+    assert note.endswith(" assumes a run that starts at 0")
