@@ -47,8 +47,6 @@ _CHUNK_VECTORIZED = 10_000
 # Runs and numbers kept a dataset for choosing sets: more would choose no better, and fill memory.
 _KEPT_RUNS = 400_000
 _KEPT = 20_000_000
-# What is allowed for the normal approximation of a limit, in units that shrink with the hits: 0.07 was the most seen.
-_ROUGH = 0.1
 
 
 @dataclass(frozen=True)
@@ -81,10 +79,7 @@ class Look:
     @cached_property
     def at_most(self) -> float:
         """More than the limit can be, from its normal approximation; no guarantee rests on it."""
-        event = self.event
-        p, q = event.hits / event.trials, event.other_hits / event.trials
-        limit = binomial.predicted_limit(p, q, event.trials, delta=self.delta, alpha=self.alpha)
-        return limit + _ROUGH * (1 / math.sqrt(event.hits + 1) + 1 / math.sqrt(event.other_hits + 1))
+        return binomial.most(*self._counts, delta=self.delta, alpha=self.alpha)
 
     @cached_property
     def breaks(self) -> bool:

@@ -44,36 +44,46 @@ def split_bound(
     require_count(a.size, "trials", least=20)
     earlier, alpha = min(math.ceil(_EARLIER * a.size), _ENOUGH), 1 - confidence
     first, other_first, fresh = np.sort(a[:earlier]), np.sort(b[:earlier]), a.size - earlier
-    ways = (first, other_first), (-other_first[::-1], -first[::-1])  # {score >= t}, and the complement turned round
-    chosen = []
-    for level, bold in ((alpha * (1 - _BOLD), False), (alpha * _BOLD, True)):
-        upper, lower = (_choose(*way, fresh, delta, level, bold) for way in ways)
-        complement = lower[0] > upper[0]
-        chosen.append((complement, -lower[1] if complement else upper[1], level))
-    if chosen[0][:2] == chosen[1][:2]:
-        chosen = [(*chosen[0][:2], alpha)]
-    bounds = []
-    for complement, threshold, level in chosen:
+    levels = {alpha * (1 - _BOLD): False, alpha * _BOLD: True}
+    # {score >= t}, and the complement turned round
+    ways = (
+        _best(first, other_first, fresh, delta, levels),
+        _best(-other_first[::-1], -first[::-1], fresh, delta, levels),
+    )
+    sets = []
+    for (up, t), (down, minus_t) in zip(*ways, strict=True):
+        sets.append((down > up, -minus_t if down > up else t))
+    if sets[0] == sets[1]:
+        sets, levels = sets[:1], {alpha: False}
+    found: ThresholdBound | None = None
+    for (complement, threshold), level in zip(sets, levels, strict=True):
         x, y = (_count(v[earlier:], complement, threshold) for v in (a, b))
         hits, other = (y, x) if complement else (x, y)
+        if found and binomial.most(hits, other, fresh, delta=delta, alpha=level) <= found.epsilon_lower:
+            continue
         epsilon = binomial.epsilon_lower(hits, other, fresh, delta=delta, alpha=level)
-        bounds.append(ThresholdBound(epsilon, threshold, complement, hits, other, fresh, delta, confidence))
-    return max(bounds, key=lambda bound: bound.epsilon_lower)
+        if found is None or epsilon > found.epsilon_lower:
+            found = ThresholdBound(epsilon, threshold, complement, hits, other, fresh, delta, confidence)
+    assert found
+    return found
 
 
-def _choose(
-    favoured: Floats, other: Floats, trials: int, delta: float, alpha: float, bold: bool
-) -> tuple[float, float]:  # fmt: skip
-    """What the best set {value >= t} promises on ``trials`` fresh runs, and its t."""
-    values, apart = [np.ascontiguousarray(v) for v in (favoured, other)], binomial.stand_off(alpha)
+def _best(
+    favoured: Floats, other: Floats, trials: int, delta: float, levels: dict[float, bool]
+) -> list[tuple[float, float]]:  # fmt: skip
+    """For each level, bold or not, what the best set {value >= t} promises on ``trials`` fresh runs, and its t."""
+    values, found = [np.ascontiguousarray(v) for v in (favoured, other)], []
     at = thresholds.candidates(values)
-    if bold:
-        promised = thresholds.counted(values[0], values[1], at, trials, delta, apart, _UNSEEN, _SEEN)[0]
-    else:
-        p, q, margin = survival.estimate(values[0], values[1], at, linear=True)
-        promised = thresholds.limits(p[None], q[None], margin, trials, delta, apart, math.nan)[0]
-    place = int(np.argmax(promised))
-    return float(promised[place]), float(at[place])
+    for alpha, bold in levels.items():
+        apart = binomial.stand_off(alpha)
+        if bold:
+            promised = thresholds.counted(values[0], values[1], at, trials, delta, apart, _UNSEEN, _SEEN)[0]
+        else:
+            p, q, margin = survival.estimate(values[0], values[1], at, linear=True)
+            promised = thresholds.limits(p[None], q[None], margin, trials, delta, apart, math.nan)[0]
+        place = int(np.argmax(promised))
+        found.append((float(promised[place]), float(at[place])))
+    return found
 
 
 def _count(scores: Floats, complement: bool, threshold: float) -> int:
