@@ -25,9 +25,9 @@ Floats = NDArray[np.float64]
 
 # Share of the runs that choose, and runs enough to choose well.
 _EARLIER, _ENOUGH = 0.13, 50_000
-# Share of the level for the set chosen by its counts, hits without which it would be a guess, and those added to the
-# other side's.
-_BOLD, _SEEN, _UNSEEN = 0.06, 4, 0.5
+# Shares of the level for the cautious choice and for that by counts; hits without which the latter would be a guess,
+# and those added to the other side's.
+_CAUTIOUS, _BOLD, _SEEN, _UNSEEN = 0.94, 0.06, 4, 0.5
 
 
 def split_bound(
@@ -44,17 +44,12 @@ def split_bound(
     require_count(a.size, "trials", least=20)
     earlier, alpha = min(math.ceil(_EARLIER * a.size), _ENOUGH), 1 - confidence
     first, other_first, fresh = np.sort(a[:earlier]), np.sort(b[:earlier]), a.size - earlier
-    levels = {alpha * (1 - _BOLD): False, alpha * _BOLD: True}
-    # {score >= t}, and the complement turned round
-    ways = (
-        _best(first, other_first, fresh, delta, levels),
-        _best(-other_first[::-1], -first[::-1], fresh, delta, levels),
-    )
-    sets = []
-    for (up, t), (down, minus_t) in zip(*ways, strict=True):
+    ways = (first, other_first), (-other_first[::-1], -first[::-1])  # {score >= t}, and the complement turned round
+    sets, levels = [], [alpha * _CAUTIOUS, alpha * _BOLD]
+    for (up, t), (down, minus_t) in zip(*(_best(*way, fresh, delta, alpha) for way in ways), strict=True):
         sets.append((down > up, -minus_t if down > up else t))
     if sets[0] == sets[1]:
-        sets, levels = sets[:1], {alpha: False}
+        sets, levels = sets[:1], [alpha]
     found: ThresholdBound | None = None
     for (complement, threshold), level in zip(sets, levels, strict=True):
         x, y = (_count(v[earlier:], complement, threshold) for v in (a, b))
@@ -69,21 +64,18 @@ def split_bound(
 
 
 def _best(
-    favoured: Floats, other: Floats, trials: int, delta: float, levels: dict[float, bool]
+    favoured: Floats, other: Floats, trials: int, delta: float, alpha: float
 ) -> list[tuple[float, float]]:  # fmt: skip
-    """For each level, bold or not, what the best set {value >= t} promises on ``trials`` fresh runs, and its t."""
-    values, found = [np.ascontiguousarray(v) for v in (favoured, other)], []
+    """What the best set {value >= t} promises on ``trials`` fresh runs, and its t: with caution, and by its counts."""
+    values = [np.ascontiguousarray(v) for v in (favoured, other)]
     at = thresholds.candidates(values)
-    for alpha, bold in levels.items():
-        apart = binomial.stand_off(alpha)
-        if bold:
-            promised = thresholds.counted(values[0], values[1], at, trials, delta, apart, _UNSEEN, _SEEN)[0]
-        else:
-            p, q, margin = survival.estimate(values[0], values[1], at, linear=True)
-            promised = thresholds.limits(p[None], q[None], margin, trials, delta, apart, math.nan)[0]
-        place = int(np.argmax(promised))
-        found.append((float(promised[place]), float(at[place])))
-    return found
+    p, q, margin = survival.estimate(values[0], values[1], at, linear=True)
+    apart = [binomial.stand_off(alpha * share) for share in (_CAUTIOUS, _BOLD)]
+    promises = (
+        thresholds.limits(p[None], q[None], margin, trials, delta, apart[0], math.nan)[0],
+        thresholds.counted(values[0], values[1], at, trials, delta, apart[1], _UNSEEN, _SEEN)[0],
+    )
+    return [(float(promised.max()), float(at[promised.argmax()])) for promised in promises]
 
 
 def _count(scores: Floats, complement: bool, threshold: float) -> int:

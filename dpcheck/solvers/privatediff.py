@@ -18,8 +18,9 @@ noise          Remark 2                                 one multiplier for all, 
 =============  =======================================  =============================================
 
 The print's sensitivities leave out that y_{r+1} itself depends on the record (claims 004:Lem8, 004:Lem9). Its x
-roams R^d and its noised y is not projected; here both are projected onto the problem's domains. Problems that are
-not smooth, or not strongly concave, run where eta_y, C2 and C3 are given; ``moved`` is then the sensitivity.
+roams R^d and its noised y is not projected; here both are projected onto the problem's domains. Its ascent begins with
+i = 0, where its step 1/(mu i) is none; here i begins with 1. Problems that are not smooth, or not strongly concave, run
+where eta_y, C2 and C3 are given; ``moved`` is then the sensitivity.
 """
 
 from __future__ import annotations
