@@ -20,10 +20,10 @@ _NEGLIGIBLE = 1e-14
 _ROUNDING = 1e-9
 # Above this exp overflows; no count of trials supports such an epsilon.
 _LARGEST = 700.0
-# Cells looked at before a bound is accepted as it stands; probabilities this close are not told apart.
-_CELLS, _FINE = 4000, 1e-6
-# Hits or misses expected below which a cell is bounded by its corner.
-_FEW = 9.0
+# Cells looked at before a bound is accepted as it stands; probabilities this close need not be told apart.
+_CELLS, _FINE = 4000, 1e-8
+# Hits or misses expected, and probabilities to be kept below, less than which a cell is bounded by its corner.
+_FEW, _RARE = 9.0, 1e-6
 
 
 @njit("float64(float64, int64, float64)", cache=True, nogil=True)
@@ -199,8 +199,8 @@ def worst_case(
 
     F and F' being those of its middle. The latter is by Cauchy and Schwarz: F'' is the mean of the second score (second
     derivative of the likelihood over the likelihood) on the event, and the mean of its square is at most 2 J^2. Where
-    few hits or misses are expected, J is large and says little: there the bound is the value at the cell's largest p
-    and least q.
+    few hits or misses are expected J is large, and far below M the root of M is: there the bound is the value at the
+    cell's largest p and least q.
     """
     growth = math.exp(epsilon)
     a = max(q1, (p1 - delta) / growth * (1 - _ROUNDING))
@@ -216,9 +216,9 @@ def worst_case(
         half, middle = (b - a) / 2, (a + b) / 2
         p_a, p_b = min(p2, growth * a + delta), min(p2, growth * b + delta)
         p_middle = min(p2, growth * middle + delta)
-        few = trials * min(a, 1 - b, p_a, 1 - p_b) < _FEW
+        corner = trials * min(a, 1 - b, p_a, 1 - p_b) < _FEW or max(enough, attained) < _RARE
         known = 0.0
-        if few:
+        if corner:
             left, right = a * (1 - _ROUNDING), min(p_b * (1 + _ROUNDING), 1.0)
             bound, _ = exceedance(trials, right, left, growth, fronts, first, ys, xs)
         else:
@@ -226,7 +226,7 @@ def worst_case(
             value, slope = exceedance(trials, p_middle, middle, growth, fronts, first, ys, xs)
             bound = crest(value, slope, known, half)
         spent += 1
-        target = max(enough, 1.01 * attained + _FINE)
+        target = max(enough, 1.01 * attained) if enough > 0 else 1.01 * attained + _FINE
         accepted = bound < target or spent > _CELLS
         if accepted:
             largest = max(largest, bound)
@@ -234,12 +234,14 @@ def worst_case(
                 return largest
             a = b
         else:
-            if few:
+            if corner:
                 value, slope = exceedance(trials, p_middle, middle, growth, fronts, first, ys, xs)
             attained = max(attained, value)
             if 0 < enough <= attained:
                 return bound
-        if few:
+        if spent >= _CELLS:
+            half = (end - a) / 2
+        elif corner:
             half *= 1.5 if accepted else 0.5
         else:  # as wide as values like these bear
             above = max(target, 1.01 * attained) - value

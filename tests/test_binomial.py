@@ -118,6 +118,28 @@ def test_sum_against_enumeration(trials: int, p: float, q: float, steps: list[in
     assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-8) + 1e-11
 
 
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6, 1e-9])
+def test_levels_of_any_size_have_limits_and_p_values(alpha: float) -> None:
+    """The limit falls as the normal one does, and the p-value of what it leaves out is about the level."""
+    x, y, trials = 6_300, 2_330, 8_700
+    error = math.sqrt((1 - x / trials) / x + (1 - y / trials) / y)
+    limit = binomial.epsilon_lower(x, y, trials, alpha=alpha)
+    assert limit == pytest.approx(math.log(x / y) - stats.norm.isf(alpha) * error, abs=0.1 * error)
+    assert binomial.rejects(x, y, trials, limit - 0.01, delta=0.0, alpha=alpha)
+    assert not binomial.rejects(x, y, trials, limit + 0.1, delta=0.0, alpha=alpha)
+    assert binomial.p_value(x, y, trials, limit - 0.01, alpha=alpha) < alpha + 1e-8
+
+
+def test_a_bound_is_given_up_in_the_end() -> None:
+    """A level that the worst case attains to the last digit: an answer, and on the safe side of it."""
+    trials, box = 400, (0.1, 0.6, 0.05, 0.4)
+    fronts = np.minimum(np.arange(trials + 1) * 2 + 30, trials + 1)
+    found = kernels.worst_case(trials, 0.5, 0.0, fronts, 0, *box, 0.0)
+    for level in (found, found / 1.01, found / 1.005, np.nextafter(found, 1)):
+        again = kernels.worst_case(trials, 0.5, 0.0, fronts, 0, *box, level)
+        assert again >= found / 1.011
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     trials=st.integers(1, 60),
