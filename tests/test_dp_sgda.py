@@ -304,6 +304,7 @@ def test_theorem_3_takes_the_steps_of_its_proof():
         stated = theorem("yang2022.theorem_3").schedule(kappa=L, mu=pl, L=L, t=t)
         assert (printed.eta_w[t - 1], printed.eta_v[t - 1]) == pytest.approx((stated["eta_w"], stated["eta_v"]))
     assert (printed.steps, printed.output) == (40, "last")
+    assert DPSGDA.configure(problem, variant="as_printed", **(settings | {"theorem": 3})).output == "last"
     assert printed.eta_w[0] > 1 / (L + L**2) < 1 / L < printed.eta_v[0]
     repaired = DPSGDA.configure(problem, **settings)
     assert repaired.eta_w.max() < 1 / (L + L**2)

@@ -86,7 +86,7 @@ def _departures(
     for option in compared:
         given, own = _number(configured, option), _number(schedule, option)
         if given != own:
-            yield f"{option} = {given:.6g}, where the schedule of {configured.source} by itself has {own:.6g}"
+            yield f"{option} = {given:.6g}, where the schedule by itself has {own:.6g}"
 
 
 def _number(solver: Solver, option: str) -> float | None:

@@ -162,6 +162,7 @@ class DPSGDA(GradientDescentAscent):
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
             require(clip > 0, name, "be > 0", clip)
         n = sizes.n
+        theorem = str(theorem)  # a command line reads 3 as a number
         require(theorem in ("2a", "2b", "3"), "theorem", "be 2a, 2b or 3", theorem)
         require((pl is None) == (theorem != "3"), "pl", "be given with theorem 3, and not without", pl)
         if steps is None:
