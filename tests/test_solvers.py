@@ -324,3 +324,21 @@ def test_output_perturbation_says_what_its_theorem_assumes():
     curved = Product.sample(200, 3, np.random.default_rng(0), mu=1.0)
     (note,) = solve("phased_convex_strongly_concave", curved, epsilon=1.0, delta=1e-4).notes
     assert note.endswith(" assumes a run that starts at 0")
+
+
+@pytest.mark.parametrize("name", ["privatediff", "dp_rgda", "dp_sgda"])
+def test_a_schedule_takes_the_records_modulus_only_where_there_is_no_public_one(name):
+    """The mean may be more strongly concave than each record, by private numbers: the schedule is the same."""
+
+    class Mean(Quadratic):
+        empirical_concavity = 50.0
+
+    rng, schedules = np.random.default_rng(0), []
+    options = {"theorem": "3", "pl": 0.5} if name == "dp_sgda" else {"r": 0.1, "t_thres": 3, "D_bar": 1.0}
+    options = {} if name == "privatediff" else options
+    records = Quadratic.sample(60, 2, rng).records
+    for problem in (Quadratic(records), Mean(records)):
+        solver = configure(name, problem, epsilon=0.3, delta=1e-5, **options)
+        reals, counts, steps = solver.packed(problem)
+        schedules.append(np.concatenate([reals, counts, steps.ravel()]))
+    np.testing.assert_array_equal(*schedules)

@@ -49,7 +49,7 @@ from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_i
 from dpcheck.kernels.spider import distance
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark, release, sample
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed
+from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, modulus
 
 
 @kernel(types.void(VECTOR, types.int64, types.float64, types.int64))
@@ -198,7 +198,7 @@ class DPRGDA(Solver):
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n, a, L = sizes.n, sizes.privacy_error, problem.smoothness
-        mu, rho = problem.empirical_concavity, problem.hessian_lipschitz
+        mu, rho = modulus(problem), problem.hessian_lipschitz
         escape = None not in (r, t_thres, D_bar)
         given = escape and None not in (steps, K, eta, eta_H, lam, C_u)
         require(given or mu > 0, "problem", "be strongly concave in v", problem.name)

@@ -31,7 +31,17 @@ from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels import sgda as kernels
 from dpcheck.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, assumed, clipped, gaussian, smoothness_for_eta
+from dpcheck.solvers.solver import (
+    SCHEMES,
+    Packed,
+    Sizes,
+    Solver,
+    assumed,
+    clipped,
+    gaussian,
+    modulus,
+    smoothness_for_eta,
+)
 
 OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
 
@@ -206,7 +216,7 @@ def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Arr
 
     ``late`` : t from t_0 on, from where eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, as the proof needs
     """
-    L, rho = problem.smoothness, problem.empirical_concavity
+    L, rho = problem.smoothness, modulus(problem)
     require_positive(pl, "pl")
     require(math.isfinite(L), "problem", "be smooth", problem.name)
     require(rho > 0, "problem", "be strongly concave in v", problem.name)

@@ -38,7 +38,7 @@ from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, clipped, gaussian
+from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, clipped, gaussian, modulus
 
 
 @kernel(RUN_SIGNATURE)
@@ -153,7 +153,7 @@ class PrivateDiff(Solver):
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n, a, l = sizes.n, sizes.privacy_error, problem.smoothness
-        mu = problem.empirical_concavity
+        mu = modulus(problem)
         repaired = variant == "repaired"
         given = None not in (eta_y, C2, C3) and (repaired or sensitivity_y is not None)
         require(given or mu > 0, "problem", "be strongly concave in v", problem.name)

@@ -192,6 +192,11 @@ def smoothness_for_eta(problem: Problem) -> float:
     return max(L, 1e-12)
 
 
+def modulus(problem: Problem) -> float:
+    """Strong concavity in v: of every record, or where that is none of the mean, which the records decide."""
+    return problem.concavity if problem.concavity > 0 else problem.empirical_concavity
+
+
 def assumed(theorem: str, problem: Problem) -> tuple[str, ...]:
     """What a theorem on smooth problems that are strongly concave in v assumes and this problem has not."""
     mu = problem.empirical_concavity
