@@ -190,7 +190,7 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
     X = rng.standard_normal((200, d))
     X /= 1.001 * np.linalg.norm(X, axis=1, keepdims=True)
     problem = AUC.from_data(X, np.where(rng.random(200) < 0.3, 1.0, -1.0), positive_share=0.3)
-    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, problem.dim_w)
+    data = (problem.params, problem.arranged, problem.domain_w, problem.domain_v, problem.start, problem.dim_w)
     x, bounds = rng.standard_normal(d + 3), np.array([clip, clip])
     found, expected, free = np.full((3, d + 3), 7.0)
     for size in [*range(36), 127, 128, 129, 299, 300]:
@@ -201,6 +201,7 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
     gradients.mean(problem.gradient, data, index, 50, x, np.full(2, np.inf), free)
     assert (clip == np.inf) == np.array_equal(free, expected)  # the clipping was put to the test
     problem.records[0, :-1] = x[:-1] = 0  # a gradient of zero
+    data = (problem.params, problem.arranged, *data[2:])
     for method, out in ((problem.mean, found), (gradients.mean, expected)):
         method(problem.gradient, data, np.zeros(4, dtype=np.int64), 50, x, bounds, out)
     np.testing.assert_allclose(found, expected, rtol=1e-12)

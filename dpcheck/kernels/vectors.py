@@ -83,19 +83,35 @@ def store(_, a, i, four):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def prefetch(_, matrix, a, b, c, d):  # type: ignore[no-untyped-def]
-    """Ask memory for four numbers of a matrix, counted row after row, and do not wait."""
+def prefetch(_, a, b, c, d, i):  # type: ignore[no-untyped-def]
+    """Ask memory for number i of four rows, and do not wait."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         byte = ir.IntType(8)
         kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), _INDEX, _INDEX, _INDEX])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        for i in args[1:]:
-            address = _address(context, builder, signature.args[0], args[0], i, byte)
+        for place in args[:4]:
+            address = _address(context, builder, _ROW, place, args[4], byte)
             builder.call(function, [address, _INDEX(0), _INDEX(3), _INDEX(1)])  # to read, near, data
         return context.get_dummy_value()
 
-    return types.void(matrix, a, b, c, d), build
+    return types.void(a, b, c, d, types.intp), build
+
+
+@intrinsic
+def store_pairs(_, a, b, c, d, i, first, second, k):  # type: ignore[no-untyped-def]
+    """Write numbers i of four rows to ``first`` from k on, and numbers i + 1 to ``second``."""
+
+    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        two = ir.VectorType(ir.DoubleType(), 2).as_pointer()
+        pairs = [builder.load(builder.bitcast(builder.gep(x, [args[4]]), two), align=8) for x in args[:4]]
+        ac, bd = (_shuffle(builder, pairs[j], pairs[j + 2], [0, 1, 2, 3]) for j in (0, 1))
+        for kind, array, lanes in ((first, args[5], [0, 4, 2, 6]), (second, args[6], [1, 5, 3, 7])):
+            address = _address(context, builder, kind, array, args[7], _FOUR)
+            builder.store(_shuffle(builder, ac, bd, lanes), address, align=8)
+        return context.get_dummy_value()
+
+    return types.void(a, b, c, d, types.intp, first, second, types.intp), build
 
 
 @intrinsic

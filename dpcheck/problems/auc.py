@@ -22,7 +22,7 @@ import numpy as np
 from numba import types
 
 from dpcheck.errors import require, require_positive
-from dpcheck.kernels import linear
+from dpcheck.kernels import gradients, linear
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, VECTOR, kernel
 from dpcheck.problems.problem import BALL, BOX, Array, Defaults, as_records, ball, blocks
 
@@ -75,7 +75,7 @@ def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyp
     share = 1.0 / batch
     rise, weight_b, weight_ab = 1.0 + x[d + 2], 2.0 * params[1], 2.0 * (params[0] - params[1])
     b, a_b, drop = x[d + 1], x[d] - x[d + 1], 2.0 * params[2] * x[d + 2]
-    bound_w, bound_v = clip[0] * share, clip[1]
+    share_2, bound_w_2, bound_v = share * share, (clip[0] * share) ** 2, clip[1]
     for k in range(count):
         positive = 1.0 if y[k] > 0 else 0.0
         weight = weight_b + positive * weight_ab
@@ -83,7 +83,7 @@ def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyp
         pull = weight * (b + positive * a_b - h[k])
         slope = signed * rise - pull
         square = max(slope * slope * q[k] + pull * pull, 1e-300)  # no gradient needs no clipping, nor a division by 0
-        scale = min(share, bound_w / np.sqrt(square))
+        scale = np.sqrt(min(share_2, bound_w_2 / square))
         part = scale * pull
         sum_a += part * positive
         sum_b += part - part * positive
@@ -96,18 +96,27 @@ def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyp
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``; ``gradient`` is not called."""
-    params, records, _, _, _, _ = data
-    chunk = linear.chunk(records)
-    scratch = np.empty(3 * chunk + x.size)
-    y, h, q, total = scratch[:chunk], scratch[chunk : 2 * chunk], scratch[2 * chunk : 3 * chunk], scratch[3 * chunk :]
+    """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``."""
+    params, rows, _, _, _, _ = data
+    d, width = x.size - 3, rows.shape[1]
+    if width < d + 2:  # records as they are, without their norms
+        gradients.mean(gradient, data, index, batch, x, clip, out)
+        return
+    chunk = linear.chunk(rows)
+    scratch = np.empty(3 * chunk + 2 * width)
+    y, h, q = scratch[:chunk], scratch[chunk : 2 * chunk], scratch[2 * chunk : 3 * chunk]
+    theta, total = scratch[3 * chunk : 3 * chunk + width], scratch[3 * chunk + width :]
+    for i in range(width):
+        theta[i], total[i] = x[i] if i < d else 0.0, 0.0
     for i in range(x.size):
         out[i] = 0.0
     for start in range(0, index.size, chunk):
         rest, count = index[start:], min(chunk, index.size - start)
-        linear.products(records, rest, count, x, y, h, q)
+        linear.products(rows, rest, count, d, theta, y, h, q)
         weigh(params, count, batch, x, clip, y, q, h, out)
-        linear.add_combination(records, rest, count, h, total, out)
+        linear.add_combination(rows, rest, count, h, total)
+    for i in range(d):
+        out[i] = total[i]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +168,11 @@ class AUC(Defaults):
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
     mean: ClassVar[Callable[..., Any]] = staticmethod(mean)
+
+    @property
+    def arranged(self) -> Array:
+        """(x, y, |x|^2, 0, ...)."""
+        return linear.arranged(self.records)
 
     @property
     def dim_w(self) -> int:

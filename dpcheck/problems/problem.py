@@ -22,6 +22,7 @@ class Problem(Protocol):
 
     name : of the file that defines it
     records : (n, k) float64, a record a row;  params : (p,) float64, public constants
+    arranged : (n, >= k) float64, the records as kernels read them, with what a problem's own kernels keep beside them
     gradient : kernel (params, record, w, v, out_w, out_v), both partial gradients of one record
     value : kernel (params, record, w, v), one record's objective
     mean, difference : kernels of ``dpcheck.kernels.gradients``, or faster ones of the problem's own
@@ -50,6 +51,8 @@ class Problem(Protocol):
     def name(self) -> str: ...
     @property
     def records(self) -> Array: ...
+    @property
+    def arranged(self) -> Array: ...
     @property
     def params(self) -> Array: ...
     @property
@@ -107,6 +110,11 @@ class Defaults:
     smoothness: Any
     ascent_limit: Any = 0.0
     hessian_lipschitz: Any = inf
+
+    @property
+    def arranged(self) -> Array:
+        """The records."""
+        return np.asarray(self.records)
 
     @property
     def dim_w(self) -> int:

@@ -149,7 +149,7 @@ class Solver:
     def _arguments(self, problem: Problem) -> tuple[Any, ...]:
         reals, counts, steps = self.packed(problem)
         data = (
-            problem.params, problem.records, problem.domain_w, problem.domain_v,
+            problem.params, problem.arranged, problem.domain_w, problem.domain_v,
             np.ascontiguousarray(problem.start, dtype=float), problem.dim_w,
         )  # fmt: skip
         difference = problem.difference if self.differences else no_difference
