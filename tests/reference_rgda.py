@@ -7,6 +7,26 @@ from reference import project
 from reference_minimax import Data
 
 
+class Tree:
+    """Sums of all increments so far from private sums of blocks of 1, 2, 4, ... of them."""
+
+    def __init__(self, base):
+        self.base, self.increments, self.blocks = base, [], {}
+
+    def add(self, increment, release):
+        """The base plus all increments."""
+        self.increments.append(increment)
+        stop = len(self.increments)
+        size = max(2**i for i in range(stop) if stop % 2**i == 0)  # of the block that ends here
+        self.blocks[stop - size, stop] = release(sum(self.increments[stop - size :]))
+        total, start = self.base, 0
+        while start < stop:
+            size = max(2**i for i in range(stop) if start + 2**i <= stop)
+            total = total + self.blocks[start, start + size]
+            start += size
+        return total
+
+
 def dp_rgda(solver, problem, history, perturbed):
     """Xu et al. 2026; ``repaired`` as the list of algorithms has it.
 
@@ -33,24 +53,35 @@ def dp_rgda(solver, problem, history, perturbed):
             both.append(averaged([new - old for new, old in pairs], solver.C_u, solver.S2))
         return both
 
+    trees = {}
+
+    def release_difference(g):
+        return data.release(g, solver.sigma_u, 2 * solver.C_u / solver.S2)
+
     def updater(x, x_before, y, v, u, refresh):
         """Algorithm 3."""
         x_last, y_last = x_before, y  # line 3: x_{t,-1} and y_{t,-1}
+        if solver.once and not refresh:
+            x_last, y_last = trees["last"]
         if refresh:  # lines 5 to 8
             v, u = (data.release(g, solver.sigma_v, 2 * solver.C_v / solver.S1) for g in gradients(x, y))
+            trees["v"], trees["u"] = Tree(v), Tree(u)
             if solver.repaired:
                 x_last = x
         ys, vs, us = [y], [], []
         for k in range(solver.K):  # lines 12 to 17
-            move_v, move_u = (
-                data.release(g, solver.sigma_u, 2 * solver.C_u / solver.S2)
-                for g in differences(x, ys[k], x_last, y_last)
-            )
-            v, u = v + move_v, u + move_u
+            moves = None if solver.once and refresh and k == 0 else differences(x, ys[k], x_last, y_last)
+            if moves is None:
+                pass
+            elif solver.once:
+                v, u = (trees[name].add(g, release_difference) for name, g in zip("vu", moves, strict=True))
+            else:
+                move_v, move_u = (release_difference(g) for g in moves)
+                v, u = v + move_v, u + move_u
             vs.append(v)
             us.append(u)
             ys.append(project(ys[k] + solver.lam * u, problem.domain_v))
-            x_last, y_last = x, ys[k]
+            x_last, y_last = trees["last"] = x, ys[k]
         mappings = [np.linalg.norm(ys[k] - ys[k + 1]) / solver.lam for k in range(solver.K)]
         first = 1 if solver.repaired else 0
         s = first + int(np.argmin(mappings[first:]))  # line 18

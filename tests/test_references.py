@@ -178,8 +178,9 @@ def rgda(problem, variant, *, D_bar=None, K=2, **branch):
     """C_v and C_u are such that a part is clipped; a small D_bar makes it leave its escapes."""
     C_v = 1.1 if problem.name == "cosine" else 0.4
     solver = DPRGDA.configure(
-        problem, epsilon=40.0, delta=1e-3, variant=variant, period=4, S1=20, S2=7, K=K, C_v=C_v, C_u=0.15, eta=0.2,
-        escapes=3, r=0.25 if variant == "as_printed" else None, **branch,
+        problem, epsilon=40.0, delta=1e-3, variant=variant, K=K, C_v=C_v,
+        **{"period": 4, "S1": 20, "S2": 7, "C_u": 0.15, "eta": 0.2, "escapes": 3} | branch,
+        r=0.25 if variant == "as_printed" else None,
     )  # fmt: skip
     return solver if D_bar is None else replace(solver, D_bar=D_bar)
 
@@ -223,6 +224,22 @@ def test_dp_rgda_equals_plain_numpy(name, variant, K, branch):
         assert outcomes == {"certified"}
     if branch.startswith("leaves"):
         assert perturbed > len(SEEDS) + 1  # more than once in some run
+
+
+@pytest.mark.parametrize("name", ["cosine", "quartic"])
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("branch", RGDA_BRANCHES)
+def test_dp_rgda_of_the_population_equals_plain_numpy(name, K, branch):
+    """Noise along a tree, and each record in one minibatch at most."""
+    problem = PROBLEMS[name].sample(500, 2, np.random.default_rng(0))
+    configured = rgda(problem, "repaired", K=K, theorem="2", **RGDA_BRANCHES[branch] | {"S1": 20, "S2": 4})
+    if branch.startswith("leaves"):
+        configured = replace(configured, D_bar=1e-12)
+    for solver, seed in with_noise_or_not(configured):
+        run, replay, _ = rgda_pair(solver, problem, seed)
+        assert_same(run, replay)
+        drawn = run.history.drawn[run.history.drawn >= 0]
+        assert len(set(drawn)) == len(drawn) >= 20 + 4 * K
 
 
 @pytest.mark.parametrize("variant", DPRGDA.variants)

@@ -34,8 +34,8 @@ def below(n, rng):  # type: ignore[no-untyped-def]
 def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-def]
     """Draw a minibatch of record numbers into ``out``; return how many.
 
-    ``deck`` holds a permutation of the records; a partial Fisher-Yates shuffle of any permutation
-    draws uniformly without replacement, so it is kept from step to step. Poisson sampling at rate
+    ``deck`` holds a permutation of the records, or of those that are left; a partial Fisher-Yates shuffle of
+    any permutation draws uniformly without replacement, so it is kept from step to step. Poisson sampling at rate
     batch/population jumps from one included record to the next by geometric gaps, each the floor of
     an exponential variable.
     """
@@ -43,9 +43,9 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
         for j in range(batch):
             out[j] = below(population, rng)
         return batch
-    if batch == population:  # all records, in order: it costs no draws, and they are read fastest so
+    if batch == population:  # all records as they lie, mostly in order: it costs no draws, and they are read fastest so
         for j in range(population):
-            out[j] = j
+            out[j] = deck[j]
         return population
     if scheme == WITHOUT_REPLACEMENT:
         for j in range(batch):

@@ -1,9 +1,10 @@
 """DP-RGDA: recursive gradients and an inner ascent, with an escape from strict saddles of the primal function.
 
 Xu et al.: "Finding Differentially Private Second Order Stationary Points in Stochastic Minimax Optimization",
-2026, Algorithms 2 and 3, Lemmas 5 to 7, Theorem 1 (empirical risk).
+2026, Algorithms 2 and 3, Lemmas 5 to 8, Theorems 1 (empirical risk, alpha = a^{2/3}) and 2 (population risk,
+alpha = n^{-1/3} + a^{1/2}).
 
-Neighbours replace one record, log is natural, a = sqrt(d log(1/delta))/(n epsilon), alpha = a^{2/3}.
+Neighbours replace one record, log is natural, a = sqrt(d log(1/delta))/(n epsilon).
 
 =============  ==========================================  ============================================
                as_printed                                  repaired
@@ -16,6 +17,8 @@ steps          eta = 1/(2L); T, q, S2 as Lemma 5 states    eta = alpha/(2L); T, 
 R              1/(2 L_Phi eta_H)                           L_Phi eta_H alpha_H/(C rho_Phi)
 t_thres        2 log(X)/eta_H                              2 log(X)/(eta_H alpha_H)
 noise          constant 1, without K                       from the accountant
+Theorem 2      minibatches of all records; the sizes of    each record in one minibatch; differences with
+               Lemma 8's proof, constants 1                noise along a tree; sizes of claim 002:Thm2
 end            the last anchor, certified or not           the last iterate, reported as uncertified
 =============  ==========================================  ============================================
 
@@ -25,6 +28,10 @@ which the proof has a difference bounded. eta_H = 1/L_Phi: the two bounds that L
 other (claim 002:Lem7 eta_H chain). These escapes find second-order points in practice; that an unbroken one certifies
 its anchor is proved for larger C and t_thres, smaller D_bar and better estimates only (claims 002:t_thres,
 002:(14)-(16), 002:(25) nu), and a run notes by how much it falls short of that.
+
+The tree's sums follow the points at which gradients were taken, without gaps: under Theorem 2 a difference starts
+from the last of them, not from the one that the updater chose, and there is none at a refresh. Half of the records
+are for refreshes, half for differences.
 
 The repaired variant bounds its refreshes, and with them its privacy: after ``escapes`` perturbations the
 next anchor ends the run uncertified. In both variants x is projected onto its domain (the paper's is R^d) and y is
@@ -43,7 +50,8 @@ from numba import types
 
 from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
-from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
+from dpcheck.kernels import tree
 from dpcheck.kernels.jit import RUN_SIGNATURE, VECTOR, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
 from dpcheck.kernels.spider import distance
@@ -64,7 +72,7 @@ def clip_mean(g, d, bound, repaired):  # type: ignore[no-untyped-def]
 def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
     """Algorithm 2; ``updater`` below is Algorithm 3 written out in its place."""
     alpha, eta, eta_H, lam, r, D_bar, C_v, C_u, sigma_v, sigma_u = reals
-    T, q, S1, S2, K, t_thres, escapes, repaired = counts
+    T, q, S1, S2, K, t_thres, escapes, repaired, once = counts
     _, records, domain_w, domain_v, start, d = data
     n, size = records.shape[0], start.size
     deck, big, small = np.arange(n), np.empty(S1, np.int64), np.empty(S2, np.int64)
@@ -72,6 +80,8 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
     x, y, last_x, ahead = z[:d], point[d:], start[:d].copy(), start[d:].copy()
     vu, best_vu, g, clip_v, clip_u = np.zeros(size), np.zeros(size), np.empty(size), np.full(2, C_v), np.full(2, C_u)
     v, u, g_x, g_y = vu[:d], vu[d:], g[:d], g[d:]
+    height = tree.levels(min(q, T) * K - 1) if once else 0
+    clean, nodes, base, grown, used_up = np.zeros((height, size)), np.zeros((height, size)), np.zeros(size), 0, 0
     if not repaired:
         clip_v[0] = clip_v[1] = clip_u[0] = clip_u[1] = np.inf
     escaping, perturbed, used, anchored, steady, moved = False, False, 0, 0, 0, 0.0
@@ -81,25 +91,41 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             return
         # Algorithm 3: v, u and y at x_t
         copy(z, point)  # line 3
-        copy(z, old)
         refresh = t % q == 0 or (repaired and perturbed)
+        if refresh or not once:
+            copy(z, old)
         if refresh:  # lines 4 to 8
-            sample(WITHOUT_REPLACEMENT, n, S1, deck, rng, big, tape)
+            sample(WITHOUT_REPLACEMENT, n - used_up, S1, deck[used_up:], rng, big, tape)
             mean(gradient, data, big, S1, z, clip_v, vu)
             clip_mean(vu, d, C_v, repaired)
             release(v, sigma_v, 2 * C_v / S1, rng, tape)
             release(u, sigma_v, 2 * C_v / S1, rng, tape)
-        if not (refresh and repaired):
+            copy(vu, base)
+            grown = 0
+            if once:
+                used_up += S1
+        if not (once or (refresh and repaired)):
             copy(last_x, old[:d])
         smallest = np.inf
         for k in range(K):  # lines 12 to 17
-            sample(WITHOUT_REPLACEMENT, n, S2, deck, rng, small, tape)
-            difference(gradient, data, small, point, small, old, S2, clip_u, g)
-            clip_mean(g, d, C_u, repaired)
-            release(g_x, sigma_u, 2 * C_u / S2, rng, tape)
-            release(g_y, sigma_u, 2 * C_u / S2, rng, tape)
-            for i in range(size):
-                vu[i] += g[i]
+            if once and refresh and k == 0:  # the difference from a point to itself
+                copy(base, vu)
+            else:
+                sample(WITHOUT_REPLACEMENT, n - used_up, S2, deck[used_up:], rng, small, tape)
+                difference(gradient, data, small, point, small, old, S2, clip_u, g)
+                if once:
+                    used_up += S2
+                    grown += 1
+                    level = tree.close(grown, g, clean, nodes)
+                    release(nodes[level][:d], sigma_u, 2 * C_u / S2, rng, tape)
+                    release(nodes[level][d:], sigma_u, 2 * C_u / S2, rng, tape)
+                    tree.add_prefix(grown, nodes, base, vu)
+                else:
+                    clip_mean(g, d, C_u, repaired)
+                    release(g_x, sigma_u, 2 * C_u / S2, rng, tape)
+                    release(g_y, sigma_u, 2 * C_u / S2, rng, tape)
+                    for i in range(size):
+                        vu[i] += g[i]
             copy(point, old)
             for i in range(size - d):
                 ahead[i] = y[i] + lam * u[i]
@@ -145,11 +171,12 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
 
 @dataclass(frozen=True, eq=False)
 class DPRGDA(Solver):
-    """One configuration; :meth:`configure` fills it from Theorem 1.
+    """One configuration; :meth:`configure` fills it from Theorem 1 or 2.
 
     steps, period : T, q;  S1, S2 : minibatches of a refresh and a difference;  K : ascent steps
     alpha : accuracy;  eta, eta_H, lam : step sizes;  r, t_thres, D_bar : of the escape
     C_v, C_u : clipping thresholds;  sigma_v, sigma_u : noise;  escapes : perturbations at most (repaired)
+    once : each record is in one minibatch, and the noise of differences lies along a tree (Theorem 2, repaired)
     """
 
     steps: int
@@ -170,11 +197,12 @@ class DPRGDA(Solver):
     sigma_u: float
     escapes: int
     repaired: bool = True
+    once: bool = False
     notes: tuple[str, ...] = ()
 
     name = "dp_rgda"
     paper = "xu2026"
-    source = "Algorithms 2 and 3, Lemmas 5 to 7, Theorem 1"
+    source = "Algorithms 2 and 3, Lemmas 5 to 8, Theorems 1 and 2"
     example = "cosine"
     understated = (
         "the clipped mean of a minibatch moves by 2C where its records reach beyond C, not by 2C/S as the certificate "
@@ -190,17 +218,21 @@ class DPRGDA(Solver):
         S2: int | None = None, K: int | None = None, eta: float | None = None, eta_H: float | None = None,
         lam: float | None = None, r: float | None = None, t_thres: int | None = None, D_bar: float | None = None,
         C_v: float | None = None, C_u: float | None = None, F0: float = 1.0, C: float = 4.0,
-        failure: float = 0.1, escapes: int | None = None, private: bool = True,
+        failure: float = 0.1, escapes: int | None = None, theorem: str = "1", private: bool = True,
     ) -> Self:  # fmt: skip
-        """Theorem 1's schedule, save what is given.
+        """The theorem's schedule, save what is given.
 
-        F0 : bound on Phi(x_0) - min Phi;  failure : delta_2 of the escape;  C : its constant
+        theorem : "1" for the empirical risk, "2" for that of the population which the records are drawn from
+        F0 : bound on Phi(x_0) - min Phi;  failure : delta_1 and delta_2;  C : the escape's constant
         """
+        theorem = str(theorem)  # a command line reads 1 as a number
+        require(theorem in ("1", "2"), "theorem", "be 1 or 2", theorem)
+        population = theorem == "2"
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n, a, L = sizes.n, sizes.privacy_error, problem.smoothness
         mu, rho = modulus(problem), problem.hessian_lipschitz
         escape = None not in (r, t_thres, D_bar)
-        given = escape and None not in (steps, K, eta, eta_H, lam, C_u)
+        given = escape and not population and None not in (steps, K, eta, eta_H, lam, C_u)
         require(given or mu > 0, "problem", "be strongly concave in v", problem.name)
         require(given or math.isfinite(L), "problem", "be smooth", problem.name)
         require(
@@ -210,52 +242,80 @@ class DPRGDA(Solver):
             require_positive(value, name)
         require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
         repaired = variant == "repaired"
+        once = population and repaired
         L_Phi = L * (1 + L / mu) if mu > 0 else math.inf
-        alpha = a ** (2 / 3) if alpha is None else alpha
+        if alpha is None:
+            alpha = n ** (-1 / 3) + math.sqrt(a) if population else a ** (2 / 3)
         require_positive(alpha, "alpha")
         C_v = max(problem.lipschitz_w, problem.lipschitz_v) if C_v is None else C_v
         require(0 < C_v < math.inf, "C_v", "be finite and > 0", C_v)
+        logs = math.log(4 / failure)
+        length = math.sqrt(a) / (L * logs)  # Lemma 8's eta, r and sqrt D
+        if eta is None:
+            eta = (alpha / L if repaired else length) if population else (alpha / (2 * L) if repaired else 1 / (2 * L))
+        K = (max(2, math.ceil(L / mu)) if repaired else math.ceil(L / mu) if population else 1) if K is None else K
         if steps is None:
-            if repaired:
+            if population:
+                steps = math.ceil(F0 / (eta * alpha) if repaired else a ** (-2 / 3))
+            elif repaired:
                 steps = math.ceil(L_Phi * F0 / alpha**2)
             else:  # Lemma 5, M the Lipschitz constant
-                logs = math.sqrt(-math.log(delta))
-                steps = math.ceil(max(((L * F0) ** 0.25 / (math.sqrt(C_v) * a)) ** (4 / 3), 1 / (a * logs)))
+                least = ((L * F0) ** 0.25 / (math.sqrt(C_v) * a)) ** (4 / 3)
+                steps = math.ceil(max(least, 1 / (a * math.sqrt(-math.log(delta)))))
         if period is None:
-            period = max(1, math.floor(1 / ((1 if repaired else L**2) * steps * a**2)))
-        K = (max(2, math.ceil(L / mu)) if repaired else 1) if K is None else K
-        S1 = n if S1 is None else S1
+            if population:
+                period = math.ceil(a / alpha**3 + 1 / (n * alpha**4)) if repaired else math.floor(a ** (-1 / 3))
+            else:
+                period = math.floor(1 / ((1 if repaired else L**2) * steps * a**2))
+            period = max(1, period)
+        require_count(period, "period")
+        escapes = max(1, math.ceil(steps / period)) if escapes is None else escapes
+        require_count(escapes, "escapes", least=0)
+        refreshes = _refreshes(steps, period, escapes if repaired else 0)
+        differences = steps * K - math.ceil(steps / period)  # at most, where those that are 0 are left out
+        if S1 is None:
+            S1 = n // 2 // refreshes if once else math.ceil(n ** (2 / 3)) if population else n
         if S2 is None:
-            if repaired:
-                least = max(n / math.sqrt(steps), 1 / (steps * a**2))
+            if once:
+                S2 = n // 2 // differences
+            elif population:
+                S2 = min(n, math.ceil(logs**2 * L / mu * a ** (-1 / 3)))
+            elif repaired:
+                S2 = min(n, max(1, math.ceil(max(n / math.sqrt(steps), 1 / (steps * a**2)))))
             else:  # Lemma 5
                 shares = C_v / (math.sqrt(F0 * L) * a), C_v * n * sizes.d * -math.log(delta) / math.sqrt(F0 * L)
-                least = max(shares[0] ** (2 / 3), shares[1] ** (1 / 3))
-            S2 = min(n, max(1, math.ceil(least)))
-        eta = (alpha / (2 * L) if repaired else 1 / (2 * L)) if eta is None else eta
-        C_u = (alpha if repaired else L * eta) if C_u is None else C_u
+                S2 = min(n, max(1, math.ceil(max(shares[0] ** (2 / 3), shares[1] ** (1 / 3)))))
+        if once:
+            needed = max(S1, 1) * refreshes + max(S2, 1) * differences
+            require(
+                needed <= n, "problem", f"have {needed} records, of which {refreshes} refreshes and {differences} "
+                "differences use each once; a larger alpha takes fewer", n,
+            )  # fmt: skip
+        if C_u is None:
+            C_u = (2 if population else 1) * alpha if repaired else L * eta
         eta_H = 1 / L_Phi if eta_H is None else eta_H
         lam = 1 / (6 * L) if lam is None else lam
         alpha_H, d = math.sqrt(max(rho, 1e-12) * alpha), problem.dim_w
         most = L_Phi * eta_H * alpha_H / (C * max(rho, 1e-12))
         if r is None or t_thres is None or D_bar is None:
             R = most if repaired else 1 / (2 * L_Phi * eta_H)
+            if population and not repaired:
+                r, D_bar = length if r is None else r, length**2 if D_bar is None else D_bar
             r, t_thres, D_bar = _escape(
                 R, most, failure / math.sqrt(d), eta_H, alpha_H if repaired else 1.0, r, t_thres, D_bar
             )
-        escapes = max(1, math.ceil(steps / period)) if escapes is None else escapes
-        for name, count in (
-            ("steps", steps), ("period", period), ("S1", S1), ("S2", S2), ("K", K), ("t_thres", t_thres),
-        ):  # fmt: skip
+        for name, count in (("steps", steps), ("S1", S1), ("S2", S2), ("K", K), ("t_thres", t_thres)):
             require_count(count, name)
-        require_count(escapes, "escapes", least=0)
         require(max(S1, S2) <= n, "S1 and S2", f"be at most the number of records, {n}", max(S1, S2))
         require(K >= 2 or not repaired, "K", "be at least 2", K)
         for name, value in (("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r), ("D_bar", D_bar), ("C_u", C_u)):
             require_positive(value, name)
-        refreshes = _refreshes(steps, period, escapes if repaired else 0)
+        most_sums = tree.levels(min(steps, period) * K - 1) if once else 1
         if not private:
             sigma_v = sigma_u = 0.0
+        elif once:
+            z = calibrate(lambda z: (Gaussian(z),), epsilon=epsilon, delta=delta) * math.sqrt(2)
+            sigma_v, sigma_u = z * 2 * C_v / S1, z * math.sqrt(most_sums) * 2 * C_u / S2
         elif repaired:
 
             def events(z: float) -> tuple[Event, ...]:
@@ -267,10 +327,16 @@ class DPRGDA(Solver):
             factor = math.sqrt(math.log(1 / delta)) / epsilon
             sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)
             sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
-        notes = (*assumed("Theorem 1", problem), *_outside(steps, t_thres, epsilon, repaired, rho, r, most))
+        notes = (
+            *assumed(f"Theorem {theorem}", problem),
+            *_outside(theorem, steps, t_thres, epsilon, repaired, rho, r, most),
+        )
+        if population and not repaired:
+            notes = (*notes, f"all steps together move x by {steps * eta:.4g} at most: Theorem 2 is false (002:Thm2)")
         if repaired and r < most < math.inf:
             X = most * math.sqrt(d) / (failure * r)
-            noise = math.sqrt(d * (sigma_v**2 + min(steps, period) * K * sigma_u**2))
+            noises = most_sums if once else min(steps, period) * K
+            noise = math.sqrt(d * (sigma_v**2 + noises * sigma_u**2))
             notes = (
                 *notes,
                 *_unproved(
@@ -279,7 +345,7 @@ class DPRGDA(Solver):
             )
         return cls(
             steps, period, S1, S2, K, alpha, eta, eta_H, lam, r, t_thres, D_bar, C_v, C_u, sigma_v, sigma_u, escapes,
-            repaired, notes if repaired else (*notes, cls.understated),
+            repaired, once, notes if repaired else (*notes, cls.understated),
         )  # fmt: skip
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
@@ -287,19 +353,31 @@ class DPRGDA(Solver):
         iterations = self.steps if iterations is None else iterations
         refreshes = _refreshes(iterations, self.period, self.escapes if self.repaired else 0)
         half = math.sqrt(2) / 2  # of the joint multiplier of a pair
-        return _events(
-            half * self.sigma_v * self.S1 / (2 * self.C_v), half * self.sigma_u * self.S2 / (2 * self.C_u),
-            len(problem.records), self.S1, self.S2, refreshes, iterations * self.K,
-        )  # fmt: skip
+        z_v, z_u = half * self.sigma_v * self.S1 / (2 * self.C_v), half * self.sigma_u * self.S2 / (2 * self.C_u)
+        if not self.once:
+            return _events(z_v, z_u, len(problem.records), self.S1, self.S2, refreshes, iterations * self.K)
+        if iterations == 0:
+            return ()
+        sums = tree.levels(min(iterations, self.period) * self.K - 1)  # that a record's difference is in
+        return (Disjoint((Gaussian(z_v), Gaussian(z_u / math.sqrt(sums)))),)
+
+    def rows(self, problem: Problem) -> tuple[int, int, int]:
+        """Two releases a minibatch, whatever is known of the records in them."""
+        count = _refreshes(self.steps, self.period, self.escapes if self.repaired else 0) + self.steps * self.K
+        return 2 * count, count, max(self.S1, self.S2)
 
     def packed(self, problem: Problem) -> Packed:
         """In the order in which :func:`run` unpacks them."""
         n = len(problem.records)
-        require(max(self.S1, self.S2) <= n, "S1 and S2", f"be at most {n}", max(self.S1, self.S2))
+        refreshes = _refreshes(self.steps, self.period, self.escapes)
+        differences = self.steps * self.K - math.ceil(self.steps / self.period)
+        least = refreshes * self.S1 + differences * self.S2 if self.once else max(self.S1, self.S2)
+        require(n >= least, "problem", f"have at least {least} records", n)
         return (
             np.array([self.alpha, self.eta, self.eta_H, self.lam, self.r, self.D_bar, self.C_v, self.C_u,
                       self.sigma_v, self.sigma_u]),
-            np.array([self.steps, self.period, self.S1, self.S2, self.K, self.t_thres, self.escapes, self.repaired]),
+            np.array([self.steps, self.period, self.S1, self.S2, self.K, self.t_thres, self.escapes, self.repaired,
+                      self.once]),
             np.empty((0, 0)),
         )  # fmt: skip
 
@@ -334,12 +412,12 @@ def _events(z_v: float, z_u: float, n: int, S1: int, S2: int, refreshes: int, di
 
 
 def _outside(
-    steps: int, t_thres: int, epsilon: float, repaired: bool, rho: float, r: float, most: float
+    theorem: str, steps: int, t_thres: int, epsilon: float, repaired: bool, rho: float, r: float, most: float
 ) -> tuple[str, ...]:  # fmt: skip
     """What the analysis assumes and these numbers break."""
     broken = {
         f"Definition 3 assumes epsilon < 1, got {epsilon}": epsilon >= 1 and not repaired,
-        "Theorem 1 assumes a primal function with a Lipschitz Hessian": math.isinf(rho),
+        f"Theorem {theorem} assumes a primal function with a Lipschitz Hessian": math.isinf(rho),
         f"an escape takes {t_thres} steps and there are {steps}: nothing can be certified": t_thres >= steps,
         f"Lemma 7 assumes r <= {most:.6g}, got {r}": r > most,
     }
