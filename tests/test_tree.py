@@ -151,6 +151,8 @@ def test_as_printed_it_is_the_schedule_of_the_bounds():
 def test_too_few_records_for_one_pass_are_refused():
     with pytest.raises(InputError, match=r"have \d+ records, of which \d+ refreshes and 56 differences use each once"):
         configured(S1=400)
+    with pytest.raises(InputError, match=r"a larger alpha takes fewer, got 100"):
+        configured(Cosine.sample(100, 2, np.random.default_rng(0)))
     solver = configured()
     with pytest.raises(InputError, match=r"problem must have at least \d+ records, got 30"):
         solver.run(Cosine.sample(30, 2, np.random.default_rng(0)))

@@ -52,11 +52,12 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels import tree
-from dpcheck.kernels.jit import RUN_SIGNATURE, VECTOR, kernel
+from dpcheck.kernels.jit import INDICES, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
 from dpcheck.kernels.spider import distance
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark, release, sample
 from dpcheck.problems.problem import Problem
+from dpcheck.solvers.escape import escape, outside, unproved
 from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, modulus
 
 
@@ -66,6 +67,19 @@ def clip_mean(g, d, bound, repaired):  # type: ignore[no-untyped-def]
     if repaired == 0:
         scale(g[:d], clip_factor(g[:d], bound))
         scale(g[d:], clip_factor(g[d:], bound))
+
+
+@kernel(types.void(VECTOR, types.int64, types.float64, types.float64, STREAM, TAPE))
+def release_both(g, d, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
+    """Both blocks, each of this sensitivity."""
+    release(g[:d], sigma, sensitivity, rng, tape)
+    release(g[d:], sigma, sensitivity, rng, tape)
+
+
+@kernel(types.void(types.int64, INDICES, STREAM, INDICES, TAPE))
+def sample_rest(used_up, deck, rng, out, tape):  # type: ignore[no-untyped-def]
+    """A minibatch without replacement from all records but the first ``used_up`` of the deck."""
+    sample(WITHOUT_REPLACEMENT, deck.size - used_up, out.size, deck[used_up:], rng, out, tape)
 
 
 @kernel(RUN_SIGNATURE)
@@ -79,7 +93,7 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
     z, point, old, best, anchor = start.copy(), start.copy(), start.copy(), start.copy(), start.copy()  # each (x, y)
     x, y, last_x, ahead = z[:d], point[d:], start[:d].copy(), start[d:].copy()
     vu, best_vu, g, clip_v, clip_u = np.zeros(size), np.zeros(size), np.empty(size), np.full(2, C_v), np.full(2, C_u)
-    v, u, g_x, g_y = vu[:d], vu[d:], g[:d], g[d:]
+    v, u = vu[:d], vu[d:]
     height = tree.levels(min(q, T) * K - 1) if once else 0
     clean, nodes, base, grown, used_up = np.zeros((height, size)), np.zeros((height, size)), np.zeros(size), 0, 0
     if not repaired:
@@ -95,11 +109,10 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
         if refresh or not once:
             copy(z, old)
         if refresh:  # lines 4 to 8
-            sample(WITHOUT_REPLACEMENT, n - used_up, S1, deck[used_up:], rng, big, tape)
+            sample_rest(used_up, deck, rng, big, tape)
             mean(gradient, data, big, S1, z, clip_v, vu)
             clip_mean(vu, d, C_v, repaired)
-            release(v, sigma_v, 2 * C_v / S1, rng, tape)
-            release(u, sigma_v, 2 * C_v / S1, rng, tape)
+            release_both(vu, d, sigma_v, 2 * C_v / S1, rng, tape)
             copy(vu, base)
             grown = 0
             if once:
@@ -111,19 +124,17 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             if once and refresh and k == 0:  # the difference from a point to itself
                 copy(base, vu)
             else:
-                sample(WITHOUT_REPLACEMENT, n - used_up, S2, deck[used_up:], rng, small, tape)
+                sample_rest(used_up, deck, rng, small, tape)
                 difference(gradient, data, small, point, small, old, S2, clip_u, g)
                 if once:
                     used_up += S2
                     grown += 1
                     level = tree.close(grown, g, clean, nodes)
-                    release(nodes[level][:d], sigma_u, 2 * C_u / S2, rng, tape)
-                    release(nodes[level][d:], sigma_u, 2 * C_u / S2, rng, tape)
+                    release_both(nodes[level], d, sigma_u, 2 * C_u / S2, rng, tape)
                     tree.add_prefix(grown, nodes, base, vu)
                 else:
                     clip_mean(g, d, C_u, repaired)
-                    release(g_x, sigma_u, 2 * C_u / S2, rng, tape)
-                    release(g_y, sigma_u, 2 * C_u / S2, rng, tape)
+                    release_both(g, d, sigma_u, 2 * C_u / S2, rng, tape)
                     for i in range(size):
                         vu[i] += g[i]
             copy(point, old)
@@ -231,22 +242,33 @@ class DPRGDA(Solver):
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n, a, L = sizes.n, sizes.privacy_error, problem.smoothness
         mu, rho = modulus(problem), problem.hessian_lipschitz
-        escape = None not in (r, t_thres, D_bar)
-        given = escape and not population and None not in (steps, K, eta, eta_H, lam, C_u)
+        escape_given = None not in (r, t_thres, D_bar)
+        given = escape_given and not population and None not in (steps, K, eta, eta_H, lam, C_u)
         require(given or mu > 0, "problem", "be strongly concave in v", problem.name)
         require(given or math.isfinite(L), "problem", "be smooth", problem.name)
         require(
-            escape or math.isfinite(rho), "problem", "have a primal function with a Lipschitz Hessian", problem.name
+            escape_given or math.isfinite(rho),
+            "problem",
+            "have a primal function with a Lipschitz Hessian",
+            problem.name,
         )
-        for name, value in (("F0", F0), ("C", C)):
-            require_positive(value, name)
+        for name, value in (
+            ("F0", F0), ("C", C), ("alpha", alpha), ("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r),
+            ("D_bar", D_bar), ("C_v", C_v), ("C_u", C_u),
+        ):  # fmt: skip
+            if value is not None:
+                require_positive(value, name)
+        for name, count in (
+            ("steps", steps), ("period", period), ("S1", S1), ("S2", S2), ("K", K), ("t_thres", t_thres),
+        ):  # fmt: skip
+            if count is not None:
+                require_count(count, name)
         require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
         repaired = variant == "repaired"
         once = population and repaired
         L_Phi = L * (1 + L / mu) if mu > 0 else math.inf
         if alpha is None:
             alpha = n ** (-1 / 3) + math.sqrt(a) if population else a ** (2 / 3)
-        require_positive(alpha, "alpha")
         C_v = max(problem.lipschitz_w, problem.lipschitz_v) if C_v is None else C_v
         require(0 < C_v < math.inf, "C_v", "be finite and > 0", C_v)
         logs = math.log(4 / failure)
@@ -268,16 +290,15 @@ class DPRGDA(Solver):
             else:
                 period = math.floor(1 / ((1 if repaired else L**2) * steps * a**2))
             period = max(1, period)
-        require_count(period, "period")
         escapes = max(1, math.ceil(steps / period)) if escapes is None else escapes
         require_count(escapes, "escapes", least=0)
         refreshes = _refreshes(steps, period, escapes if repaired else 0)
         differences = steps * K - math.ceil(steps / period)  # at most, where those that are 0 are left out
         if S1 is None:
-            S1 = n // 2 // refreshes if once else math.ceil(n ** (2 / 3)) if population else n
+            S1 = max(1, n // 2 // refreshes) if once else math.ceil(n ** (2 / 3)) if population else n
         if S2 is None:
             if once:
-                S2 = n // 2 // differences
+                S2 = max(1, n // 2 // differences)
             elif population:
                 S2 = min(n, math.ceil(logs**2 * L / mu * a ** (-1 / 3)))
             elif repaired:
@@ -286,7 +307,7 @@ class DPRGDA(Solver):
                 shares = C_v / (math.sqrt(F0 * L) * a), C_v * n * sizes.d * -math.log(delta) / math.sqrt(F0 * L)
                 S2 = min(n, max(1, math.ceil(max(shares[0] ** (2 / 3), shares[1] ** (1 / 3)))))
         if once:
-            needed = max(S1, 1) * refreshes + max(S2, 1) * differences
+            needed = S1 * refreshes + S2 * differences
             require(
                 needed <= n, "problem", f"have {needed} records, of which {refreshes} refreshes and {differences} "
                 "differences use each once; a larger alpha takes fewer", n,
@@ -301,15 +322,11 @@ class DPRGDA(Solver):
             R = most if repaired else 1 / (2 * L_Phi * eta_H)
             if population and not repaired:
                 r, D_bar = length if r is None else r, length**2 if D_bar is None else D_bar
-            r, t_thres, D_bar = _escape(
+            r, t_thres, D_bar = escape(
                 R, most, failure / math.sqrt(d), eta_H, alpha_H if repaired else 1.0, r, t_thres, D_bar
             )
-        for name, count in (("steps", steps), ("S1", S1), ("S2", S2), ("K", K), ("t_thres", t_thres)):
-            require_count(count, name)
         require(max(S1, S2) <= n, "S1 and S2", f"be at most the number of records, {n}", max(S1, S2))
         require(K >= 2 or not repaired, "K", "be at least 2", K)
-        for name, value in (("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r), ("D_bar", D_bar), ("C_u", C_u)):
-            require_positive(value, name)
         most_sums = tree.levels(min(steps, period) * K - 1) if once else 1
         if not private:
             sigma_v = sigma_u = 0.0
@@ -329,7 +346,7 @@ class DPRGDA(Solver):
             sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
         notes = (
             *assumed(f"Theorem {theorem}", problem),
-            *_outside(theorem, steps, t_thres, epsilon, repaired, rho, r, most),
+            *outside(theorem, steps, t_thres, epsilon, repaired, rho, r, most),
         )
         if population and not repaired:
             notes = (*notes, f"all steps together move x by {steps * eta:.4g} at most: Theorem 2 is false (002:Thm2)")
@@ -339,7 +356,7 @@ class DPRGDA(Solver):
             noise = math.sqrt(d * (sigma_v**2 + noises * sigma_u**2))
             notes = (
                 *notes,
-                *_unproved(
+                *unproved(
                     X, C, L_Phi * eta_H, t_thres, eta_H * alpha_H, D_bar, most - r, noise, alpha_H * most / (4 * X)
                 ),
             )
@@ -382,20 +399,6 @@ class DPRGDA(Solver):
         )  # fmt: skip
 
 
-def _escape(
-    R: float, most: float, share: float, eta_H: float, curvature: float, r: float | None, t_thres: int | None,
-    D_bar: float | None,
-) -> tuple[float, int, float]:  # fmt: skip
-    """Those of r, t_thres and D_bar that are not given, by Lemmas 6 and 7; r_0 is ``share`` of r."""
-    r = min(R, most) / 2 if r is None else r
-    require_positive(r, "r")
-    if t_thres is None:
-        X = most / (share * r)
-        require(X > 1, "t_thres", f"be given where r is far beyond {most:.3g}", None)
-        t_thres = math.ceil(2 * math.log(X) / (eta_H * curvature))
-    return r, t_thres, R**2 / t_thres**2 if D_bar is None else D_bar
-
-
 def _refreshes(iterations: int, period: int, escapes: int) -> int:
     """At most: one an iteration, each period begins with one, and so does what follows a perturbation."""
     return min(iterations, math.ceil(iterations / period) + escapes)
@@ -409,32 +412,3 @@ def _events(z_v: float, z_u: float, n: int, S1: int, S2: int, refreshes: int, di
         return Repeated(Sampled(both, "without_replacement", n, batch), count)
 
     return pair(z_v, S1, refreshes), pair(z_u, S2, differences)
-
-
-def _outside(
-    theorem: str, steps: int, t_thres: int, epsilon: float, repaired: bool, rho: float, r: float, most: float
-) -> tuple[str, ...]:  # fmt: skip
-    """What the analysis assumes and these numbers break."""
-    broken = {
-        f"Definition 3 assumes epsilon < 1, got {epsilon}": epsilon >= 1 and not repaired,
-        f"Theorem {theorem} assumes a primal function with a Lipschitz Hessian": math.isinf(rho),
-        f"an escape takes {t_thres} steps and there are {steps}: nothing can be certified": t_thres >= steps,
-        f"Lemma 7 assumes r <= {most:.6g}, got {r}": r > most,
-    }
-    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)
-
-
-def _unproved(
-    X: float, C: float, smooth: float, t_thres: int, growth: float, D_bar: float, room: float, noise: float,
-    allowed: float,
-) -> tuple[str, ...]:  # fmt: skip
-    """What the repaired proofs of Lemmas 6 and 7 ask for and these numbers are short of; X as in the file's head."""
-    least_C, least_t, most_D = 12 * smooth * math.log(4 * X), 2 * math.log(4 * X) / growth, (room / t_thres) ** 2
-    short = {
-        f"C >= {least_C:.4g}, not {C:.4g}": least_C > C,
-        f"t_thres >= {math.ceil(least_t)}, not {t_thres}": t_thres < least_t,
-        f"D_bar <= {most_D:.3g}, not {D_bar:.3g}": most_D < D_bar,
-        f"estimates within {allowed:.3g}, where the noise alone is about {noise:.3g}": allowed < noise,
-    }
-    asked = "; ".join(sentence for sentence, is_short in short.items() if is_short)
-    return (f"an unbroken escape is no proof: Lemmas 6 and 7, repaired, ask for {asked}",) if asked else ()
