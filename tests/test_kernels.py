@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import binom, chisquare
 
-from dpcheck.kernels import gradients, jit
+from dpcheck.kernels import gradients, jit, linear
 from dpcheck.kernels.parts import (
     BALL,
     BOX,
@@ -198,6 +198,9 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
         problem.mean(problem.gradient, data, index, 50, x, bounds, found)
         gradients.mean(problem.gradient, data, index, 50, x, bounds, expected)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    plain = (problem.params, problem.records, *data[2:])
+    problem.mean(problem.gradient, plain, index, 50, x, bounds, found)
+    np.testing.assert_array_equal(found, expected)
     gradients.mean(problem.gradient, data, index, 50, x, np.full(2, np.inf), free)
     assert (clip == np.inf) == np.array_equal(free, expected)  # the clipping was put to the test
     problem.records[0, :-1] = x[:-1] = 0  # a gradient of zero
@@ -206,6 +209,29 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
         method(problem.gradient, data, np.zeros(4, dtype=np.int64), 50, x, bounds, out)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert not found[:-1].any()
+
+
+@pytest.mark.parametrize("batch", [2, 3])
+def test_what_is_left_of_a_deck_is_drawn_from(batch):
+    deck, out, rng, seen = np.array([9, 4, 7]), np.empty(3, np.int64), np.random.default_rng(0), set()
+    for _ in range(200):
+        assert draw(WITHOUT_REPLACEMENT, 3, batch, deck, rng, out) == batch
+        seen.add(frozenset(out[:batch].tolist()))
+    assert seen == {frozenset(chosen) for chosen in combinations((4, 7, 9), batch)}
+
+
+@settings(deadline=None)
+@given(st.integers(1, 5), st.integers(1, 40))
+def test_rows_begin_with_a_line_of_the_cache_and_hold_the_norms(n, columns):
+    records = np.random.default_rng(0).normal(size=(n, columns))
+    rows = linear.arranged(records)
+    assert rows.flags.c_contiguous
+    assert rows.ctypes.data % 64 == 0
+    assert rows.strides[0] % 64 == 0
+    assert rows.strides[0] // 64 % 2 == 1
+    np.testing.assert_array_equal(rows[:, :columns], records)
+    np.testing.assert_allclose(rows[:, columns], (records[:, :-1] ** 2).sum(1), rtol=1e-14)
+    assert not rows[:, columns + 1 :].any()
 
 
 def test_threads_may_make_the_first_call_together():
