@@ -190,6 +190,17 @@ def test_constants_that_are_attained():
 
 
 @pytest.mark.parametrize(
+    ("loss", "width"), [("logistic", 1.0), ("smoothed_hinge", 5.0), ("smoothed_hinge", 0.4), ("hinge", 1.0)]
+)
+def test_a_loss_is_steepest_at_the_least_margin(loss, width):
+    """A record of norm 1 and its weights at the other end of the domain, of radius 1.5."""
+    problem = Classification(np.array([[1.0, 0.0, 1.0]]), loss=loss, width=width, radius=1.5)
+    steepest = np.linalg.norm(gradients(problem, problem.records[0], np.array([-1.5, 0.0]), np.empty(0))[0])
+    assert steepest == pytest.approx(problem.lipschitz_w, rel=1e-14)
+    assert (problem.lipschitz_w < 1) == ((loss, width) in {("logistic", 1.0), ("smoothed_hinge", 5.0)})
+
+
+@pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: IllConditioned(np.zeros((2, 2)), mu=2.0), "smoothness must be finite and >= mu = 2.0"),

@@ -6,7 +6,8 @@ logistic        log(1 + e^{-t}), of slope in (-1, 0) and curvature at most 1/4;
 smoothed hinge  0 for t >= 1, (1 - t)^2/(2h) for 1 - h < t < 1, 1 - t - h/2 below: curvature at most 1/h;
 hinge           max(0, 1 - t), not smooth.
 
-All are convex with slopes in [-1, 0], so L = 1 whatever the record, and l = 1/4, 1/h, inf.
+All are convex and steepest at the least margin, which is at least -D, so that for every record
+L = 1/(1 + e^{-D}), min(1, (1 + D)/h) and 1; l = 1/4, 1/h and inf.
 """
 
 from __future__ import annotations
@@ -98,7 +99,15 @@ class Classification(Minimisation):
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
-    lipschitz_w: ClassVar[float] = 1.0
+
+    @property
+    def lipschitz_w(self) -> float:
+        """The slope at margin -D."""
+        steepest = {
+            "logistic": 1 / (1 + np.exp(-self.radius)),
+            "smoothed_hinge": min(1.0, (1 + self.radius) / self.width),
+        }
+        return float(steepest.get(self.loss, 1.0))
 
     @property
     def params(self) -> Array:
