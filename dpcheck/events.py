@@ -125,8 +125,10 @@ class Repeated:
 class Disjoint:
     """Gaussian mechanisms on disjoint parts of the data, each free to depend on the earlier outputs.
 
-    The parts are fixed beforehand, so replacing one record changes one of them: together they are
-    as private as the least private one (Zhang et al. 2022, Lemma A.1).
+    Replacing one record changes one of the parts: together they are as private as the least private one
+    (Zhang et al. 2022, Lemma A.1, for parts that are fixed beforehand). Earlier outputs may decide which part
+    a record is in, since whichever it is, its shift is bounded (Smith and Thakurta 2022, on adaptive composition
+    of Gaussian mechanisms).
     """
 
     events: tuple[Gaussian, ...]

@@ -168,3 +168,9 @@ def test_it_leaves_the_saddle_with_noise():
     w = solver.outputs(problem, np.random.default_rng(1), 40)[:, : problem.dim_w]
     saddle = problem.primal(problem.saddle_point()[0])
     assert np.mean([problem.primal(each) < saddle - 0.1 for each in w]) >= 0.8
+
+
+def test_what_would_not_be_private_or_not_move_is_refused():
+    for change, message in (({"K": 1}, "K must be at least 2, got 1"), ({"repaired": False}, "once must be False")):
+        with pytest.raises(InputError, match=message):
+            replace(configured(), **change).run(PROBLEM)

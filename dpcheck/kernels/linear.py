@@ -19,7 +19,7 @@ from dpcheck.kernels.jit import INDICES, MATRIX, VECTOR, kernel
 from dpcheck.kernels.vectors import WIDTH, fma, load, prefetch, row, splat, store, store_pairs, sums
 
 _AHEAD = 8  # records are asked for this many records before they are needed
-_LINE = 8  # numbers in a line of the cache
+LINE = 8  # numbers in a line of the cache
 
 
 def arranged(records: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -29,9 +29,9 @@ def arranged(records: NDArray[np.float64]) -> NDArray[np.float64]:
     lines long: the columns of rows a power of two apart would compete for the same few places in the cache.
     """
     n, columns = records.shape
-    width = _LINE * ((columns + _LINE) // _LINE | 1)
-    numbers = np.zeros(n * width + _LINE)
-    begin = -(numbers.ctypes.data // numbers.itemsize) % _LINE
+    width = LINE * ((columns + LINE) // LINE | 1)
+    numbers = np.zeros(n * width + LINE)
+    begin = -(numbers.ctypes.data // numbers.itemsize) % LINE
     rows = numbers[begin : begin + n * width].reshape(n, width)
     rows[:, :columns] = records
     rows[:, columns] = np.einsum("ij,ij->i", records[:, :-1], records[:, :-1])
@@ -46,7 +46,7 @@ def chunk(rows):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(MATRIX, INDICES, types.int64, types.int64, VECTOR, VECTOR, VECTOR, VECTOR), apart=True)
 def products(rows, index, count, d, w, y, h, q):  # type: ignore[no-untyped-def]
-    """h_k = <w, x>, y_k and q_k = |x|^2 of the first ``count`` rows (x, y, |x|^2, ...) of ``index``.
+    """h_k = <w, x>, y_k and q_k = |x|^2 of the first ``count`` rows of ``index``, arranged as above.
 
     x has d columns; w is as long as a row, with 0 after the weights; ``index`` may go on with the rows that are needed
     next.
@@ -61,7 +61,7 @@ def products(rows, index, count, d, w, y, h, q):  # type: ignore[no-untyped-def]
             next_c, next_e = row(rows, index, n + 2), row(rows, index, n + 3)
             a, b, c, e = row(rows, index, k), row(rows, index, k + 1), row(rows, index, k + 2), row(rows, index, k + 3)
             h_a = h_b = h_c = h_e = zero
-            for i in range(0, width, _LINE):
+            for i in range(0, width, LINE):
                 if scattered:
                     prefetch(next_a, next_b, next_c, next_e, i)
                 u, v = load(w, i), load(w, i + 4)

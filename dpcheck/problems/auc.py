@@ -87,7 +87,8 @@ def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyp
         part = scale * pull
         sum_a += part * positive
         sum_b += part - part * positive
-        sum_v += min(max(signed * h[k] - drop, -bound_v), bound_v)
+        rest = signed * h[k] - drop
+        sum_v += min(max(rest, -bound_v), bound_v) + 0.0 * rest  # what is not finite stays so
         h[k] = scale * slope
     out[d] += sum_a
     out[d + 1] += sum_b
@@ -99,7 +100,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``."""
     params, rows, _, _, _, _ = data
     d, width = x.size - 3, rows.shape[1]
-    if width < d + 2:  # records as they are, without their norms
+    if width < d + 2 or width % linear.LINE != 0:  # records that are not arranged
         gradients.mean(gradient, data, index, batch, x, clip, out)
         return
     chunk = linear.chunk(rows)
@@ -164,6 +165,9 @@ class AUC(Defaults):
         y = np.where(rng.random(200) < 0.3, 1.0, -1.0)
         X = 0.5 * rng.standard_normal((200, 5)) + 0.4 * y[:, None]
         return cls.from_data(X / np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True)), y, positive_share=0.3)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", as_records(self.records, "records"))
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)

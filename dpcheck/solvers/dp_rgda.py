@@ -386,6 +386,8 @@ class DPRGDA(Solver):
     def packed(self, problem: Problem) -> Packed:
         """In the order in which :func:`run` unpacks them."""
         n = len(problem.records)
+        require(self.K >= 2 or not self.repaired, "K", "be at least 2", self.K)
+        require(self.repaired or not self.once, "once", "be False as printed", self.once)
         refreshes = _refreshes(self.steps, self.period, self.escapes)
         differences = self.steps * self.K - math.ceil(self.steps / self.period)
         least = refreshes * self.S1 + differences * self.S2 if self.once else max(self.S1, self.S2)
