@@ -16,6 +16,7 @@ from dpcheck.kernels import tree
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.problem import with_record
+from dpcheck.solvers import configure
 from dpcheck.solvers.dp_rgda import DPRGDA
 
 EPSILON, DELTA = 2.0, 1e-5
@@ -147,6 +148,12 @@ def test_as_printed_it_is_the_schedule_of_the_bounds():
     assert solver.sigma_v == pytest.approx(noise["sigma_omega"])
     assert solver.sigma_u == pytest.approx(noise["sigma_zeta"])
     assert any("Theorem 2 is false" in note for note in solver.notes)
+
+
+def test_an_override_is_compared_with_the_schedule_of_its_theorem():
+    solver = configure("dp_rgda", PROBLEM, epsilon=EPSILON, delta=DELTA, theorem=2, alpha=0.5)
+    own = configure("dp_rgda", PROBLEM, epsilon=EPSILON, delta=DELTA, theorem=2)
+    assert f"alpha = 0.5, where the schedule by itself has {own.alpha:.6g}" in solver.notes
 
 
 def test_too_few_records_for_one_pass_are_refused():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -73,14 +73,18 @@ def configure(
 
 
 def _departures(
-    configured: Solver, problem: Problem, epsilon: float, delta: float, variant: str, overrides: Iterable[str]
+    configured: Solver, problem: Problem, epsilon: float, delta: float, variant: str, overrides: dict[str, Any]
 ) -> Iterator[str]:  # fmt: skip
-    """Overrides that are other numbers than the schedule has by itself, a sentence each."""
+    """Overrides that are other numbers than the schedule has by itself, a sentence each.
+
+    What else is given, such as the theorem, is given to that schedule too.
+    """
     compared = [option for option in overrides if _number(configured, option) is not None and option != "most"]
     if not compared:
         return
+    chosen = {option: value for option, value in overrides.items() if option not in compared} | {"private": False}
     try:
-        schedule = type(configured).configure(problem, epsilon=epsilon, delta=delta, variant=variant, private=False)
+        schedule = type(configured).configure(problem, epsilon=epsilon, delta=delta, variant=variant, **chosen)
     except InputError:  # it has none for this problem
         return
     for option in compared:
