@@ -175,7 +175,7 @@ class AUC(Defaults):
 
     @property
     def arranged(self) -> Array:
-        """(x, y, |x|^2, 0, ...)."""
+        """(x, y, |x|^2, 0, ...), made anew at every call: the records may have changed."""
         return linear.arranged(self.records)
 
     @property

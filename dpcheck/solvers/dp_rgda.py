@@ -17,8 +17,8 @@ steps          eta = 1/(2L); T, q, S2 as Lemma 5 states    eta = alpha/(2L); T, 
 R              1/(2 L_Phi eta_H)                           L_Phi eta_H alpha_H/(C rho_Phi)
 t_thres        2 log(X)/eta_H                              2 log(X)/(eta_H alpha_H)
 noise          constant 1, without K                       from the accountant
-Theorem 2      minibatches of all records; the sizes of    each record in one minibatch; differences with
-               Lemma 8's proof, constants 1                noise along a tree; sizes of claim 002:Thm2
+Theorem 2      every minibatch from all records; sizes     each record in one minibatch; differences with
+               of Lemma 8's proof, constants 1             noise along a tree; sizes of claim 002:Thm2
 end            the last anchor, certified or not           the last iterate, reported as uncertified
 =============  ==========================================  ============================================
 
@@ -226,7 +226,7 @@ class DPRGDA(Solver):
             *outside(theorem, steps, t_thres, epsilon, repaired, rho, r, most),
         )
         if population and not repaired:
-            notes = (*notes, f"all steps together move x by {steps * eta:.4g} at most: Theorem 2 is false (002:Thm2)")
+            notes = (*notes, "Theorem 2 is false: Lemma 8's steps do not take x far enough (claim 002:Thm2)")
         if repaired and r < most < math.inf:
             X = most * math.sqrt(d) / (failure * r)
             noises = most_sums if once else min(steps, period) * K

@@ -8,11 +8,11 @@ of its operations at the core's speed on multiply-adds in registers, and its byt
 measured in four ways. "memory": adding up an array that no cache holds. "scattered": a minibatch is drawn at random,
 and nothing can read scattered rows as fast as that, so this reads the same rows in the same order, one number of every
 cache line or all of them, whichever is quicker. "cache": adding up the whole array of rows again and again, faster
-than memory where a cache holds it; this one computes too, and reaches a third of that. "clipped": as
-scattered, and the operations have with them the square root and the division that clip a gradient, as fast as in a
-loop of nothing else, and the fifteen operations that make it of the products; a processor may do some of them at the
-time of others, and this is the limit of one that does not. A line "step" is of a whole step of DP-SGDA: sampling,
-noise and projection too. Every timing is the least of several rounds, in which all take turns.
+than memory where a cache holds it. "clipped": as scattered, and the operations have with them the square root and the
+division that clip a gradient, as fast as in a loop of nothing else, and the fifteen operations that make it of the
+products; a processor may do some of them at the time of others, and this is the limit of one that does not. A line
+"step" is of a whole step of DP-SGDA: sampling, noise and projection too. Every timing is the least of several rounds,
+in which all take turns.
 """
 
 from __future__ import annotations
