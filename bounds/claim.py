@@ -1,8 +1,10 @@
 """A statement a paper makes, and the verdict on it with the evidence.
 
 A claim sits in the file of its theorem: one entry in ``CLAIMS`` and one function that returns a
-:class:`Decision`. Verdicts are earned: :meth:`Claim.decide` recomputes all evidence, and evidence
-that does not hold leaves the claim ``unresolved``.
+:class:`Decision`. Verdicts are earned: :meth:`Claim.decide` recomputes all evidence. A claim stays
+``unresolved`` if a step does not hold or says nothing, if a formula of its statement occurs in no
+step, or if it quotes another claim without that claim's conditions. A step that states the claim
+itself and has a counterexample refutes the claim.
 """
 
 from __future__ import annotations
@@ -12,10 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpcheck.bounds.evidence import Cited, Counterexample, Searched, Step, record
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Searched, Step, to_dict
+from dpcheck.bounds.prover import Inequality
+from dpcheck.bounds.statement import Statement
 from dpcheck.errors import require
 
 Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
+Basis = Literal["judged", "argued by hand, steps checked"]
+_CARRIES_NOTHING = (Cited, Quoted, Searched)
 
 
 @dataclass(frozen=True)
@@ -32,14 +38,22 @@ class Evidence:
     condition: str = ""
     repaired: str = ""
 
-    def broken(self) -> tuple[str, ...]:
-        """Recompute every step; the words of those that do not hold."""
-        return tuple(step.says for step in self.steps if not step.holds())
+    def broken(self) -> tuple[Step, ...]:
+        """Recompute every step; those that do not hold."""
+        return tuple(step for step in self.steps if not step.holds())
+
+    def empty(self) -> tuple[Identity, ...]:
+        """The steps that say nothing, since both sides read the same."""
+        return tuple(step for step in self.steps if isinstance(step, Identity) and step.empty())
+
+    def quoted(self) -> tuple[Quoted, ...]:
+        """The claims of the catalogue that are used."""
+        return tuple(step for step in self.steps if isinstance(step, Quoted))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain text throughout, fit for JSON."""
         return {
-            "steps": [record(step) for step in self.steps],
+            "steps": [to_dict(step) for step in self.steps],
             "readings": dict(self.readings),
             "condition": self.condition,
             "repaired": self.repaired,
@@ -52,13 +66,16 @@ class Decision:
 
     A refutation needs a counterexample and a word on what can be saved; a conditional verdict
     needs its condition; a proof needs a step that is more than a citation, and a counterexample in
-    it must belong to another reading, which is then named and refuted.
+    it must belong to another reading, which is then named and refuted. ``basis`` says who reached
+    the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
+    steps the machine checked.
     """
 
     verdict: Verdict
     method: str
     evidence: Evidence
     note: str
+    basis: Basis = "argued by hand, steps checked"
 
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""
@@ -71,48 +88,98 @@ class Decision:
         require(saved, "a refutation", "say what can be repaired", "nothing")
         stated = bool(self.evidence.condition) == (verdict == "conditional")
         require(stated, "a condition", "come with a conditional verdict", verdict)
-        shown = verdict == "unresolved" or not all(isinstance(step, Cited | Searched) for step in steps)
+        shown = verdict == "unresolved" or not all(isinstance(step, _CARRIES_NOTHING) for step in steps)
         require(shown, "a verdict", "rest on a recomputed step", "citations and searches only")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A checkable statement of a paper.
+    """A checkable statement of a paper, or of one's own.
 
-    ``id`` is the catalogue's (``"Y17"``); ``statement`` is in the words of this project;
-    ``location`` says where the paper makes it.
+    Parameters
+    ----------
+    id : str
+        The catalogue's id (``"Y17"``), one line.
+    paper, kind, location : str
+        Whose statement it is, what it is about, and where it is made.
+    statement : Statement or str
+        In the words of this project. Formulas belong into a
+        :func:`~dpcheck.bounds.statement.stated`, which ties them to the evidence.
+    decision : callable
+        Returns the :class:`Decision`; :func:`~dpcheck.bounds.judge.judge` makes one from inequalities.
+
+    Raises
+    ------
+    InputError
+        If the id is not one line, or the decision is not a function.
     """
 
     id: str
     paper: str
     kind: str
-    statement: str
+    statement: Statement | str
     location: str
     decision: Callable[[], Decision]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be asked for or decided."""
+        require(
+            isinstance(self.id, str) and self.id.isprintable() and bool(self.id.strip()), "id", "be one line", self.id
+        )
+        require(callable(self.decision), "the decision of a claim", "be a function, such as judge(...)", self.decision)
 
     def decide(self) -> ClaimResult:
         """Reach the verdict, recomputing all of its evidence."""
         started = time.perf_counter()
         decision = self.decision()
-        broken = decision.evidence.broken()
-        verdict, note = decision.verdict, decision.note
-        if broken:
-            verdict, note = "unresolved", f"not decided, since evidence does not hold: {'; '.join(broken)}"
+        require(isinstance(decision, Decision), "a decision", "be a Decision", type(decision).__name__)
+        verdict, note = self._checked(decision)
         shown = decision.evidence.to_dict()
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
         method = decision.method.replace("prover", ", ".join(routes) or "prover")  # what it used in fact
-        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started)
+        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, decision.basis)
+
+    def _checked(self, decision: Decision) -> tuple[Verdict, str]:
+        """The verdict and note that are left once every step has been recomputed."""
+        evidence = decision.evidence
+        for step in evidence.broken():
+            point = getattr(step.outcome(), "point", None) if isinstance(step, Inequality) else None
+            if point is None:
+                return "unresolved", f"Not decided, since evidence does not hold: {step.says}."
+            at = ", ".join(f"{letter} = {value}" for letter, value in point.items())
+            if isinstance(self.statement, Statement) and not self.statement.loose([step]):
+                return "refuted", f"Fails at {at}: {step.says}."
+            return "unresolved", f"Not decided, since a step is false: {step.says} fails at {at}."
+        for what, found in (
+            ("a step says nothing", [step.says for step in evidence.empty()]),
+            ("a formula of the statement is in no step", self._loose(evidence)),
+            ("a quoted claim has conditions", _uncovered(decision)),
+        ):
+            if found and decision.verdict != "unresolved":
+                return "unresolved", f"Not decided, since {what}: {'; '.join(found)}."
+        return decision.verdict, decision.note
+
+    def _loose(self, evidence: Evidence) -> tuple[str, ...]:
+        return self.statement.loose(evidence.steps) if isinstance(self.statement, Statement) else ()
 
     def undecided(self, why: str) -> ClaimResult:
         """The result when no decision could be reached."""
-        return ClaimResult(self, "unresolved", "none", why, Evidence(()).to_dict(), 0.0)
+        return ClaimResult(self, "unresolved", "none", why, Evidence(()).to_dict(), 0.0, "judged")
+
+
+def _uncovered(decision: Decision) -> list[str]:
+    """The claims quoted in a proof, or in a refutation's rescue, whose own conditions are not met there."""
+    if decision.verdict != "proved":
+        return []
+    return [step.formula() for step in decision.evidence.quoted() if not step.unconditional()]
 
 
 @dataclass(frozen=True)
 class ClaimResult:
     """A claim with its verdict: ``proved``, ``refuted``, ``conditional`` or ``unresolved``.
 
-    ``evidence`` is plain text, as :meth:`Evidence.to_dict` gives it; ``seconds`` is wall-clock time.
+    ``evidence`` is plain text, as :meth:`Evidence.to_dict` gives it; ``seconds`` is wall-clock time;
+    ``basis`` says who reached the verdict.
     """
 
     claim: Claim
@@ -121,6 +188,19 @@ class ClaimResult:
     note: str
     evidence: dict[str, Any]
     seconds: float
+    basis: Basis
+
+    @property
+    def trust(self) -> str:
+        """Who vouches for the steps: the weakest word of the machine, and what is cited.
+
+        ``kernel``, ``replayed`` or ``solver`` for the steps that a machine checked, with ``cited``
+        where the argument also rests on sources, and ``by hand`` where a person argued.
+        """
+        words = {step["trust"] for step in self.evidence["steps"]}
+        machine = next((word for word in ("solver", "replayed", "kernel") if word in words), "")
+        by_hand = "by hand" if self.basis != "judged" else ""
+        return ", ".join(word for word in (machine, "cited" if "cited" in words else "", by_hand) if word)
 
     @property
     def rooms(self) -> tuple[dict[str, Any], ...]:
@@ -139,10 +219,12 @@ class ClaimResult:
             "id": self.claim.id,
             "paper": self.claim.paper,
             "kind": self.claim.kind,
-            "statement": self.claim.statement,
+            "statement": str(self.claim.statement),
             "location": self.claim.location,
             "verdict": self.verdict,
             "method": self.method,
+            "basis": self.basis,
+            "trust": self.trust,
             "seconds": round(self.seconds, 3),
             "evidence": self.evidence,
             "note": self.note,

@@ -1,9 +1,10 @@
 """The kinds of evidence a verdict may rest on, each of which checks itself again when asked.
 
 Everything is exact: sympy expressions in positive letters, rational numbers, finite enumeration;
-numbers that are not rational are compared in ball arithmetic. Two kinds carry less: a :class:`Cited`
-fact is not recomputed and names where it is from, and a :class:`Searched` one only says that a
-search found nothing. Inequalities that need a prover are in ``dpcheck.bounds.prover``.
+numbers that are not rational are compared in ball arithmetic. Three kinds carry less. A
+:class:`Cited` fact is not recomputed and names its source. A :class:`Quoted` one is another claim of
+the catalogue and holds as far as that claim's own verdict does. A :class:`Searched` one only says
+that a search found nothing. Inequalities that need a prover are in ``dpcheck.bounds.prover``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 import sympy
 
 from dpcheck.bounds.formula import formula
+from dpcheck.bounds.plain import written
 from dpcheck.bounds.prover import ball
 
 
@@ -36,11 +38,26 @@ class Step(Protocol):
         """Recompute the step."""
 
 
-def record(step: Step) -> dict[str, Any]:
+def to_dict(step: Step) -> dict[str, Any]:
     """A step as plain text, fit for JSON; an inequality adds how it was shown and how tight it is."""
     shown = {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula(), "latex": step.latex()}
     details = getattr(step, "details", None)
-    return shown | details() if details else shown
+    return shown | (details() if details else {}) | {"trust": trust(step)}
+
+
+def trust(step: Step) -> str:
+    """Who vouches for a step.
+
+    ``"kernel"``: the kernel of a proof assistant accepted its statement. ``"replayed"``: exact or
+    ball arithmetic recomputes it each time. ``"solver"``: an SMT solver's word. ``"cited"``: a
+    source's. ``"search"``: nobody; nothing was found.
+    """
+    if isinstance(step, Cited | Quoted):
+        return "cited"
+    if isinstance(step, Searched):
+        return "search"
+    methods = step.outcome().methods if hasattr(step, "outcome") else ()
+    return "solver" if any(method.startswith("solver") for method in methods) else "replayed"
 
 
 @dataclass(frozen=True)
@@ -64,16 +81,79 @@ class Cited:
 
 
 @dataclass(frozen=True)
+class Quoted:
+    """A claim of the catalogue, used as a step: it carries that claim's verdict and conditions.
+
+    Parameters
+    ----------
+    says : str
+        What is taken from it.
+    claim : str
+        Its id, such as ``"Z10"``.
+    reading : str
+        The reading of it that is used, word for word, where the printed statement is not proved.
+    holds_here : str
+        Why the added assumption of that reading holds where it is used. Without it, the quoting
+        claim can only be conditional.
+    """
+
+    says: str
+    claim: str
+    reading: str = ""
+    holds_here: str = ""
+
+    def formula(self) -> str:
+        """The claim, the reading and its verdict."""
+        reading = f', read as "{self.reading}"' if self.reading else ""
+        because = f"; here: {self.holds_here}" if self.holds_here else ""
+        return f"claim {self.claim}{reading}: {self.verdict()}{because}"
+
+    def latex(self) -> str:
+        """The claim's id."""
+        return rf"\text{{claim {self.claim}}}"
+
+    def verdict(self) -> str:
+        """The expected verdict of the claim, or of the reading that is used."""
+        from dpcheck.bounds.ledger import recorded  # the ledger is written from evidence
+
+        entry = recorded().get(self.claim, {})
+        found = entry.get("readings", {}).get(self.reading) if self.reading else entry.get("verdict")
+        return str(found or "unknown")
+
+    def holds(self) -> bool:
+        """The claim, or the reading that is used, holds as stated or under its named condition."""
+        return self.verdict() in ("proved", "conditional")
+
+    def unconditional(self) -> bool:
+        """Whether nothing has to be added where it is used."""
+        return self.verdict() == "proved" and (not self.reading or bool(self.holds_here))
+
+
+@dataclass(frozen=True)
 class Identity:
-    """Two expressions are equal wherever both are defined."""
+    """Two expressions are equal wherever both are defined.
+
+    A side given as a function, ``lambda: delta / 4 + delta / 4``, is kept as it is written; sympy
+    would simplify it before it could be compared or printed.
+    """
 
     says: str
     left: Any
     right: Any
 
+    def __post_init__(self) -> None:
+        """Keep the sides as written."""
+        object.__setattr__(self, "left", written(self.left))
+        object.__setattr__(self, "right", written(self.right))
+
     def formula(self) -> str:
         """The equation."""
         return f"{self.left} = {self.right}"
+
+    def empty(self) -> bool:
+        """Whether it says nothing, since both sides read the same."""
+        left, right = self.formula().split(" = ", 1)
+        return left == right
 
     def latex(self) -> str:
         """The equation."""
@@ -81,7 +161,8 @@ class Identity:
 
     def holds(self) -> bool:
         """The difference cancels to zero symbolically."""
-        difference = sympy.cancel(sympy.together(sympy.expand(self.left - self.right)))
+        left, right = self.left.doit(), self.right.doit()
+        difference = sympy.cancel(sympy.together(sympy.expand(left - right)))
         return bool(difference == 0 or sympy.simplify(difference) == 0)
 
 

@@ -1,48 +1,117 @@
-"""Claims whose verdict is the prover's own, for inequalities that need no further argument."""
+"""Claims whose verdict is the machine's own, since their statement is a list of relations."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import sympy
 
 from dpcheck.bounds.claim import Decision, Evidence
-from dpcheck.bounds.evidence import Counterexample
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
 from dpcheck.bounds.prover import Inequality
+from dpcheck.errors import require
 
 
-def judge(*inequalities: Inequality) -> Callable[[], Decision]:
-    """The decision of a claim that all ``inequalities`` hold: proved, refuted or unresolved.
+def judge(*steps: Step, note: str = "", repaired: str = "") -> Callable[[], Decision]:
+    """Return the decision of a claim that all ``steps`` hold: proved, refuted or unresolved.
 
-    Example
+    Parameters
+    ----------
+    *steps : Inequality, Identity, Below or Enumerated
+        The relations that make up the statement. Citations are refused, since a citation is not the
+        machine's own verdict.
+    note : str
+        A sentence for the reader of a proved claim.
+    repaired : str
+        What holds instead, for a claim that is known to fail. By default the critical constant is
+        searched for.
+
+    Returns
     -------
+    callable
+        The ``decision`` of a :class:`~dpcheck.bounds.claim.Claim`. A relation that fails at an exact
+        point refutes the claim; one that is neither proved nor refuted leaves it unresolved.
+
+    Raises
+    ------
+    InputError
+        If there is no step, or one of another kind.
+
+    Examples
+    --------
     >>> from sympy import log, sqrt, symbols, oo
     >>> from dpcheck.bounds.prover import Domain
     >>> x = symbols("x", positive=True)
     >>> judge(Inequality("a logarithm is below a root", log(x), sqrt(x), Domain({x: (1, oo)})))().verdict
     'proved'
     """
-    return functools.partial(_judge, inequalities)
+    require(bool(steps), "a judged claim", "have a relation", "none")
+    for step in steps:
+        fit = hasattr(step, "holds") and not isinstance(step, Cited | Quoted | Searched | Counterexample)
+        require(fit, "a judged claim", "be made of relations the machine decides", type(step).__name__)
+    return functools.partial(_judge, steps, note, repaired)
 
 
-def _judge(inequalities: tuple[Inequality, ...]) -> Decision:
-    outcomes = [each.outcome() for each in inequalities]
-    methods = ", ".join(dict.fromkeys(each.method for each in outcomes))
-    for inequality, outcome in zip(inequalities, outcomes, strict=True):
-        if outcome.verdict == "refuted" and outcome.point is not None:
-            point = tuple(outcome.point.items())
-            at = ", ".join(f"{letter} = {value}" for letter, value in point)
-            step = Counterexample(
-                f"{inequality.says}: fails at {at}", sympy.Le(*inequality.sides(), evaluate=False), point
-            )
-            critical = inequality.tightness().critical
-            repaired = "no constant in its place would do"
-            if critical is not None:
-                name = inequality.constant[0] if inequality.constant else "a factor on the larger side"
-                repaired = f"it holds with {critical:.6g} for {name}, as far as a search can tell"
-            return Decision("refuted", methods, Evidence((step,), repaired=repaired), f"Fails: {inequality.says}.")
-    if all(each.verdict == "proved" for each in outcomes):
-        return Decision("proved", methods, Evidence(inequalities), "Every inequality is proved as it stands.")
-    undecided = "; ".join(i.says for i, o in zip(inequalities, outcomes, strict=True) if o.verdict == "unresolved")
-    return Decision("unresolved", methods, Evidence(()), f"Neither proved nor refuted: {undecided}.")
+def _judge(steps: tuple[Step, ...], note: str, repaired: str) -> Decision:
+    methods = ", ".join(dict.fromkeys(_method(step) for step in steps))
+    broken = [step for step in steps if not step.holds()]
+    for step in broken:
+        found = _counterexample(step)
+        if found is not None:
+            rescue = repaired or _rescue(step)
+            return Decision("refuted", methods, Evidence((found,), repaired=rescue), f"Fails: {step.says}.", "judged")
+    if broken:
+        undecided = "; ".join(step.says for step in broken)
+        return Decision("unresolved", methods, Evidence(()), f"Neither proved nor refuted: {undecided}.", "judged")
+    return Decision("proved", methods, Evidence(steps), note or "Every relation holds as it stands.", "judged")
+
+
+def _method(step: Step) -> str:
+    if isinstance(step, Inequality):
+        return step.outcome().method
+    return {Identity: "exact algebra", Below: "ball arithmetic", Enumerated: "exact enumeration"}.get(
+        type(step), "exact arithmetic"
+    )
+
+
+def _counterexample(step: Step) -> Counterexample | None:
+    """Exact values at which a relation fails, or ``None``."""
+    if isinstance(step, Inequality):
+        point = step.outcome().point
+        if point is None:
+            return None
+        at = ", ".join(f"{letter} = {value}" for letter, value in point.items())
+        where = f": fails at {at}" if at else ": fails"
+        return Counterexample(step.says + where, sympy.Le(*step.sides(), evaluate=False), tuple(point.items()))
+    if isinstance(step, Below):
+        found = Counterexample(step.says, sympy.Lt(step.smaller, step.larger, evaluate=False), ())
+        return found if found.holds() else None
+    if isinstance(step, Identity):
+        equal = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
+        letters = sorted(equal.free_symbols, key=str)
+        return next(
+            (each for values in _points(letters) if (each := Counterexample(step.says, equal, values)).holds()), None
+        )
+    return None
+
+
+def _points(letters: list[Any]) -> Iterator[tuple[tuple[Any, Any], ...]]:
+    """A few values that differ from letter to letter; whole, so that they fit counts too."""
+    for start in (2, 3, 5):
+        yield tuple((letter, sympy.Integer(start + 2 * k)) for k, letter in enumerate(letters))
+
+
+def _rescue(step: Step) -> str:
+    """The constant with which an inequality holds, or that none is known."""
+    if not isinstance(step, Inequality) or not step.over.intervals:
+        return "nothing was searched for"
+    try:
+        critical = step.tightness().critical
+    except ValueError:  # a side without a factor to vary, such as 0
+        critical = None
+    if critical is None:
+        return "no constant in its place was found to do"
+    name = step.constant[0] if step.constant else "a factor on the larger side"
+    return f"it holds with {critical:.6g} for {name}, as far as a search can tell"

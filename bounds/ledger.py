@@ -1,32 +1,34 @@
-"""The verdicts on record: what each claim of the catalogue is expected to come out as.
+"""The expected verdicts: what each claim of the catalogue, and each reading of it, comes out as.
 
-``python -m dpcheck.bounds.ledger`` decides all claims again and writes ``ledger.json`` and, with the
-polynomials of every certificate, ``certificates.json``; the change is then read by a person before
-it is kept.
+``python -m dpcheck.bounds.ledger [PAPER]`` decides the claims again and writes ``ledger.json`` and, with the
+polynomials of every certificate, ``certificates.json``. A person reads the change before it is kept.
+Claims that quote others are decided again until nothing changes.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpcheck.bounds.claim import ClaimResult
+if TYPE_CHECKING:
+    from dpcheck.bounds.claim import ClaimResult
 
 
 @functools.cache
-def recorded() -> dict[str, dict[str, str]]:
-    """For each claim's id its paper, the verdict on record and the method."""
+def recorded() -> dict[str, dict[str, Any]]:
+    """For each claim's id its paper, the expected verdict, the method, the basis and the verdict of each reading."""
     text = resources.files("dpcheck.bounds").joinpath("ledger.json").read_text("utf-8")
-    found: dict[str, dict[str, str]] = json.loads(text)
+    found: dict[str, dict[str, Any]] = json.loads(text)
     return found
 
 
 def changed(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
-    """The results whose verdict is not the one on record, or that are not on record."""
+    """The results whose verdict is not the expected one, or that have none."""
     return tuple(each for each in results if recorded().get(each.claim.id, {}).get("verdict") != each.verdict)
 
 
@@ -39,7 +41,7 @@ def certificates() -> dict[str, list[dict[str, Any]]]:
 
 
 def certified(results: Iterable[ClaimResult]) -> dict[str, list[dict[str, Any]]]:
-    """The same of these results."""
+    """The inequalities of ``results`` that certificates prove, as :func:`certificates` keeps them."""
     found = {
         each.claim.id: [
             {"says": step["says"], "certificates": step["certificates"]}
@@ -53,17 +55,38 @@ def certified(results: Iterable[ClaimResult]) -> dict[str, list[dict[str, Any]]]
 
 def text(results: Iterable[ClaimResult]) -> str:
     """The ledger of these results, one line a claim."""
-    lines = [
-        f"  {json.dumps(each.claim.id)}: "
-        + json.dumps({"paper": each.claim.paper, "verdict": each.verdict, "method": each.method})
-        for each in results
-    ]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    return _lines({each.claim.id: _entry(each) for each in results})
+
+
+def _lines(entries: dict[str, dict[str, Any]]) -> str:
+    return "{\n" + ",\n".join(f"  {json.dumps(id)}: {json.dumps(entry)}" for id, entry in entries.items()) + "\n}\n"
+
+
+def _entry(result: ClaimResult) -> dict[str, Any]:
+    entry = {
+        "paper": result.claim.paper, "verdict": result.verdict, "method": result.method, "basis": result.basis
+    }  # fmt: skip
+    readings = result.evidence["readings"]
+    return {**entry, "readings": readings} if readings else entry
+
+
+def _write(paper: str | None) -> None:
+    """Decide the claims again, those of one paper or all, until the verdicts they quote are their own."""
+    from dpcheck.bounds.registry import claims, prove
+
+    here = Path(__file__)
+    order = [each.id for each in claims()]
+    while True:
+        found = prove(paper)
+        entries = {**recorded(), **{each.claim.id: _entry(each) for each in found}}
+        before, after = here.with_name("ledger.json").read_text("utf-8"), _lines({id: entries[id] for id in order})
+        here.with_name("ledger.json").write_text(after, "utf-8")
+        recorded.cache_clear()
+        if before == after:
+            break
+    if paper is None:
+        here.with_name("certificates.json").write_text(json.dumps(certified(found), indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    from dpcheck.bounds.registry import prove
-
-    found = prove()
-    Path(__file__).with_name("ledger.json").write_text(text(found), "utf-8")
-    Path(__file__).with_name("certificates.json").write_text(json.dumps(certified(found), indent=1) + "\n", "utf-8")
+    _write(sys.argv[1] if len(sys.argv) > 1 else None)

@@ -96,7 +96,7 @@ def _load(path: str) -> tuple[Claim, ...]:
         isinstance(stated, tuple | list) and bool(stated), "the file of claims", "define CLAIMS, a tuple of Claim", path
     )
     strange = [type(each).__name__ for each in stated if not isinstance(each, Claim)]
-    require(not strange, "CLAIMS", "hold only Claim", ", ".join(strange))
+    require(not strange, "CLAIMS", "hold only Claim, such as Claim(..., judge(...))", ", ".join(strange))
     _require_unique([each.id for each in stated])
     return tuple(stated)
 

@@ -115,8 +115,8 @@ class _Worker:
             return claim.undecided(f"the process that decided it ended with code {self._process.wait()}")
         if isinstance(found, str):
             return claim.undecided(f"deciding it failed: {found}")
-        verdict, method, note, evidence, took = found
-        return ClaimResult(claim, verdict, method, note, evidence, took)
+        verdict, method, note, evidence, took, basis = found
+        return ClaimResult(claim, verdict, method, note, evidence, took, basis)
 
     def kill(self) -> None:
         """End the process and the solvers it started."""
@@ -154,7 +154,9 @@ def _main() -> None:
     for line in sys.stdin:
         try:
             result = known[line.rstrip("\n")].decide()
-            answer = pickle.dumps((result.verdict, result.method, result.note, result.evidence, result.seconds))
+            answer = pickle.dumps(
+                (result.verdict, result.method, result.note, result.evidence, result.seconds, result.basis)
+            )
         except Exception as error:
             answer = pickle.dumps(f"{type(error).__name__}: {' '.join(str(error).split())}")
         results.write(_LENGTH.pack(len(answer)) + answer)

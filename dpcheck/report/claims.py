@@ -16,13 +16,22 @@ _COLORS = {"proved": "green", "refuted": "red", "conditional": "yellow", "unreso
 
 
 def table(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:
-    """One row a claim: verdict, method, seconds, critical constant or counterexample, place."""
+    """One row a claim: verdict, method, seconds, critical constant or counterexample, who vouches for it, place."""
     rows = Table(box=None, pad_edge=False)
-    for heading in ("claim", "verdict", "method", "s", "critical constant or counterexample", "place in the paper"):
+    for heading in (
+        "claim",
+        "verdict",
+        "method",
+        "s",
+        "critical constant or counterexample",
+        "checked by",
+        "place in the paper",
+    ):
         rows.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
     for result in results:
         verdict = f"[{_COLORS[result.verdict]}]{result.verdict}[/]"
-        shown = (result.claim.id, verdict, result.method, f"{result.seconds:.1f}", _crux(result), result.claim.location)
+        shown = (result.claim.id, verdict, result.method, f"{result.seconds:.1f}", _crux(result),
+                 result.trust, result.claim.location)  # fmt: skip
         rows.add_row(*(part if part is verdict else part.replace("[", r"\[") for part in shown))
     buffer = io.StringIO()
     Console(file=buffer, force_terminal=color, width=width, highlight=False).print(rows)
@@ -33,13 +42,14 @@ def explanation(result: ClaimResult) -> str:
     """The statement, the verdict and every step, in plain text and LaTeX."""
     claim, evidence = result.claim, result.evidence
     lines = [f"{claim.id}  {result.verdict}  ({result.method}, {result.seconds:.1f} s)"]
+    lines += [f"  Basis: {result.basis}; steps: {result.trust}"]
     lines += [f"  {claim.paper}, {claim.location}", f"  Claim: {claim.statement}", f"  Verdict: {result.note}"]
     lines += [f"  Reading: {reading}: {verdict}" for reading, verdict in evidence["readings"].items()]
     for name in ("condition", "repaired"):
         if evidence[name]:
             lines.append(f"  {name.capitalize()}: {evidence[name]}")
     for number, step in enumerate(evidence["steps"], 1):
-        lines += [f"  {number}. [{step['kind']}] {step['says']}", f"       {step['formula']}"]
+        lines += [f"  {number}. [{step['kind']}, {step['trust']}] {step['says']}", f"       {step['formula']}"]
         if step["kind"] != "cited":
             lines.append(f"       ${step['latex']}$")
         if "tightness" in step:

@@ -1,0 +1,127 @@
+"""What a paper states, with its formulas kept as the expressions that are judged.
+
+A statement is text with places in braces, one for each formula. The formula is printed from the
+same sympy expression that a step of the evidence is about, so that a number changed in the one is
+changed in the other; :meth:`Statement.loose` names the formulas that no step speaks of.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from dpcheck.bounds.plain import plain
+from dpcheck.errors import require
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Words with formulas: ``template`` has a place in braces for each name in ``formulas``.
+
+    Raises :class:`~dpcheck.errors.InputError` unless places and names are the same.
+    """
+
+    template: str
+    formulas: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Refuse a formula without a place and a place without a formula."""
+        places = {name for _, name, _, _ in string.Formatter().parse(self.template) if name is not None}
+        require(places == set(self.formulas), "the places of a statement", "name its formulas", sorted(places))
+
+    def __str__(self) -> str:
+        """The statement as plain text."""
+        return self.template.format(**{name: plain(value) for name, value in self.formulas.items()})
+
+    def loose(self, steps: Iterable[Any]) -> tuple[str, ...]:
+        """The formulas, as text, that occur in none of ``steps``."""
+        judged = [each for step in steps for each in spoken_of(step)]
+        return tuple(plain(value) for value in self.formulas.values() if not _occurs(_exact(value), judged))
+
+
+def stated(template: str, **formulas: Any) -> Statement:
+    """The statement ``template`` with a formula for each of its places.
+
+    Parameters
+    ----------
+    template : str
+        Words, with a name in braces where a formula stands.
+    **formulas : sympy expression, relation or number
+        The formula for each place. It must occur in a step of the claim's evidence: as a side, as a
+        part of a side, as a relation, as a condition of the domain or as a value. Otherwise the
+        claim is unresolved.
+
+    Returns
+    -------
+    Statement
+        Its ``str`` is the text, with every formula printed.
+
+    Examples
+    --------
+    >>> from sympy import log, symbols
+    >>> n = symbols("n", integer=True, positive=True)
+    >>> str(stated("The risk is at most {bound}.", bound=3 * log(n) / n))
+    'The risk is at most 3 log(n)/n.'
+    """
+    return Statement(template, formulas)
+
+
+def spoken_of(step: Any) -> Iterator[Any]:
+    """Every expression and relation that a step is about: its fields, with its printed constant put in."""
+    sides = getattr(step, "sides", None)
+    if sides is not None:
+        smaller, larger = sides()
+        yield from (smaller, larger, sympy.Le(smaller, larger, evaluate=False))
+    yield from _expressions([getattr(step, each.name) for each in fields(step)])
+    for smaller, larger, relation in (("smaller", "larger", sympy.Le), ("left", "right", sympy.Eq)):
+        pair = (getattr(step, smaller, None), getattr(step, larger, None))
+        if sides is None and None not in pair:
+            yield relation(_exact(pair[0]), _exact(pair[1]), evaluate=False)
+
+
+def _expressions(value: Any) -> Iterator[Any]:
+    if isinstance(value, sympy.Basic):
+        yield value
+    elif isinstance(value, Fraction | int) and not isinstance(value, bool):
+        yield _exact(value)
+    elif isinstance(value, Mapping):
+        yield from _expressions([*value.keys(), *value.values()])
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _expressions(each)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from _expressions([getattr(value, each.name) for each in fields(value)])
+
+
+def _occurs(wanted: Any, judged: list[Any]) -> bool:
+    """Whether ``wanted`` is one of the expressions or a part of one, up to expanding and cancelling."""
+    if any(each == wanted or each.has(wanted) for each in judged):
+        return True
+    if isinstance(wanted, sympy.core.relational.Relational):
+        difference = wanted.gts - wanted.lts if hasattr(wanted, "gts") else wanted.lhs - wanted.rhs
+        kinds = (type(wanted), sympy.Le, sympy.Ge) if hasattr(wanted, "gts") else (type(wanted),)
+        others = [each for each in judged if isinstance(each, kinds)]
+        return any(_same(difference, _difference(each)) for each in others)
+    sides = [side for each in judged for side in (each.args if hasattr(each, "rel_op") else (each,))]
+    return any(_same(wanted, side) for side in sides if side.free_symbols == wanted.free_symbols)
+
+
+def _difference(relation: Any) -> Any:
+    return relation.gts - relation.lts if hasattr(relation, "gts") else relation.lhs - relation.rhs
+
+
+def _same(one: Any, other: Any) -> bool:
+    if not isinstance(one, sympy.Expr) or not isinstance(other, sympy.Expr):
+        return False
+    return bool(sympy.cancel(sympy.together(sympy.expand((one - other).doit()))) == 0)
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return sympy.Rational(value.numerator, value.denominator)
+    return sympy.sympify(value, strict=True)
