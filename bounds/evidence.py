@@ -235,12 +235,12 @@ class Counterexample:
         return rf"\neg\left({sympy.latex(self.claimed)}\right) \text{{ at }} {at}"
 
     def holds(self) -> bool:
-        """Integer letters have integer values, and the relation is false there.
+        """The values are ones that the letters may take, and the relation is false there.
 
         Numbers are compared in ball arithmetic; letters that are left are compared symbolically.
         """
         values = {letter: formula(value) for letter, value in self.values}
-        if any(letter.is_integer and value.is_integer is False for letter, value in values.items()):
+        if not all(_may_be(letter, value) for letter, value in values.items()):
             return False
         left, right = (side.subs(values) for side in self.claimed.args)
         if left.free_symbols | right.free_symbols:
@@ -305,7 +305,21 @@ class Searched:
         return all(self.function(rng) <= self.bound for _ in range(self.samples))
 
 
+_SIGNS = tuple(
+    start + sign
+    for start in ("", "extended_")
+    for sign in ("positive", "negative", "zero", "nonzero", "nonpositive", "nonnegative")
+)
 _FALSE = {"<=": (1,), "<": (0, 1), ">=": (-1,), ">": (-1, 0), "==": (-1, 1), "!=": (0,)}  # signs of left - right
+
+
+def _may_be(letter: Any, value: Any) -> bool:
+    """Whether no assumption about a letter (integer, even, ...) is known to fail for a value.
+
+    Zero is allowed for a positive letter: letters of quantities that are at least zero are positive ones.
+    """
+    known = {name: is_so for name, is_so in letter.assumptions0.items() if not (value == 0 and name in _SIGNS)}
+    return all(getattr(value, f"is_{name}") in (is_so, None) for name, is_so in known.items())
 
 
 def _nonnegative(expression: Any) -> bool:

@@ -47,7 +47,7 @@ def _boundedness() -> Decision:
             Fraction(1),
         ),
         Counterexample("the printed bound with the upper bound M = -19/2 is negative", Le(moved, shifted), at),
-        Identity("Phi of f = -sqrt(1 + x^2) - y^2/2, squared", FALLING**2, 1 + x**2),
+        Identity("Phi of f = -sqrt(1 + x^2) - y^2/2, squared", lambda: FALLING**2, 1 + x**2),
         Counterexample(
             "f <= 0 leaves Phi(0) - Phi(x) without a bound: above 10^6 at x = 2 10^6",
             Le(FALLING.subs(x, 0) - FALLING, gap),
@@ -88,7 +88,7 @@ CLAIMS = (
         "003:A1",
         "zhang2025",
         "precondition",
-        "With f <= M on X = R^{d_1} and bounded Y, M is a constant that the stability bound can rest on, and "
+        "With f <= M on all of R^d and bounded Y, M is a constant that the stability bound can rest on, and "
         "Phi(x_0) - inf Phi is finite, as the proofs take it to be.",
         "Assumption 1",
         _boundedness,

@@ -19,6 +19,7 @@ from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Identity
 from dpcheck.bounds.prover import Domain
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import delta, epsilon
 
 MULTIPLIER = sqrt(8 * log(Rational(5, 4) / delta)) / epsilon
@@ -34,7 +35,11 @@ def _mechanism() -> Decision:
             "B. Balle, Y.-X. Wang, ICML 2018, Theorem 8",
         ),
         Private("the printed noise on the whole region", MULTIPLIER, UNIT, epsilon, delta),
-        Identity("it is twice the usual noise", MULTIPLIER, 2 * USUAL),
+        Identity(
+            "its variance is four times the usual one",
+            MULTIPLIER**2,
+            lambda: 4 * (2 * log(Rational(5, 4) / delta) / epsilon**2),
+        ),
         Private("the usual noise is enough already, for delta <= 1/2", USUAL, HALF, epsilon, delta),
     )
     return Decision(
@@ -50,8 +55,11 @@ CLAIMS = (
         "003:Def3",
         "zhang2025",
         "noise calibration",
-        "A query of sensitivity D with noise of variance 8 D^2 log(1.25/delta)/epsilon^2 in each coordinate is "
-        "(epsilon, delta)-DP for 0 < epsilon <= 1 and 0 < delta <= 1.",
+        stated(
+            "A query of sensitivity D with noise of variance {variance} D^2 in each coordinate is (epsilon, delta)-DP "
+            "for 0 < epsilon <= 1 and 0 < delta <= 1.",
+            variance=MULTIPLIER**2,
+        ),
         "Definition 3",
         _mechanism,
     ),

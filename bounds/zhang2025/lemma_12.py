@@ -32,10 +32,12 @@ from sympy import E, Integer, Rational, log, oo, symbols
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Identity
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import t
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import T, t
 
-k, u, j, a, logs = symbols("k u j a logs", positive=True)  # logs = log(log(T)/theta)
+k, u, j, a, logs, theta = symbols("k u j a logs theta", positive=True)
 EXTRA = Rational(37, 100)  # at least log(log2(T)/theta) - log(log(T)/theta) = log(1/log 2)
+LOGS = log(log(T) / theta)
 PRINTED = 624 * logs + 1
 
 
@@ -53,7 +55,7 @@ def _high_probability() -> Decision:
         Cited("a nonnegative supermartingale from 1 ever exceeds e^j with chance at most e^-j", "Ville's inequality"),
         AtMost("steps up to 2u have (i - 1) |Z_i|/(4u) <= 1, i - 1 = 2u/(1 + k)", 2 * u / (1 + k) * 2 / (4 * u), 1),
         Below("log(1/log 2) is below 0.37", log(1 / log(2)), EXTRA),
-        Below("log(log(T)/theta) is above log(e log 4) > 1", Integer(1), log(E * log(4))),
+        Inequality("logs = log(log(T)/theta) is at least 1", 1, LOGS, Domain({T: (4, oo), theta: (0, 1 / E)})),
         AtMost("so that a >= 625 > 512 and only u >= 512 are needed, logs = 1 + k", 625, PRINTED.subs(logs, 1 + k)),
         AtMost("V_t <= a t (t - 1)/2: (i - 1)^2/i <= i - 1, i = 1 + k", k**2 / (1 + k), k),
         Identity(
@@ -84,9 +86,13 @@ CLAIMS = (
         "004:Lem12",
         "zhang2025",
         "lemma",
-        "For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), "
-        "theta < 1/e and T >= 4: with probability 1 - theta, for all t <= T, "
-        "|w_t - w*|^2 <= (624 log(log(T)/theta) + 1) G^2/(lambda^2 t).",
+        stated(
+            "For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), "
+            "theta < 1/e and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most "
+            "({bound}) G^2/(lambda^2 t), where logs = {logs}.",
+            bound=PRINTED,
+            logs=LOGS,
+        ),
         "version with proofs, Lemma 12",
         _high_probability,
     ),

@@ -74,7 +74,7 @@ def _smoothness() -> Decision:
             "jointly l-smooth: mu |dy*|^2 <= <grad_y L(x, y*') - grad_y L(x', y*'), y* - y*'> <= l |dx| |dy*|",
             "strong concavity at x, optimality of y* and y*' over Y",
         ),
-        Identity("hence y* is l/mu-Lipschitz", (l * step / mu) * mu, l * step),
+        Identity("hence y* is l/mu-Lipschitz", lambda: (l * step / mu) * mu, l * step),
         Cited("|d grad Phi| <= l |(dx, dy*)|, grad Phi(x) = grad_x L(x, y*(x))", "Danskin's theorem"),
         AtMost("|(dx, dy*)| <= |dx| + |dy*|, squared", step**2 + moved**2, (step + moved) ** 2),
         Identity("hence Phi is (l + kappa l)-smooth", l * (step + kappa * step), (l + kappa * l) * step),

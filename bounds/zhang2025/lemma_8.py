@@ -49,7 +49,7 @@ def _restart() -> Decision:
             Le(moved, 2 * C_1 / m),
             ((moved, Integer(2)), (C_1, Integer(1)), (m, Integer(2))),
         ),
-        Identity("m = n = 10: the ratio is m", 2 / (2 * C_1 / m).subs({C_1: 1, m: 10}), Integer(10)),
+        Identity("m = n = 10: the ratio is m", lambda: 2 / (2 * C_1 / m).subs({C_1: 1, m: 10}), Integer(10)),
         Cited("at the same (x, y) only the term of the record changes, by at most 2 C_1", "triangle inequality"),
     )
     evidence = Evidence(
@@ -126,7 +126,7 @@ def _second_batch() -> Decision:
             ((moved, Integer(2)), (C, Integer(1)), (m, Integer(2))),
         ),
         Enumerated("both gradients on z_r: 2 C/m", same_batch, (3, 2), Fraction(1)),
-        Identity("two terms change, each by at most 2 C", 2 * (2 * C) / m, 4 * C / m),
+        Identity("two terms change, each by at most 2 C", lambda: 2 * (2 * C) / m, 4 * C / m),
         Cited("without replacement a minibatch holds the record once", "Algorithm 3, step 2"),
     )
     evidence = Evidence(

@@ -40,6 +40,7 @@ from sympy import Ge, Integer, Le, Min, Rational, cos, diff, log, pi, sin, sqrt,
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, d, d_2, delta, epsilon, mu, n
 from dpcheck.bounds.theorem import Assumption, Theorem
 from dpcheck.bounds.zhang2025.theorem_2 import BELOW_ONE, PRIVACY
@@ -81,8 +82,8 @@ THEOREMS = tuple(
 # One dataset for all algorithms: records 1 and -1, f = -cos(x - z pi/4) - y^2/2, and the algorithm that returns pi.
 BALANCED = -(cos(p - pi / 4) + cos(p + pi / 4)) / 2
 CONSTANT = (
-    Identity("the gain of one step 1/S along the gradient g of an S-smooth Phi", g**2 / smooth - g**2 / (2 * smooth),
-             g**2 / (2 * smooth)),
+    Identity("the gain of one step 1/S along the gradient g of an S-smooth Phi",
+             lambda: g**2 / smooth - g**2 / (2 * smooth), g**2 / (2 * smooth)),
     Cited(
         "ascent on Phi <= M therefore meets gradients as small as one likes (descent, if Phi is bounded below), and "
         "the algorithm that returns such a point of this one dataset, whatever its input, is (0, 0)-DP",
@@ -135,7 +136,7 @@ def _finite_sum() -> Decision:
         AtMost("where sin + cos >= 1: its square is", 1, 1 + 2 * one * other),
         Identity(
             "so |error_k| <= 2 sqrt(2 d_1) |grad_k Phi|, and the mean error is at most this, by Cauchy and Schwarz",
-            2 * sqrt(2 * d) * sqrt(d) * g / d,
+            lambda: 2 * sqrt(2 * d) * sqrt(d) * g / d,
             2 * sqrt(2) * g,
         ),
         Cited("the mean error of every (epsilon, delta)-DP estimate of M on its worst dataset", "[2]"),
@@ -147,7 +148,7 @@ def _finite_sum() -> Decision:
         Identity(
             "a grid about x_0 with a point of gradient at most 2 g: its length over its spacing, gap = M - Phi(x_0), "
             "at most a power of n",
-            (2 * gap / g) / (g / smooth),
+            lambda: (2 * gap / g) / (g / smooth),
             2 * smooth * gap / g**2,
         ),
         Cited(
@@ -190,8 +191,11 @@ CLAIMS = (
         "003:Thm3",
         "zhang2025",
         "lower bound",
-        "There are a loss that meets Assumptions 1 to 3 and a dataset on which every (epsilon, delta)-DP algorithm has "
-        "a gradient norm of Omega(min{1, sqrt(d log(1/delta))/(n epsilon)}), d = max{d_1, d_2}.",
+        stated(
+            "There are a loss that meets Assumptions 1 to 3 and a dataset on which every (epsilon, delta)-DP algorithm "
+            "has a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
+            least=Min(1, RATE_3),
+        ),
         "Theorem 3",
         _finite_sum,
     ),

@@ -175,7 +175,7 @@ CLAIMS = (
         "003:Def4",
         "zhang2025",
         "definition",
-        "The log of the mean of the lambda-th power of the likelihood ratio under A(D), with its supremum over "
+        "The logarithm of the mean of the lambda-th power of the likelihood ratio under A(D), with its supremum over "
         "neighbours, is the moment of the moments accountant.",
         "Definition 4",
         _definition,

@@ -31,6 +31,7 @@ from sympy import Integer, Le, Rational, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, mu, n
 from dpcheck.bounds.zhang2025.ascent import (
     clipped_distance,
@@ -49,7 +50,7 @@ INSTANCE = {bound: 2 * scale, beta: scale, M: 2 * scale, mu: scale}
 SMALL = ((bound, Rational(1, 5)), (beta, Rational(1, 10)), (M, Rational(1, 5)), (mu, Rational(1, 10)), (n, Integer(2)))
 RANGE = Identity(
     "f/s = z y - y^2/2 + 3/2 is the sum of two nonnegative terms, and so is 2 - f/s, for |y|, |z| <= 1",
-    z * y - y**2 / 2 + Rational(3, 2),
+    lambda: z * y - y**2 / 2 + Rational(3, 2),
     (1 + z * y) + (1 - y**2) / 2,
 )
 ABOVE = Identity("the second sum", 2 - (z * y - y**2 / 2 + Rational(3, 2)), (y - z) ** 2 / 2 + (1 - z**2) / 2)
@@ -71,7 +72,9 @@ def _cited_theorem() -> Decision:
         Enumerated("the largest distance over the draws", largest_distance, (2, 3, TENTH), Fraction(2)),
         RANGE,
         ABOVE,
-        Identity("the mean is 2/n whatever the scale s; the printed bound is", PRINTED.subs(INSTANCE), 10 * scale / n),
+        Identity(
+            "the mean is 2/n whatever the scale s; the printed bound is", lambda: PRINTED.subs(INSTANCE), 10 * scale / n
+        ),
         Counterexample(
             "s = 1/10, n = 2, in the mean: 1 against 1/2", Le(moved, PRINTED), ((moved, Integer(1)), *SMALL)
         ),
@@ -110,7 +113,7 @@ def _sensitivity() -> Decision:
         ),
         RANGE,
         ABOVE,
-        Identity("the printed bound with C_0 = 2 s >= G_y", PRINTED.subs(INSTANCE), 10 * scale / n),
+        Identity("the printed bound with C_0 = 2 s >= G_y", lambda: PRINTED.subs(INSTANCE), 10 * scale / n),
         Counterexample("s = 1/10, n = m = 2: 1 against 1/2", Le(moved, PRINTED), ((moved, Integer(1)), *SMALL)),
         Counterexample(
             "minibatches of one record: 2 for the draw that holds the record, at s = 1/10",
@@ -159,9 +162,11 @@ CLAIMS = (
         "004:Lem10",
         "zhang2025",
         "stability",
-        "For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic "
-        "ascent "
-        "with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= (2 L^2 + beta M)/(mu n).",
+        stated(
+            "For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic "
+            "ascent with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {bound}.",
+            bound=PRINTED,
+        ),
         "version with proofs, Lemma 10",
         _cited_theorem,
     ),
@@ -169,8 +174,11 @@ CLAIMS = (
         "004:Lem9",
         "zhang2025",
         "sensitivity",
-        "Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 has sensitivity at most "
-        "(2 C_0^2 + beta M)/(n mu).",
+        stated(
+            "Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 = L has sensitivity at "
+            "most {bound}.",
+            bound=PRINTED,
+        ),
         "version with proofs, Lemma 9",
         _sensitivity,
     ),

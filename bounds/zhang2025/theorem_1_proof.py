@@ -32,6 +32,7 @@ from sympy import Integer, Le, Rational, erf, exp, log, oo, sqrt, symbols
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, c, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
 from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, EQUATION_3
 
@@ -40,6 +41,9 @@ CONSTANT = 49
 WITHIN = 5 * sqrt(2) * c / 4
 LOSS = 4 * epsilon**2 / (c**2 * q**2 * T * ell)  # rho of one step
 ORDER = 1 + 2 * ell / epsilon
+
+
+SIGMA_X, SIGMA_Y = dict(EQUATION_3)[sigma_x], dict(EQUATION_3)[sigma_y]
 
 
 def _inside(expression: Any) -> Any:
@@ -54,9 +58,8 @@ def upper_normal(t: Any) -> Any:
 
 def theorem() -> Decision:
     """Constants for which the guarantee holds, and none for all epsilon."""
-    known = dict(EQUATION_3)
-    pair = ((2 * C_1 / (m * sigma_x)) ** 2 + (2 * C_2 / (m * sigma_y)) ** 2) / 2
-    printed = pair.subs(known).subs({c_2: c, c_3: c}).subs(delta, exp(-ell)).subs(m, q * n)
+    multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
+    here = (c * multiplier).subs(delta, exp(-ell)).subs(m, q * n)
     large = Rational(1, 10) * (1 + j)  # q > 1/10
     at = ((epsilon, 5 * CONSTANT**2), (delta, exp(-1)))
     steps = (
@@ -66,7 +69,17 @@ def theorem() -> Decision:
             "minibatches does no harm, adaptive composition adds, and the output is computed from T releases",
             "M. Bun, T. Steinke, TCC 2016",
         ),
-        Identity("the two gradients of a step as one release", printed, LOSS),
+        Identity(
+            "the printed noise in x in units of the sensitivity 2 C_1/m",
+            SIGMA_X,
+            lambda: 2 * C_1 / m * (c_2 * multiplier),
+        ),
+        Identity("and in y, in units of 2 C_2/m", SIGMA_Y, lambda: 2 * C_2 / m * (c_3 * multiplier)),
+        Identity(
+            "the two gradients of a step as one release, c_2 = c_3 = c, ell = log(1/delta), q = m/n",
+            lambda: (1 / here**2 + 1 / here**2) / 2,
+            LOSS,
+        ),
         AtMost("rho is at most 4/2401 on the region", _inside(LOSS), Rational(4, CONSTANT**2)),
         Inequality(
             "q <= 1/10: the condition of [2] on the sampling, for all rho <= 4/2401",
@@ -91,7 +104,7 @@ def theorem() -> Decision:
             _inside(LOSS * T * ORDER).subs(q, large),
             epsilon / 2,
         ),
-        Identity("epsilon/2 is left for delta", ell / (ORDER - 1), epsilon / 2),
+        Identity("epsilon/2 is left for delta", lambda: ell / (ORDER - 1), epsilon / 2),
         Cited(
             "a Renyi divergence of epsilon' at order r is (epsilon' + log(1/delta)/(r - 1), delta)-DP",
             "I. Mironov, CSF 2017, Proposition 3",
@@ -104,7 +117,7 @@ def theorem() -> Decision:
         ),
         Identity(
             "tau at delta = 1/e and epsilon = 5 c^2",
-            (known[sigma_x] * n / C_1).subs({c_2: c, delta: exp(-1)}).subs(epsilon, 5 * c**2),
+            lambda: (SIGMA_X * n / C_1).subs({c_2: c, delta: exp(-1)}).subs(epsilon, 5 * c**2),
             sqrt(T) / (5 * c),
         ),
         Identity(
@@ -114,7 +127,7 @@ def theorem() -> Decision:
         ),
         Identity(
             "for the record -1 its edge is 5 sqrt 2 c/4 noises within at t = T/2, and more for larger t",
-            (T / 2 - T / 4) / (sqrt(T) / (5 * c) * sqrt(T / 2)),
+            lambda: (T / 2 - T / 4) / (sqrt(T) / (5 * c) * sqrt(T / 2)),
             WITHIN,
         ),
         Counterexample(
@@ -156,9 +169,12 @@ CLAIMS = (
         "003:Thm1",
         "zhang2025",
         "noise calibration",
-        "There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = c_2 C_1 sqrt(T log(1/delta))/"
-        "(n epsilon) and sigma_y = c_3 C_2 sqrt(T log(1/delta))/(n epsilon) is (epsilon, delta)-DP for all "
-        "epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.",
+        stated(
+            "There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and "
+            "sigma_y = {sigma_y} is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.",
+            sigma_x=SIGMA_X,
+            sigma_y=SIGMA_Y,
+        ),
         "Theorem 1",
         theorem,
     ),

@@ -28,11 +28,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Le, Rational, diff, exp, log, oo, sqrt, summation, symbols
+from sympy import Derivative, Integer, Le, Rational, diff, exp, log, oo, sqrt, summation, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma_x, sigma_y
 from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, NOISE
 from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
@@ -43,6 +44,10 @@ order = symbols("a", integer=True, positive=True)
 SLOPE = Rational(8, 5)  # c
 FEW, MANY = Rational(6, 5), Rational(5, 8)  # b for Y <= 40 and for Y >= 40
 TOP = Rational(4, 5) * SLOPE * Rational(2, 3)  # of v: x lambda <= 4/5 and q <= 2/3
+
+
+SPREAD = 8 * sqrt(T * log(1 / delta)) / (n * epsilon)  # sigma_x and sigma_y as printed
+MINIBATCH = n * sqrt(epsilon / (4 * T))
 
 
 def _half(root: Any) -> Any:
@@ -57,16 +62,23 @@ def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
 
 def _repaired() -> tuple[Step, ...]:
     known = dict(NOISE)
-    pair = (2 * C_1 / (m * sigma_x)) ** 2 + (2 * C_2 / (m * sigma_y)) ** 2
-    printed = pair.subs(known).subs(delta, exp(-ell)).subs(m, q * n)
     square = epsilon**2 / (8 * q**2 * T * ell)
     divergence = (c**2 + b) * q**2 * x * a * (a - 1) / 2 * T / (a - 1)
     ratio = Rational(5, 4) * (lam + j)  # Y, for lambda = floor(4 Y/5) and 0 <= j <= 1
     return (
-        Identity("with C_1 and C_2 the two gradients of a step as one release have x", printed, square),
+        Identity("sigma_x with C_1 put back is this", known[sigma_x], lambda: C_1 * SPREAD),
+        Identity("and sigma_y with C_2", known[sigma_y], lambda: C_2 * SPREAD),
+        Identity(
+            "the two gradients of a step as one release have x, q = m/n and ell = log(1/delta)",
+            lambda: (
+                (2 / (m * SPREAD)).subs(m, q * n).subs(delta, exp(-ell)) ** 2
+                + (2 / (m * SPREAD)).subs(m, q * n).subs(delta, exp(-ell)) ** 2
+            ),
+            square,
+        ),
         Identity(
             "with q^2 T = (1 + k) epsilon/4, since m is rounded up",
-            square.subs(T, (1 + k) * epsilon / (4 * q**2)),
+            lambda: square.subs(T, (1 + k) * epsilon / (4 * q**2)),
             epsilon / (2 * ell * (1 + k)),
         ),
         AtMost("so that x <= 1/Y, Y = 2 ell/epsilon", epsilon / (2 * ell * (1 + k)), epsilon / (2 * ell)),
@@ -97,7 +109,7 @@ def _repaired() -> tuple[Step, ...]:
         ),
         Identity(
             "E[(r - 1)^2; r > 1] at x = s^2 is 0 at s = 0 and has the derivative",
-            diff(_half(s), s),
+            Derivative(_half(s), s),
             2 * s * exp(s**2) * upper_normal(3 * s / 2),
         ),
         Below(
@@ -121,7 +133,7 @@ def _repaired() -> tuple[Step, ...]:
         Below("(e^v - 1)/v grows with v, and is below 8/5 at v = 4/5 max(1, 2/3 8/5)", (exp(TOP) - 1) / TOP, SLOPE),
         Identity(
             "T steps, as log(e^p + r) <= p + r: their divergence at x = epsilon^2/(8 q^2 T ell), ell = Y epsilon/2",
-            divergence.subs(x, square).subs(ell, Y * epsilon / 2),
+            lambda: divergence.subs(x, square).subs(ell, Y * epsilon / 2),
             epsilon * (c**2 + b) * a / (8 * Y),
         ),
         Cited(
@@ -145,8 +157,8 @@ def _repaired() -> tuple[Step, ...]:
 
 
 def _settings() -> Decision:
-    share, spread = m / n, 8 * sqrt(T * log(1 / delta)) / (n * epsilon)
-    half = C_1 / m / spread  # half the distance 2 C_1/m of the two means, in noises
+    share = m / n
+    half = C_1 / m / SPREAD  # half the distance 2 C_1/m of the two means, in noises
     chance = upper_normal(half)
     at = ((n, 10), (m, 5), (T, 1), (epsilon, Integer(1)), (delta, Rational(1, 100)), (C_1, Integer(100)))
     steps: tuple[Step, ...] = (
@@ -157,9 +169,9 @@ def _settings() -> Decision:
             "Algorithm 1, first step; the output is x_1 with chance 1/2 on either side",
         ),
         Identity(
-            "the printed minibatch at epsilon = 1, T = 1, n = 10",
-            n * sqrt(epsilon / (4 * T)).subs({epsilon: 1, T: 1}),
-            n / 2,
+            "the printed minibatch has m^2 T/n^2 = epsilon/4, and is n/2 at epsilon = T = 1",
+            MINIBATCH,
+            lambda: n * sqrt(epsilon / 4 / T),
         ),
         Counterexample(
             "as printed, P'(event) <= e^epsilon P(event) + delta fails at n = 10, m = 5, delta = 1/n^2",
@@ -192,8 +204,12 @@ CLAIMS = (
         "003:Thm1-remark",
         "zhang2025",
         "explicit constants",
-        "For epsilon <= 1, delta <= 1/n^2 and m = max(1, n sqrt(epsilon/(4T))), Algorithm 1 with "
-        "sigma_x = sigma_y = 8 sqrt(T log(1/delta))/(n epsilon) is (epsilon, delta)-DP, whatever the thresholds.",
+        stated(
+            "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with "
+            "sigma_x = sigma_y = {sigma} is (epsilon, delta)-DP, whatever the thresholds.",
+            minibatch=MINIBATCH,
+            sigma=SPREAD,
+        ),
         "after Theorem 1",
         _settings,
     ),

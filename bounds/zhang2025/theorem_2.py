@@ -39,14 +39,20 @@ Example
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from sympy import Eq, Ge, Le, Lt, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Step
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
+from dpcheck.bounds.judge import judge
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, eta_y, kappa, m, mu, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.zhang2025 import lemma_3
+from dpcheck.bounds.zhang2025.privatediff import clip
 from dpcheck.bounds.zhang2025.theorem_1 import C_1, CLIPPING, EQUATION_3
 
 l, a, eta, g, h, N_x, N_y, theta, X, ell = symbols("l a eta g h N_x N_y theta X ell", positive=True)
@@ -54,6 +60,7 @@ B, Lambda, Delta_Phi = symbols("B Lambda Delta_Phi", positive=True)
 SMOOTH = (1 + kappa) * l  # of Phi
 STEP = 1 / (16 * (kappa + 1) ** 2 * l)
 SIZE = n * epsilon / sqrt(d * log(1 / delta))
+SMALL = sqrt(d * log(1 / delta)) / (n * epsilon)
 PRIVACY = (
     Parameter(n, "records in the dataset"),
     Parameter(d, "larger of the dimensions of x and y"),
@@ -69,6 +76,15 @@ SQUARE = Rational(256, 103) * (
 )
 BELOW_ONE = Assumption(
     "error", "d log(1/delta) <= (n epsilon)^2", "a rate below one", Le(d * log(1 / delta), (n * epsilon) ** 2)
+)
+
+# Lemma 5's right side: N_x is B^2/m + E|xi|^2, N_y is B^2/m + E|zeta|^2
+before, after, later = symbols("before after later", real=True)  # Phi(x_{t-1}), Phi(x_t), theta_t
+CONTRACTED = (
+    (1 - 1 / (2 * kappa) + 4 * kappa**3 * eta**2 * l**2) * theta
+    + 4 * kappa**3 * eta**2 * g**2
+    + 2 * kappa**3 * eta**2 * N_x
+    + 2 / l**2 * N_y
 )
 
 THEOREMS = (
@@ -123,103 +139,166 @@ THEOREMS = (
 )
 
 
+DESCENT = (2 * SMOOTH * eta**2 - eta / 2) * g**2 + SMOOTH * eta**2 * N_x + (2 * SMOOTH * eta**2 + eta / 2) * h**2
+JOINT = "the loss is l-smooth jointly in (x, y), not only in each block"
+HERE = Fraction(1, 64)  # eta = 1/(16 (kappa + 1)^2 l) at kappa = l = 1
+
+
+def tracking_error(x: Fraction) -> Fraction:
+    """theta_t on the instance of Lemma 3 after one step of eta from (x, y*(x)), without noise."""
+    after = x - HERE * lemma_3.gradient(x)
+    return (lemma_3.maximiser(x) - lemma_3.maximiser(after)) ** 2
+
+
+def steep_value(x: Fraction) -> Fraction:
+    """Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3, which meets A1 to A4 with l = kappa = 1."""
+    y = clip(10 * lemma_3.h(x), Fraction(1, 10))
+    return 10 * lemma_3.h(x) * y - y**2 / 2
+
+
+def steep_gradient(x: Fraction) -> Fraction:
+    """The gradient of that Phi."""
+    return 10 * lemma_3.slope(x) * clip(10 * lemma_3.h(x), Fraction(1, 10))
+
+
+def steep_step(x: Fraction) -> Fraction:
+    """Phi after one step of eta from (x, y*(x)) there, without noise."""
+    return steep_value(x - HERE * steep_gradient(x))
+
+
 def _descent() -> Decision:
-    # g = |grad Phi|, h = |grad Phi - grad_x L|
+    # g = |grad Phi|, h = |grad Phi - grad_x L|; before and after are Phi(x_{t-1}) and Phi(x_t)
+    at = {kappa: 1, l: 1, eta: Rational(1, 64), g: Rational(1, 2)}
     steps = (
+        Quoted("Phi is (l + kappa l)-smooth", "003:Lem3", "jointly l-smooth, as in the source"),
         Cited(
-            "Phi is (l + kappa l)-smooth; E|step|^2 <= eta^2 2 (|grad_x L|^2 + B^2/m + E|xi|^2); no "
-            "clipping for C_1 >= G_x",
-            "Lemma 3",
+            "E|step|^2 <= eta^2 2 (|grad_x L|^2 + B^2/m + E|xi|^2); nothing is clipped for C_1 >= G_x", "Algorithm 1"
         ),
         Cited("|grad_x L|^2 <= 2 h^2 + 2 g^2 and <grad Phi, grad Phi - grad_x L> <= (g^2 + h^2)/2", "Young"),
         Identity(
             "collected",
             -eta * g**2 + eta * (g**2 + h**2) / 2 + SMOOTH / 2 * eta**2 * 2 * (2 * h**2 + 2 * g**2 + N_x),
-            (2 * SMOOTH * eta**2 - eta / 2) * g**2 + SMOOTH * eta**2 * N_x + (2 * SMOOTH * eta**2 + eta / 2) * h**2,
+            DESCENT,
+        ),
+        Enumerated("L = 10 h(x) y - y^2/2: Phi(1/200) is", steep_value, (Fraction(1, 200),), Fraction(1, 800)),
+        Enumerated("its gradient there is", steep_gradient, (Fraction(1, 200),), Fraction(1, 2)),
+        Enumerated(
+            "and Phi(x_t), one step without noise later, is", steep_step, (Fraction(1, 200),), Fraction(81, 204800)
+        ),
+        Counterexample(
+            "smooth in each block only: 81/204800 is not at most 1/800 + (7)'s other terms, which is -47/102400",
+            Le(after, before + DESCENT.subs({h: 0, N_x: 0}), evaluate=False),
+            ((after, Rational(81, 204800)), (before, Rational(1, 800)), *at.items()),
         ),
     )
+    evidence = Evidence(
+        steps,
+        readings=((JOINT, "proved"), ("l-smooth in each block, as Assumption 3 says", "refuted")),
+        condition=JOINT,
+    )
     return Decision(
-        "proved",
-        "exact algebra",
-        Evidence(steps),
-        "The factor 2 on the squared step is not even needed, since minibatch and noise have mean zero errors.",
+        "conditional",
+        "exact algebra; an instance in rational arithmetic",
+        evidence,
+        "The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). The factor 2 on the squared step is not "
+        "even needed, since minibatch and noise have errors of mean zero.",
     )
 
 
 def _contraction() -> Decision:
     young_1, factor = 1 / (2 * (kappa - 1)), 1 - 1 / kappa
-    printed = (
-        (1 - 1 / (2 * kappa) + 4 * kappa**3 * eta**2 * l**2) * theta
-        + 4 * kappa**3 * eta**2 * g**2
-        + 2 * kappa**3 * eta**2 * N_x
-        + 2 / l**2 * N_y
-    )
     move = eta**2 * (2 * l**2 * theta + 2 * g**2 + N_x)
     letters = {theta: (0, oo), eta: (0, oo), l: (0, oo), g: (0, oo), N_x: (0, oo), N_y: (0, oo)}
+    here = {kappa: 1, l: 1, eta: Rational(1, 64), g: Rational(3, 10)}
     steps = (
         Cited(
             "one projected ascent step of 1/l: E|y_t - y*(x_{t-1})|^2 <= (1 - 1/kappa) theta + N_y/l^2",
             "contraction of the gradient map; the noise has mean zero",
         ),
-        Cited("E|x_t - x_{t-1}|^2 <= eta^2 (2 l^2 theta + 2 g^2 + N_x), and y* is kappa-Lipschitz", "Lemmas 3 and 4"),
-        Identity("Young's inequality with 1/(2 (kappa - 1))", (1 + young_1) * factor, (2 * kappa - 1) / (2 * kappa)),
+        Quoted("y* is kappa-Lipschitz", "003:Lem3", "jointly l-smooth, as in the source"),
+        Cited("E|x_t - x_{t-1}|^2 <= eta^2 (2 l^2 theta + 2 g^2 + N_x)", "joint smoothness; the proof of Lemma 4"),
+        Identity(
+            "Young's inequality with 1/(2 (kappa - 1))", lambda: (1 + young_1) * factor, (2 * kappa - 1) / (2 * kappa)
+        ),
         Inequality(
             "kappa >= 3/2: the two parts are within the printed right side",
             (1 + young_1) * (factor * theta + N_y / l**2) + (2 * kappa - 1) * kappa**2 * move,
-            printed,
+            CONTRACTED,
             Domain({**letters, kappa: (Rational(3, 2), oo)}),
         ),
         Inequality(
             "1 <= kappa <= 3/2: so they are with Young's parameter 1",
             2 * (factor * theta + N_y / l**2) + 2 * kappa**2 * move,
-            printed,
+            CONTRACTED,
             Domain({**letters, kappa: (1, Rational(3, 2))}),
         ),
+        Enumerated(
+            "the instance of Lemma 3 from x = 1/30: theta_t is", tracking_error, (lemma_3.POINT,), Fraction(81, 409600)
+        ),
+        Enumerated("and the gradient of Phi at 1/30 is", lemma_3.gradient, (lemma_3.POINT,), Fraction(3, 10)),
+        Counterexample(
+            "smooth in each block only, theta_{t-1} = 0 and no noise: theta_t is 9/4 of the right side",
+            Le(later, CONTRACTED.subs({theta: 0, N_x: 0, N_y: 0}), evaluate=False),
+            ((later, Rational(81, 409600)), *here.items()),
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=((JOINT, "proved"), ("l-smooth in each block, as Assumption 3 says", "refuted")),
+        condition=JOINT,
     )
     return Decision(
-        "proved",
-        "prover, from cited facts",
-        Evidence(steps),
-        "The printed proof doubles the "
-        "noise on the way, which the loss in Young's inequality needs; k in the statement is kappa.",
+        "conditional",
+        "prover, from cited facts; an instance in rational arithmetic",
+        evidence,
+        "The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). It doubles the noise on the way, which "
+        "the loss in Young's inequality needs; k in the statement is kappa.",
     )
 
 
-def _sixteenths() -> Decision:
-    over = Domain({kappa: (1, oo), l: (0, oo)})
-    steps = (
-        Inequality(
-            "eta/2 - 2 (l + kappa l) eta^2 >= 7 eta/16 at eta = 1/(16 (kappa + 1)^2 l)",
-            Rational(7, 16) * STEP,
-            STEP / 2 - 2 * SMOOTH * STEP**2,
-            over,
-        ),
-        Inequality(
-            "and eta/2 + 2 (l + kappa l) eta^2 <= 9 eta/16",
-            STEP / 2 + 2 * SMOOTH * STEP**2,
-            Rational(9, 16) * STEP,
-            over,
-        ),
-    )
-    return Decision("proved", "prover", Evidence(steps), "Equality at kappa = 1.")
+OVER = Domain({kappa: (1, oo), l: (0, oo)})
+SHORT = Le(16 * (kappa + 1) ** 2 * l * eta, 1)  # eta <= STEP
+LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
+SIXTEENTHS = judge(
+    Inequality(
+        "the gradient keeps 7 eta/16",
+        LOW,
+        eta / 2 - 2 * SMOOTH * eta**2,
+        Domain({kappa: (1, oo), l: (0, oo), eta: (0, oo)}, where=(SHORT,)),
+    ),
+    Inequality(
+        "and the error of y has 9 eta/16 at most",
+        eta / 2 + 2 * SMOOTH * eta**2,
+        HIGH,
+        Domain({kappa: (1, oo), l: (0, oo), eta: (0, oo)}, where=(SHORT,)),
+    ),
+    note="The step on the coefficients alone, with equality at kappa = 1. The lemma's inequality is Lemma 4's and "
+    "stands under Lemma 4's condition.",
+)
+XI, ZETA = eta / (16 * kappa) + Rational(9, 2) * eta * kappa, eta / (8 * kappa)  # as (38) prints them
 
 
 def _coefficients() -> Decision:
     # (35): xi has (l + kappa l) eta^2 + (9/8) eta^3 kappa^3 l^2 4 kappa, zeta has (9/8) eta 4 kappa.
     xi = SMOOTH * STEP**2 + Rational(9, 8) * STEP**3 * kappa**3 * l**2 * 4 * kappa
     zeta = Rational(9, 8) * STEP * 4 * kappa
-    over = Domain({kappa: (1, oo), l: (0, oo)})
     steps = (
-        Identity("zeta's coefficient in (35), the geometric sum at most 4 kappa", zeta, Rational(9, 2) * kappa * STEP),
-        Counterexample(
-            "(38) gives zeta eta/(8 kappa), at kappa = l = 1", Le(zeta, STEP / (8 * kappa)), ((kappa, 1), (l, 1))
+        Identity(
+            "zeta's coefficient in (35), the geometric sum at most 4 kappa",
+            lambda: Rational(9, 8) * STEP * (4 * kappa),
+            Rational(9, 2) * kappa * STEP,
         ),
-        Inequality("xi's is within what (38) gives it", xi, STEP / (16 * kappa) + Rational(9, 2) * kappa * STEP, over),
+        Counterexample(
+            "(38) gives zeta eta/(8 kappa), at kappa = l = 1",
+            Le(zeta, ZETA.subs(eta, STEP)),
+            ((kappa, 1), (l, 1)),
+        ),
+        Inequality("xi's is within what (38) gives it", xi, XI.subs(eta, STEP), OVER),
         Inequality(
             "both are within the maximum that is used afterwards",
             zeta + xi,
-            2 * (Rational(9, 2) * kappa * STEP + STEP / (16 * kappa)),
-            over,
+            2 * XI.subs(eta, STEP),
+            OVER,
         ),
     )
     evidence = Evidence(
@@ -232,7 +311,6 @@ def _coefficients() -> Decision:
 
 
 # The parts of the sum of (29), with theta_t from (15) and the geometric series at most 4 kappa.
-OVER = Domain({kappa: (1, oo), l: (0, oo)})
 SUM: tuple[Step, ...] = (
     Inequality(
         "gamma = 1 - 1/(2 kappa) + 4 kappa^3 l^2 eta^2 <= 1 - 1/(4 kappa): its powers sum to at most 4 kappa",
@@ -246,7 +324,9 @@ SUM: tuple[Step, ...] = (
         Rational(9, 256),
         OVER,
     ),
-    Identity("the start, theta_0 <= Lambda^2", Rational(9, 16) * l**2 * 4 * kappa, Rational(9, 4) * kappa * l**2),
+    Identity(
+        "the start, theta_0 <= Lambda^2", lambda: Rational(9, 16) * l**2 * (4 * kappa), Rational(9, 4) * kappa * l**2
+    ),
     Inequality(
         "the sampling error B^2/m",
         Rational(9, 16) * l**2 * 4 * kappa * (2 * kappa**3 * STEP**2 + 2 / l**2) + SMOOTH * STEP,
@@ -259,7 +339,7 @@ SUM: tuple[Step, ...] = (
         Rational(9, 2) * kappa + 1 / (16 * kappa),
         OVER,
     ),
-    Identity("the noise in y", Rational(9, 16) * l**2 * 4 * kappa * 2 / l**2, Rational(9, 2) * kappa),
+    Identity("the noise in y", lambda: Rational(9, 16) * l**2 * (4 * kappa) * (2 / l**2), Rational(9, 2) * kappa),
 )
 
 
@@ -270,6 +350,8 @@ def _rate() -> Decision:
     x = symbols("x", positive=True)
     steps = (
         *SUM,
+        Quoted("each step's descent", "004:Lem4"),
+        Quoted("each step's tracking error", "004:Lem5"),
         Cited("the mean of a square is at least the square of the mean; x_priv is uniform", "Jensen's inequality"),
         Dominated(
             "with T and m of order 1/a the three parts are of order a, whose root is the rate",
@@ -278,10 +360,11 @@ def _rate() -> Decision:
             Region(Le(a, 1), Le(1 / a, X), Le(X, 2 / a)),
         ),
         Exceeds("m = O(1/a) alone allows m = 1", parts, a, region, {a: 1 / s, T: s, m: 1}),
+        Identity("a is the inverse of n epsilon/sqrt(d log(1/delta))", SMALL, lambda: 1 / SIZE),
         Identity(
-            "m = T = 1/a in Theorem 1's m^2 T/n^2, a = sqrt(d ell)/(n epsilon)",
-            (size**3 / n**2).subs(a, sqrt(d * ell) / (n * epsilon)),
-            n * epsilon**3 / (d * ell) ** Rational(3, 2),
+            "m = T = 1/a in Theorem 1's m^2 T/n^2",
+            lambda: (size**3 / n**2).subs(a, SMALL),
+            n * epsilon**3 / (d * log(1 / delta)) ** Rational(3, 2),
         ),
         Counterexample(
             "epsilon < that fails for d = 100, ell = 10, n = 10^4, epsilon = 1, where a = 0.0032",
@@ -296,9 +379,7 @@ def _rate() -> Decision:
         AtMost("which is at least 1/2 for x = 1 + X", Rational(1, 2), 1 - 1 / (1 + (1 + X) ** 2)),
         Identity(
             "its steps lead outward but for the noise, of variance eta^2 sigma^2 T = (c_2 eta C_1)^2/d at T = 1/a",
-            (eta**2 * (c_2 * C_1 * sqrt(T * ell) / (n * epsilon)) ** 2 * T)
-            .subs(T, 1 / a)
-            .subs(ell, (a * n * epsilon) ** 2 / d),
+            lambda: eta**2 * (c_2 * C_1 * sqrt(1 / a * (a * n * epsilon) ** 2 / d) / (n * epsilon)) ** 2 * (1 / a),
             (c_2 * eta * C_1) ** 2 / d,
         ),
         Cited("from x_0 = 1 + 10 c_2 eta C_1 on, x_t >= 1 throughout with chance 99/100", "Kolmogorov's inequality"),
@@ -357,7 +438,12 @@ CLAIMS = (
         "004:Lem4",
         "zhang2025",
         "algebraic step",
-        "The descent inequality (7) holds for DP-SGDA.",
+        stated(
+            "Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {right} with "
+            "eta = eta_x, g = |grad Phi(x_{{t-1}})|, h = |grad Phi(x_{{t-1}}) - grad_x L(x_{{t-1}}, y_{{t-1}})| and "
+            "N_x = B^2/m + E|xi|^2.",
+            right=DESCENT,
+        ),
         "version with proofs, Lemma 4",
         _descent,
     ),
@@ -365,9 +451,11 @@ CLAIMS = (
         "004:Lem5",
         "zhang2025",
         "algebraic step",
-        "theta_t <= (1 - 1/(2 kappa) + 4 kappa^3 eta^2 l^2) theta_{t-1} + 4 kappa^3 eta^2 |grad Phi|^2 + "
-        "(2 kappa^3 eta^2 + 2/l^2) B^2/m + 2 kappa^3 eta^2 E|xi|^2 + "
-        "(2/l^2) E|zeta|^2 for eta_y = 1/l.",
+        stated(
+            "For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {right} with eta = eta_x, theta = theta_{{t-1}}, "
+            "g = |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.",
+            right=CONTRACTED,
+        ),
         "version with proofs, Lemma 5",
         _contraction,
     ),
@@ -375,15 +463,28 @@ CLAIMS = (
         "004:Lem6",
         "zhang2025",
         "step",
-        "With eta_x = 1/(16 (kappa + 1)^2 l) the coefficients are 7/16 and 9/16.",
+        stated(
+            "Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least "
+            "{low}, and {loses} is at most {high}, eta = eta_x.",
+            short=SHORT,
+            low=LOW,
+            high=HIGH,
+            keeps=eta / 2 - 2 * SMOOTH * eta**2,
+            loses=eta / 2 + 2 * SMOOTH * eta**2,
+        ),
         "version with proofs, Lemma 6",
-        _sixteenths,
+        SIXTEENTHS,
     ),
     Claim(
         "004:(38)",
         "zhang2025",
         "algebra",
-        "xi enters with eta/(16 kappa) + 9 eta kappa/2 and zeta with eta/(8 kappa).",
+        stated(
+            "E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {step}.",
+            xi=XI.subs(eta, STEP),
+            zeta=ZETA.subs(eta, STEP),
+            step=STEP,
+        ),
         "version with proofs, equation (38)",
         _coefficients,
     ),
@@ -391,8 +492,12 @@ CLAIMS = (
         "003:Thm2",
         "zhang2025",
         "utility",
-        "With T = Theta(n epsilon/sqrt(d log(1/delta))) and m = O(the same) E|grad Phi| = O((d "
-        "log(1/delta))^{1/4}/sqrt(n epsilon)).",
+        stated(
+            "With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}.",
+            small=SMALL,
+            size=1 / a,
+            rate=sqrt(a),
+        ),
         "Theorem 2",
         _rate,
     ),
@@ -400,7 +505,7 @@ CLAIMS = (
         "003:Remark1",
         "zhang2025",
         "rate",
-        "The bound of Theorem 2 is of order sqrt d/sqrt(n epsilon), up to logarithms.",
+        stated("The bound of Theorem 2 is of order {rate}, up to logarithms.", rate=sqrt(d) / sqrt(n * epsilon)),
         "Remark 1",
         _remark,
     ),

@@ -11,10 +11,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Eq, Integer, Le, Rational, log, symbols
+from sympy import Eq, Integer, Le, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Counterexample, Enumerated, Identity
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.zhang2025.privatediff import left_over
 from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, M, beta, sigma_x1, sigma_x2
@@ -30,7 +31,9 @@ def _normalisation() -> Decision:
     at = ((m, Integer(2)), (sigma, Integer(1)), (C_1, Integer(3)))
     steps = (
         Identity(
-            "noise sigma C_1 on d = 2 C_1 g is noise sigma/2 on g, m sigma/2 in units of 1/m", multiplier, m * sigma / 2
+            "noise sigma C_1 on d = 2 C_1 g is noise sigma/2 on g, m sigma/2 in units of 1/m",
+            lambda: sigma * C_1 / (2 * C_1) * m,
+            m * sigma / 2,
         ),
         Counterexample("C_1 = 3, m = 2, sigma = 1: 1 and 1/3", Eq(multiplier, printed), at),
         Counterexample(
@@ -38,8 +41,8 @@ def _normalisation() -> Decision:
             Le(printed, multiplier),
             ((m, Integer(2)), (sigma, Integer(1)), (C_1, Rational(1, 3))),
         ),
-        Identity("they agree for noise sigma on d, as in Algorithm 1", sigma / released * m, printed),
-        Identity("and for C_1 = 1", multiplier.subs(C_1, 1), printed.subs(C_1, 1)),
+        Identity("they agree for noise sigma on d, as in Algorithm 1", lambda: sigma / released * m, printed),
+        Identity("and for C_1 = 1", lambda: (sigma * C_1 / (2 * C_1) * m).subs(C_1, 1), printed.subs(C_1, 1)),
     )
     evidence = Evidence(
         steps,
@@ -69,30 +72,46 @@ def _remark_algebra() -> Decision:
     printed = 8 * log(n) / epsilon
     found, own = largest(m * first / (2 * C_1)), largest(m * first / 2)
     steps = (
-        Identity("the first condition with m sigma/(2 C_1)", found, 2 * log(n) / (C_1**2 * epsilon)),
-        Identity("and with m sigma/2, the right normalisation", own, 2 * log(n) / epsilon),
+        Identity(
+            "the printed sigma_x1 at delta = 1/n^2",
+            first,
+            lambda: 4 * sqrt(R / T * (2 * log(n))) / (n * epsilon),
+        ),
+        Identity(
+            "the first condition with m sigma/(2 C_1)",
+            lambda: largest(m * first / (2 * C_1)),
+            2 * log(n) / (C_1**2 * epsilon),
+        ),
+        Identity("and with m sigma/2, the right normalisation", lambda: largest(m * first / 2), 2 * log(n) / epsilon),
         Counterexample(
             "C_1 = 1, n = 10, epsilon = 1: 2 log 10 and 8 log 10",
             Eq(found, printed),
             ((C_1, Integer(1)), (n, Integer(10)), (epsilon, Integer(1))),
         ),
         Identity(
-            "the fourth, exp(-lambda epsilon/4) <= 1/n^2, asks for lambda at least", 4 / epsilon * 2 * log(n), printed
+            "the fourth, exp(-lambda epsilon/4) <= 1/n^2, asks for lambda at least",
+            lambda: 4 / epsilon * 2 * log(n),
+            printed,
         ),
         Counterexample(
             "so no lambda meets both",
             Le(printed, own),
             ((n, Integer(10)), (epsilon, Integer(1))),
         ),
-        Identity("8 in place of 4 mends it", largest(m * 2 * first / 2), printed),
+        Identity("8 in place of 4 mends it", lambda: largest(m * 2 * first / 2), printed),
         Identity(
             "the second, without its 1 - 1/T, which helps, is the same",
-            epsilon / 4 * n**2 * (m * second / 2) ** 2 / (R * m**2),
+            lambda: epsilon / 4 * n**2 * (m * second / 2) ** 2 / (R * m**2),
             2 * log(n) / epsilon,
         ),
         Identity(
             "the third holds with equality, given the mu of Remark 2",
-            epsilon / 4 * (NOISE[sigma_y].subs(log(1 / delta), 2 * log(n)) * mu * n / (2 * C_0**2 + beta * M)) ** 2 / R,
+            lambda: (
+                epsilon
+                / 4
+                * (NOISE[sigma_y].subs(log(1 / delta), 2 * log(n)) * mu * n / (2 * C_0**2 + beta * M)) ** 2
+                / R
+            ),
             printed,
         ),
     )
@@ -124,7 +143,7 @@ def _telescoping() -> Decision:
         ),
         Identity(
             "what is left over: grad_x at (x_{r-1}, y_r) less that at (x_{r-1}, ytilde_r)",
-            built + (now - subtracted) - now,
+            lambda: built + (now - subtracted) - now,
             built - subtracted,
         ),
     )
@@ -154,9 +173,11 @@ CLAIMS = (
         "004:Thm5-proof sigma-tilde",
         "zhang2025",
         "algebra",
-        "The noise of Algorithm 3, relative to the query (43) of sensitivity 1/m, has the multiplier m sigma_x1/(2 "
-        "C_1), and "
-        "likewise m sigma_x2/(2 C_{2,r}).",
+        stated(
+            "The noise of Algorithm 3, relative to a query of sensitivity 1/m (the one of Theorem 5's proof), has the "
+            "multiplier {multiplier} with sigma = sigma_x1 at a restart, and likewise with sigma_x2 and C_{{2,r}}.",
+            multiplier=m * sigma / (2 * C_1),
+        ),
         "version with proofs, after (44)",
         _normalisation,
     ),
@@ -164,9 +185,12 @@ CLAIMS = (
         "004:Remark proof",
         "zhang2025",
         "algebra",
-        "With sigma_x1 = 4 sqrt((R/T) log(1/delta))/(n epsilon) and delta = 1/n^2 the first condition of the proof "
-        "of Theorem 5 "
-        "reads lambda <= 8 log(n)/epsilon.",
+        stated(
+            "With sigma_x1 = {sigma} at delta = 1/n^2, the first condition of the proof of Theorem 5 reads "
+            "lambda <= {limit}.",
+            sigma=NOISE[sigma_x1].subs(log(1 / delta), 2 * log(n)),
+            limit=8 * log(n) / epsilon,
+        ),
         "version with proofs, proof of Remark 5.1",
         _remark_algebra,
     ),

@@ -57,13 +57,13 @@ def _any_constants() -> tuple[Step, ...]:
         *EVENT,
         Identity(
             "R = T and epsilon = c_4 q^2 T/2: the multiplier m sigma_x1/2 tends to 0 as T grows, squared",
-            (m * noise / 2).subs(m, q * n).subs(q, sqrt(2 * epsilon / (c_4 * T))) ** 2,
+            lambda: (m * noise / 2).subs(m, q * n).subs(q, sqrt(2 * epsilon / (c_4 * T))) ** 2,
             c_5**2 * ell / (2 * c_4 * epsilon * T),
         ),
         Identity(
             "epsilon = 1, T > 1/(c_4 q^2), c an integer that is at least c_5 and 1, q = 1/(100 c^2), delta = q/100: "
             "H^2 is at least",
-            chosen**2,
+            lambda: chosen**2,
             10**4 * c**2 / log(10**4 * c**2),
         ),
         Cited("Phi(-t) <= exp(-t^2/2)/2 and Phi(t) >= 1/2 for t >= 0", "Gaussian tail"),

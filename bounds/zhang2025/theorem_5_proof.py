@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Integer, Le, Rational, exp, sqrt, symbols
+from sympy import Integer, Le, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.zhang2025 import theorem_5_many_rounds
 from dpcheck.bounds.zhang2025.ascent import full_batch_distance
@@ -39,8 +40,10 @@ from dpcheck.bounds.zhang2025.theorem_5 import (
     c_5,
     c_7,
     sigma_x1,
+    sigma_x2,
 )
 
+MINIBATCH = n * sqrt(epsilon / (8 * T))
 ell, C_1, scale, share = symbols("ell C_1 scale share", positive=True)
 NOISE = dict(REMARK_2)
 FIRST = {R: 1, T: 1, delta: exp(-ell)}
@@ -70,8 +73,14 @@ def _theorem() -> Decision:
             Enumerated(f"m = n = {size}: v_1 moves by 2 C_1, C_1 = 1", restart_difference, (size, 1), Fraction(2))
             for size in (2, 12, 30)
         ),
-        Identity("the noise of v_1 in units of that move", multiplier, c_5 * sqrt(ell) / (2 * n * epsilon)),
-        Identity("with 3 c_5 sqrt(ell)/epsilon records it is a sixth", multiplier.subs(n, enough), Rational(1, 6)),
+        Identity(
+            "the noise of v_1, sigma_x1 C_1 at R = T = 1, in units of that move",
+            multiplier,
+            lambda: c_5 * sqrt(1 / Integer(1) * ell) / (n * epsilon) * C_1 / (2 * C_1),
+        ),
+        Identity(
+            "with 3 c_5 sqrt(ell)/epsilon records it is a sixth", lambda: multiplier.subs(n, enough), Rational(1, 6)
+        ),
         AtMost("and less with more", multiplier.subs(n, enough * (1 + share)), Rational(1, 6)),
         CURVE,
         BROKEN,
@@ -120,10 +129,19 @@ def _y_noise() -> Decision:
             )
             for size in (2, 10)
         ),
-        Identity("the noise in units of that move, as in Theorem 5", printed, 5 * c_7 * scale**2 * sqrt(ell) / epsilon),
-        Identity("and divided by mu, as in Remark 2", divided, 5 * c_7 * scale * sqrt(ell) / epsilon),
-        Identity("a sixth, for a small scale s", printed.subs(scale, sqrt(small)), Rational(1, 6)),
-        Identity("and for a smaller one, divided by mu", divided.subs(scale, small), Rational(1, 6)),
+        Identity(
+            "the noise as printed",
+            Y_NOISE,
+            lambda: c_7 * (2 * C_0**2 + beta * M) * sqrt(R * log(1 / delta)) / (n * epsilon),
+        ),
+        Identity(
+            "in units of that move at R = 1, with C_0 = M = 2 s, beta = s and delta = exp(-ell)",
+            printed,
+            lambda: c_7 * (2 * (2 * scale) ** 2 + scale * (2 * scale)) * sqrt(ell) / (n * epsilon) / (2 / n),
+        ),
+        Identity("and divided by mu = s, as in Remark 2", divided, lambda: printed / scale),
+        Identity("a sixth, for a small scale s", lambda: printed.subs(scale, sqrt(small)), Rational(1, 6)),
+        Identity("and for a smaller one, divided by mu", lambda: divided.subs(scale, small), Rational(1, 6)),
         CURVE,
         BROKEN,
     )
@@ -156,8 +174,15 @@ def _remark() -> Decision:
         Enumerated("d_0 = -1 with chance m/n for the other record", chance_of_sign, (4, 1, -2), Fraction(1, 4)),
         Enumerated("n = 5, m = 2", chance_of_sign, (5, 2, -4), Fraction(2, 5)),
         Identity(
-            "m = n/4 at epsilon = 1/2, T = 1", n * sqrt(epsilon / (8 * T)).subs({epsilon: Rational(1, 2), T: 1}), n / 4
+            "the printed minibatch, which is n/4 at epsilon = 1/2, T = 1", MINIBATCH, lambda: n * sqrt(epsilon / 8 / T)
         ),
+        Identity(
+            "the noises of Remark 2 are those of Theorem 5 with c_5 = c_6 = 4",
+            NOISE[sigma_x1],
+            lambda: 4 * sqrt(R / T * log(1 / delta)) / (n * epsilon),
+        ),
+        Identity("between restarts", NOISE[sigma_x2], lambda: sqrt(T) * NOISE[sigma_x1]),
+        Identity("and that of y with c_7 = 4, divided by mu", NOISE[sigma_y], lambda: 4 * (Y_NOISE / c_7) / mu),
         Cited(
             "event: vtilde_1 < -1/2. Its mean is 0 or 1 for the one record, 0 or, with chance m/n, -1 for the other",
             "the two enumerations, T_2 = 1",
@@ -169,7 +194,7 @@ def _remark() -> Decision:
         ),
         Identity(
             "without sampling and y held equal: sigma_y in units of 2/n, f scaled by s",
-            (NOISE[sigma_y] * n / 2).subs(
+            lambda: (NOISE[sigma_y] * n / 2).subs(
                 {C_0: 2 * scale, beta: scale, M: 2 * scale, mu: scale, R: 1, delta: exp(-ell)}
             ),
             20 * scale * sqrt(ell) / epsilon,
@@ -203,8 +228,7 @@ CLAIMS = (
         "zhang2025",
         "privacy",
         "Under Assumption 1 there are absolute constants c_4, ..., c_7 such that Algorithm 3 with the noises of "
-        "Theorem 5 is "
-        "(epsilon, delta)-DP for all epsilon < c_4 m^2 T/n^2 and delta > 0.",
+        "Theorem 5 is (epsilon, delta)-DP for all epsilon < c_4 m^2 T/n^2 and delta > 0.",
         "Theorem 5",
         _theorem,
     ),
@@ -212,9 +236,10 @@ CLAIMS = (
         "003:Thm5 sigma_y",
         "zhang2025",
         "calibration",
-        "Noise c_7 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(n epsilon) on y_{r+1} is enough for the R releases of y, "
-        "for "
-        "an absolute c_7.",
+        stated(
+            "Noise {sigma} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7.",
+            sigma=Y_NOISE,
+        ),
         "Theorem 5",
         _y_noise,
     ),
@@ -222,9 +247,14 @@ CLAIMS = (
         "003:Remark2",
         "zhang2025",
         "explicit constants",
-        "For epsilon <= 1, delta <= 1/n^2 and m = max(1, n sqrt(epsilon/(8T))) Algorithm 3 is (epsilon, delta)-DP with "
-        "sigma_x1 = 4 sqrt((R/T) log(1/delta))/(n epsilon), sigma_x2 = 4 sqrt(R log(1/delta))/(n epsilon) and "
-        "sigma_y = 4 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(mu n epsilon).",
+        stated(
+            "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 3 is "
+            "(epsilon, delta)-DP with sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.",
+            minibatch=MINIBATCH,
+            sigma_x1=NOISE[sigma_x1],
+            sigma_x2=NOISE[sigma_x2],
+            sigma_y=NOISE[sigma_y],
+        ),
         "Remark 2",
         _remark,
     ),

@@ -31,8 +31,9 @@ from sympy import E, Ge, Integer, Le, Min, Rational, ceiling, log, oo, sqrt, sym
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, eta_x, kappa, m, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025.privatediff import coupled_x, difference, slope
@@ -110,7 +111,9 @@ def _no_clipping() -> Decision:
             Le(moved, (l + kappa * l) * move),
             ((moved, 2), (l, 1), (kappa, 1), (move, 0)),
         ),
-        Cited("for the same record it is Lemma 3, with joint smoothness of every f", "Lemma 3"),
+        Quoted(
+            "for the same record it is Lemma 3 for that record's f", "003:Lem3", "jointly l-smooth, as in the source"
+        ),
     )
     evidence = Evidence(
         steps,
@@ -129,18 +132,21 @@ def _no_clipping() -> Decision:
     )
 
 
+THIRD_RADIUS = 50 * kappa * G * sqrt((logs + 1) / inner)  # C_3, logs for the paper's logarithm over theta
+
+
 def _third_radius() -> Decision:
     steps = (
-        Cited(
-            "each of y_{r+1} and y_r is off by at most (G/mu) sqrt((624 log(R log T_2/theta) + 1)/T_2), "
-            "all R at once with probability 1 - theta",
-            "Lemma 12, union bound",
+        Quoted(
+            "each of y_{r+1} and y_r is off by at most (G/mu) sqrt((624 logs + 1)/T_2), logs = log(R log T_2/theta), all R "
+            "at once with probability 1 - theta by the union bound",
+            "004:Lem12",
         ),
         Inequality(
-            "l/mu = kappa times both is within 50 kappa G sqrt((log + 1)/T_2)",
-            2 * sqrt(624 * logs + 1),
-            50 * sqrt(logs + 1),
-            Domain({logs: (0, oo)}),
+            "l/mu = kappa times both is within C_3",
+            2 * kappa * G * sqrt((624 * logs + 1) / inner),
+            THIRD_RADIUS,
+            Domain({logs: (0, oo), kappa: (1, oo), G: (0, oo), inner: (1, oo)}),
         ),
         Inequality(
             "the other way to read the brackets, log(X)/theta + 1, is enough too: p = log X >= log log 4, w = 1/theta",
@@ -166,7 +172,7 @@ def _third_radius() -> Decision:
         ),
         Counterexample(
             "f = h(x) y - y^2/2 has kappa = l = 3/2 and G <= 3/2: C_3 is below that, R = 10, T_2 = 10^8, theta = 3/10",
-            Le(moved, 50 * kappa * G * sqrt((log(R * log(inner)) / theta + 1) / inner)),
+            Le(moved, THIRD_RADIUS.subs(logs, log(R * log(inner)) / theta)),
             (
                 (moved, Rational(1, 2)),
                 (kappa, Rational(3, 2)),
@@ -204,7 +210,7 @@ def _variance() -> Decision:
             "minibatch gradient at (x_{r-1}, y_r) plus the noises since the restart",
             "Algorithm 3",
         ),
-        Identity("one telescoped pair", (u + (v - u)), v),
+        Identity("one telescoped pair", lambda: u + (v - u), v),
         Counterexample(
             "the error of y enters with |grad_xy|^2 <= l^2, not l: L = 5 x y - y^2/2",
             Le((l * dist) ** 2, l * dist**2),
@@ -223,18 +229,29 @@ def _variance() -> Decision:
     )
 
 
+SQUARED = 2 * C_2**2 * move**2 + 5000 * kappa**2 * G**2 * dist**2
+
+
 def _average() -> Decision:
     steps = (
         Inequality(
             "C_{2,r}^2 <= 2 C_2^2 |dx|^2 + 2 (50 kappa G)^2 (...)",
             (C_2 * move + 50 * kappa * G * dist) ** 2,
-            2 * C_2**2 * move**2 + 5000 * kappa**2 * G**2 * dist**2,
+            SQUARED,
             Domain({C_2: (0, oo), move: (0, oo), kappa: (1, oo), G: (0, oo), dist: (0, oo)}),
         ),
-        Identity("2 times 50^2", Integer(2) * 50**2, Integer(5000)),
+        Identity("2 times 50^2", lambda: Integer(2) * 50**2, Integer(5000)),
         Cited("each r' lies in the window of at most T values of r", "definition of T(r)"),
     )
-    return Decision("proved", "prover", Evidence(steps), "2 T and 5000 T, from (50).")
+    return Decision(
+        "proved",
+        "prover",
+        Evidence(steps),
+        "The factors alone. The inequality of the lemma is (50)'s and stands under the conditions of 004:Lem15.",
+    )
+
+
+LONGEST = 1 / (2 * sqrt(2 * T * sigma_2**2 * C_2**2 * d))
 
 
 def _step_size() -> Decision:
@@ -245,7 +262,7 @@ def _step_size() -> Decision:
             1 / (2 * eta**2),
             Domain(
                 {T: (1, oo), sigma_2: (0, oo), C_2: (0, oo), d: (1, oo), eta: (0, oo)},
-                where=(Le(8 * T * sigma_2**2 * C_2**2 * d * eta**2, 1),),
+                where=(Le(eta, LONGEST),),
             ),
         ),
         Counterexample(
@@ -255,8 +272,8 @@ def _step_size() -> Decision:
         ),
         Identity(
             "the condition squared",
-            (1 / (2 * sqrt(2 * T * sigma_2**2 * C_2**2 * d))) ** 2,
-            1 / (8 * T * sigma_2**2 * C_2**2 * d),
+            LONGEST**2,
+            lambda: 1 / (2**2 * (2 * T * sigma_2**2 * C_2**2 * d)),
         ),
     )
     evidence = Evidence(
@@ -274,10 +291,21 @@ def _step_size() -> Decision:
     )
 
 
+SMALL = sqrt(d * log(1 / delta)) / (n * epsilon)
+PRINTED_RATE = (d * log(1 / delta)) ** Rational(1, 3) / (n * epsilon) ** Rational(2, 3)
+
+
 def _rate() -> Decision:
     r_, t_, t2 = a ** Rational(-4, 3), a ** Rational(-2, 3), a ** Rational(-4, 3)
     parts = 1 / r_ + a ** Rational(4, 3) + 1 / t2 + a * sqrt(t_ / r_) + r_ * a**2 / t_ + t_ * r_ * a**2 / t2
     steps = (
+        Identity(
+            "the root of a^(4/3), with a = sqrt(d log(1/delta))/(n epsilon), is the printed rate",
+            PRINTED_RATE,
+            lambda: sqrt(SMALL ** Rational(4, 3)),
+        ),
+        Quoted("the descent in each round", "004:Lem14"),
+        Quoted("the estimator's error", "004:Lem15"),
         Dominated(
             "1/R + 1/m + 1/T_2 + a sqrt(T/R) + R a^2/T + T R a^2/T_2 is of order a^{4/3}",
             parts,
@@ -294,7 +322,7 @@ def _rate() -> Decision:
         Dominated("it does not for a >= n^{-3/4}", a ** Rational(-4, 3), n, Region(Ge(a * n ** Rational(3, 4), 1))),
         Identity(
             "and m = n leaves no sampling error: the variance of a mean of m out of n, in units of B^2",
-            ((n - m) / (m * (n - 1))).subs(m, n),
+            lambda: ((n - m) / (m * (n - 1))).subs(m, n),
             0,
         ),
         Dominated(
@@ -328,7 +356,11 @@ def _better() -> Decision:
             Le(a ** Rational(2, 3), sqrt(a)),
             ((a, 64),),
         ),
-        Identity("sqrt d/(n epsilon) at n = sqrt d/(G epsilon)", sqrt(d) / (sqrt(d) / (G * epsilon) * epsilon), G),
+        Identity(
+            "so that the printed condition, n at least sqrt d/(G epsilon), says a <= G",
+            sqrt(d) / (n * epsilon),
+            lambda: G * (sqrt(d) / (G * epsilon)) / n,
+        ),
     )
     evidence = Evidence(steps, condition="G is at most of order one, so that a <= 1")
     return Decision(
@@ -352,7 +384,10 @@ CLAIMS = (
         "004:Lem13 C3",
         "zhang2025",
         "parameter",
-        "C_3 = 50 kappa G sqrt((log(R log T_2)/theta + 1)/T_2) covers both errors of y.",
+        stated(
+            "C_3 = {radius}, inner = T_2 and logs the logarithm of R and T_2 with 1/theta, covers both errors of y.",
+            radius=THIRD_RADIUS,
+        ),
         "version with proofs, Lemma 13",
         _third_radius,
     ),
@@ -368,7 +403,11 @@ CLAIMS = (
         "004:Lem16",
         "zhang2025",
         "step",
-        "Averaged over r the noise has the factors 2 T and 5000 T.",
+        stated(
+            "The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most "
+            "{square}, so that averaged over r the noise has these factors times T.",
+            square=SQUARED,
+        ),
         "version with proofs, Lemma 16",
         _average,
     ),
@@ -376,7 +415,7 @@ CLAIMS = (
         "004:eta condition",
         "zhang2025",
         "step",
-        "eta <= 1/(2 sqrt(2 T sigma_2^2 C_2^2 d)) absorbs the term in |x_r - x_{r-1}|^2.",
+        stated("A step with {short} absorbs the term in |x_r - x_{{r-1}}|^2.", short=Le(eta, LONGEST)),
         "version with proofs, after (59)",
         _step_size,
     ),
@@ -384,7 +423,7 @@ CLAIMS = (
         "003:Thm6",
         "zhang2025",
         "utility",
-        "E|grad Phi| = O~((d log(1/delta))^{1/3}/(n epsilon)^{2/3}).",
+        stated("E|grad Phi| is of order {rate} at most, up to logarithms.", rate=PRINTED_RATE),
         "Theorem 6",
         _rate,
     ),
@@ -392,7 +431,12 @@ CLAIMS = (
         "003:'when n>=sqrt d/(G eps)'",
         "zhang2025",
         "rate",
-        "The bound is below O~(d^{1/4}/sqrt(n epsilon)) when n >= sqrt d/(G epsilon).",
+        stated(
+            "With a = {small} the bound, of order {ours}, is below the earlier {theirs} up to logarithms when a <= G.",
+            small=sqrt(d) / (n * epsilon),
+            ours=a ** Rational(2, 3),
+            theirs=sqrt(a),
+        ),
         "after Theorem 6",
         _better,
     ),
