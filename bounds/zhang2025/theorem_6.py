@@ -27,11 +27,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import E, Ge, Integer, Le, Min, Rational, ceiling, log, oo, sqrt, symbols
+from sympy import E, Ge, Le, Min, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.judge import judge
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, eta_x, kappa, m, mu, n
@@ -138,8 +139,8 @@ THIRD_RADIUS = 50 * kappa * G * sqrt((logs + 1) / inner)  # C_3, logs for the pa
 def _third_radius() -> Decision:
     steps = (
         Quoted(
-            "each of y_{r+1} and y_r is off by at most (G/mu) sqrt((624 logs + 1)/T_2), logs = log(R log T_2/theta), all R "
-            "at once with probability 1 - theta by the union bound",
+            "each of y_{r+1} and y_r is off by at most (G/mu) sqrt((624 logs + 1)/T_2), logs = log(R log T_2/theta), "
+            "all R at once with probability 1 - theta by the union bound",
             "004:Lem12",
         ),
         Inequality(
@@ -232,23 +233,15 @@ def _variance() -> Decision:
 SQUARED = 2 * C_2**2 * move**2 + 5000 * kappa**2 * G**2 * dist**2
 
 
-def _average() -> Decision:
-    steps = (
-        Inequality(
-            "C_{2,r}^2 <= 2 C_2^2 |dx|^2 + 2 (50 kappa G)^2 (...)",
-            (C_2 * move + 50 * kappa * G * dist) ** 2,
-            SQUARED,
-            Domain({C_2: (0, oo), move: (0, oo), kappa: (1, oo), G: (0, oo), dist: (0, oo)}),
-        ),
-        Identity("2 times 50^2", lambda: Integer(2) * 50**2, Integer(5000)),
-        Cited("each r' lies in the window of at most T values of r", "definition of T(r)"),
-    )
-    return Decision(
-        "proved",
-        "prover",
-        Evidence(steps),
-        "The factors alone. The inequality of the lemma is (50)'s and stands under the conditions of 004:Lem15.",
-    )
+AVERAGE = judge(
+    Inequality(
+        "C_{2,r}^2 = (C_2 |dx| + C_3)^2, and each r' lies in the window of at most T values of r",
+        (C_2 * move + 50 * kappa * G * dist) ** 2,
+        SQUARED,
+        Domain({C_2: (0, oo), move: (0, oo), kappa: (1, oo), G: (0, oo), dist: (0, oo)}),
+    ),
+    note="The factors alone. The inequality of the lemma is (50)'s and stands under the conditions of 004:Lem15.",
+)
 
 
 LONGEST = 1 / (2 * sqrt(2 * T * sigma_2**2 * C_2**2 * d))
@@ -409,7 +402,7 @@ CLAIMS = (
             square=SQUARED,
         ),
         "version with proofs, Lemma 16",
-        _average,
+        AVERAGE,
     ),
     Claim(
         "004:eta condition",
