@@ -21,6 +21,7 @@ from dpcheck.errors import InputError
 Ball = Any  # flint.arb
 Compiled = Callable[[Sequence[Ball]], Ball]
 
+_LARGEST_POWER = 2_000_000  # bits of a power of rational numbers that are written out
 _PRECISIONS = (64, 256, 1024, 4096)  # bits; a sign still open after the last is left open
 
 
@@ -35,18 +36,64 @@ def exact(number: Any) -> Ball:
 
 def sign(expression: Any, values: Mapping[Any, Any]) -> int | None:
     """-1, 0 or 1 at exact ``values``, or ``None`` if no precision settles it or it is undefined."""
-    at = expression.xreplace(dict(values))
-    if at.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
+    loose = expression.free_symbols - values.keys()
+    if loose:
+        raise InputError(f"values must cover every letter, got none for {', '.join(sorted(map(str, loose)))}")
+    try:
+        return _sign(value(expression, values))
+    except UndefinedError:
         return None
-    if at.free_symbols:
-        raise InputError(f"values must cover every letter, got none for {', '.join(map(str, at.free_symbols))}")
-    if at.is_Rational:
-        return int(sympy.sign(at))
+
+
+def value(expression: Any, values: Mapping[Any, Any]) -> Any:
+    """The exact real number that the expression is at exact ``values``.
+
+    Every part must be a real number: ``1/(1 + 1/x)`` has no value at 0, nor has a root or a
+    logarithm of a negative number, whatever is done with it later.
+
+    Raises :class:`UndefinedError` where it has no value, or none that is sure to be real.
+    """
+    if expression.is_Symbol:
+        return values[expression]
+    if not expression.args:
+        return _real(expression)
+    parts = [value(part, values) for part in expression.args]
+    if expression.is_Pow or expression.func is sympy.exp:
+        _require_power(*(parts if expression.is_Pow else (sympy.E, parts[0])))
+    elif expression.func is sympy.log and _sign(parts[0]) != 1:
+        raise UndefinedError("logarithm of a number that is not known to be positive")
+    return _real(expression.func(*parts))
+
+
+def _require_power(base: Any, exponent: Any) -> None:
+    """The power is a real number, and one that can be written down."""
+    if base.is_Rational and exponent.is_Rational:
+        size = max(abs(int(base.p)), int(base.q)).bit_length() * abs(int(exponent.p))
+        if size > _LARGEST_POWER and base not in (0, 1, -1):
+            raise UndefinedError("a power too large to be written down")
+    if exponent.is_Integer and exponent >= 0:
+        return
+    at = _sign(base)
+    if at == 1 or (at == -1 and exponent.is_Integer) or (at == 0 and _sign(exponent) == 1):
+        return
+    raise UndefinedError("a power that is not known to be real")
+
+
+def _real(number: Any) -> Any:
+    if number.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I) or number.is_real is False:
+        raise UndefinedError("not a real number")
+    return number
+
+
+def _sign(number: Any) -> int | None:
+    """The sign of an exact number without letters."""
+    if number.is_Rational:
+        return int(sympy.sign(number))
     saved = flint.ctx.prec
     try:
         for precision in _PRECISIONS:
             flint.ctx.prec = precision
-            ball = exact(at)
+            ball = exact(number)
             if ball > 0:
                 return 1
             if ball < 0:
@@ -55,7 +102,7 @@ def sign(expression: Any, values: Mapping[Any, Any]) -> int | None:
         return None
     finally:
         flint.ctx.prec = saved
-    return 0 if sympy.simplify(at) == 0 else None
+    return 0 if sympy.simplify(number) == 0 else None
 
 
 def compile(expression: Any, letters: Sequence[Any]) -> Compiled:

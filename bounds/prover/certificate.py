@@ -14,7 +14,11 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.formula import formula
+from dpcheck.bounds.prover import coverage, meaning
+from dpcheck.bounds.prover.coverage import Rule
+from dpcheck.bounds.prover.domain import Domain
 from dpcheck.bounds.prover.forms import Form
+from dpcheck.bounds.prover.letters import Names
 
 _MOST_TERMS = 4000  # beyond this an expansion takes longer than a solver
 _POWERS = 3  # of (1 + sum of t) that the numerator is multiplied by, after Polya
@@ -22,9 +26,29 @@ _POWERS = 3  # of (1 + sum of t) that the numerator is multiplied by, after Poly
 
 @dataclass(frozen=True)
 class Certificate:
-    """``difference``, after ``shifts``, is ``numerator/denominator`` with nonnegative coefficients.
+    """A proof that ``claimed`` is nonnegative at each point of ``domain`` at which it is defined.
 
-    ``multiplier`` is the positive polynomial the numerator and denominator were multiplied by.
+    Parameters
+    ----------
+    difference : expression
+        ``claimed`` times ``scale``, which is positive, with roots, logarithms and numbers named.
+    shifts : tuple of (letter, expression)
+        Each letter in parameters that are at least zero, as ``rules`` allow.
+    numerator, denominator, multiplier : polynomial
+        ``difference`` after ``shifts`` is ``numerator/(denominator multiplier)``; no coefficient is
+        negative. The multiplier is what was multiplied by to get there.
+    claimed, domain : expression, Domain
+        What is proved, in the letters of the domain.
+    meanings : tuple of (letter, expression)
+        What each letter of ``difference`` and ``facts`` stands for, in the letters of the domain.
+    intervals : tuple of (letter, (low, high))
+        Rational intervals in which those letters lie.
+    facts : tuple of expression
+        The relations of the domain, in the letters of ``difference``, as what is at least zero.
+    rules : tuple of Rule
+        Why the shifts reach every point.
+    scale : expression
+        A quotient of positive polynomials.
     """
 
     difference: Any
@@ -32,51 +56,136 @@ class Certificate:
     numerator: Any
     denominator: Any
     multiplier: Any
+    claimed: Any
+    domain: Domain
+    meanings: tuple[tuple[Any, Any], ...] = ()
+    intervals: tuple[tuple[Any, tuple[Any, Any]], ...] = ()
+    facts: tuple[Any, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    scale: Any = sympy.Integer(1)
 
     def holds(self) -> bool:
-        """Expand again: the quotient is the shifted difference, and no coefficient is negative."""
+        """Check all of it again, by exact arithmetic: meanings, coverage, expansion and signs."""
+        return self._states() and self._covers() and self._expands()
+
+    def _states(self) -> bool:
+        """The difference and the facts are those of the claim and its domain."""
+        meanings, intervals = dict(self.meanings), dict(self.intervals)
+        used = set().union(self.difference.free_symbols, self.scale.free_symbols, *(f.free_symbols for f in self.facts))
+        if used - meanings.keys() or meanings.keys() != intervals.keys() or len(meanings) != len(self.meanings):
+            return False
+        loose = set().union(self.claimed.free_symbols, *(each.free_symbols for each in meanings.values()))
+        if loose - self.domain.intervals.keys() or len({letter.name for letter in meanings}) < len(meanings):
+            return False
+        domain_letters = {letter.name: letter for letter in self.domain.intervals}
+        if any(domain_letters.get(letter.name, letter) != meanings[letter] for letter in meanings
+               if letter.name in domain_letters):  # fmt: skip
+            return False
+        speaking = (self.claimed, *self.domain.differences())
+        if not all(meaning.fits(each, meanings[each], intervals[each], self.domain, speaking) for each in meanings):
+            return False
+        relations = list(self.domain.differences())
+        if len(relations) != len(self.facts) or not _positive_quotient(self.scale):
+            return False
+        pairs = [(self.claimed * self.scale.xreplace(meanings), self.difference)]
+        pairs += zip(relations, self.facts, strict=True)
+        return all(meaning.same(whole, named.xreplace(meanings)) for whole, named in pairs)
+
+    def _covers(self) -> bool:
+        """The shifts reach every point, and leave no letter of the difference unshifted."""
+        shifts = dict(self.shifts)
+        if len(shifts) != len(self.shifts) or self.difference.free_symbols - shifts.keys():
+            return False
+        parameters = {rule.parameter for rule in self.rules if rule.kind != "point"}
+        if set().union(*(value.free_symbols for value in shifts.values())) - parameters:
+            return False
+        return coverage.covers(self.rules, shifts, dict(self.intervals), self.facts)
+
+    def _expands(self) -> bool:
+        """The quotient is the shifted difference, and no coefficient is negative."""
+        parts = (self.numerator, self.denominator, self.multiplier)
+        parameters = {rule.parameter for rule in self.rules if rule.kind != "point"}
+        if set().union(*(part.free_symbols for part in parts)) - parameters:
+            return False
+        if not all(_nonnegative(part) for part in parts) or any(sympy.expand(part) == 0 for part in parts[1:]):
+            return False
         shifted = self.difference.subs(dict(self.shifts), simultaneous=True)
         above, below = sympy.fraction(sympy.together(shifted))
+        if below.has(sympy.zoo, sympy.nan) or above.has(sympy.zoo, sympy.nan) or sympy.expand(below) == 0:
+            return False
         cross = sympy.expand(above * self.denominator * self.multiplier - self.numerator * below)
-        same = cross == 0 or sympy.Poly(cross, *(cross.free_symbols or [sympy.Dummy()])).is_zero
-        return same and all(_nonnegative(part) for part in (self.numerator, self.denominator, self.multiplier))
+        return bool(cross == 0 or sympy.Poly(cross, *(cross.free_symbols or [sympy.Dummy()])).is_zero)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every polynomial as its coefficients, so that another program can expand it again."""
+        """All of it as text and coefficients, so that another program can check it without this one.
+
+        A polynomial is a list of (coefficient, powers), a quotient a pair of polynomials.
+        """
         return {
+            "claimed": f"{self.claimed} >= 0",
+            "domain": {
+                "letters": {
+                    str(letter): {
+                        "low": str(low), "high": str(high), "integer": bool(letter.is_integer),
+                        "open": bool((low == 0 and letter.is_positive) or (high == 0 and letter.is_negative)),
+                    }
+                    for letter, (low, high) in self.domain.intervals.items()
+                },
+                "where": [f"{fact} {'>' if isinstance(relation, sympy.Lt | sympy.Gt) else '>='} 0"
+                          for fact, relation in zip(self.domain.differences(), self.domain.where, strict=True)],
+            },
+            "letters": {
+                str(letter): {
+                    "means": str(means), "low": str(dict(self.intervals)[letter][0]),
+                    "high": str(dict(self.intervals)[letter][1]), "positive": bool(letter.is_positive),
+                }
+                for letter, means in self.meanings
+            },
+            "facts": [_quotient(fact) for fact in self.facts],
+            "rules": [
+                {"letter": str(rule.letter), "kind": rule.kind, "parameter": str(rule.parameter or ""),
+                 "fact": rule.fact}
+                for rule in self.rules
+            ],
             "shifts": {str(letter): _quotient(value) for letter, value in self.shifts},
+            "scale": _quotient(self.scale),
             "difference": _quotient(self.difference),
             "numerator": _terms(self.numerator),
             "denominator": _terms(self.denominator),
             "multiplier": _terms(self.multiplier),
-        }
+        }  # fmt: skip
 
     def __str__(self) -> str:
         """The shifts and the expansion in plain text."""
         shifts = ", ".join(f"{letter} = {value}" for letter, value in self.shifts)
+        shown = dict(self.shifts)
+        names = ", ".join(f"{letter} for {means}" for letter, means in self.meanings
+                          if letter != means and letter in shown)  # fmt: skip
         where = f"with {shifts}, every t >= 0: " if shifts else ""
+        where = f"{names}; {where}" if names else where
         by = f", after multiplying by {self.multiplier}," if self.multiplier != 1 else ""
         return f"{where}the difference{by} is ({self.numerator})/({self.denominator}); no coefficient is negative"
 
 
-def find(form: Form) -> Certificate | None:
-    """A certificate for the form, or ``None``."""
-    new = {letter: sympy.Symbol(f"t_{letter}", nonnegative=True) for letter in form.intervals}
-    for shifts in _shifts(form, new):
+def find(form: Form, claimed: Any, domain: Domain) -> Certificate | None:
+    """A certificate for the form of ``claimed`` on ``domain``, or ``None``."""
+    fresh = Names([each.name for each in (*form.intervals, *domain.intervals)]).fresh
+    new = {letter: sympy.Symbol(fresh(f"t_{letter}"), nonnegative=True) for letter in form.intervals}
+    for rules, shifts in _shifts(form, new):
         shifted = form.difference.subs(shifts, simultaneous=True)
         quotient = sympy.fraction(sympy.together(shifted))
         letters = sorted(quotient[0].free_symbols | quotient[1].free_symbols, key=str)
         if not set(letters) <= set(new.values()):
             continue
-        if not letters:
-            if shifted >= 0:
-                return Certificate(form.difference, tuple(shifts.items()), shifted, sympy.Integer(1), sympy.Integer(1))
-            continue
-        ring = sympy.ring(letters, sympy.QQ)[0]
+        ring = sympy.ring(letters or [sympy.Dummy()], sympy.QQ)[0]
         found = _nonnegative_multiple(ring, *(ring.from_expr(part) for part in quotient))
         if found is not None:
-            polynomials = (polynomial.as_expr() for polynomial in found)
-            return Certificate(form.difference, tuple(shifts.items()), *polynomials)
+            proof = Certificate(
+                form.difference, tuple(shifts.items()), *(polynomial.as_expr() for polynomial in found),
+                claimed, domain, tuple(form.meanings.items()), tuple(form.intervals.items()), tuple(form.facts),
+                tuple(rules), form.scale,
+            )  # fmt: skip
+            return proof
     return None
 
 
@@ -107,67 +216,63 @@ def _negative_somewhere(ring: Any, polynomial: Any) -> bool:
     return any(polynomial.evaluate(list(zip(ring.gens, point, strict=True))) < 0 for point in points)
 
 
-def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
+def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[tuple[list[Rule], dict[Any, Any]]]:
     """Ways to write the letters: by their intervals, and with facts of the kind ``s >= expression``."""
-    plain = {letter: _shift(low, high, new[letter]) for letter, (low, high) in form.intervals.items()}
-    plain = {letter: value for letter, value in plain.items() if value is not None}
+    pairs = [coverage.plain(letter, low, high, new[letter]) for letter, (low, high) in form.intervals.items()]
+    plain = {pair[0].letter: pair for pair in pairs if pair is not None}
     used = form.difference.free_symbols
-    yield {letter: value for letter, value in plain.items() if letter in used}
-    solved = [_solve(fact, new) for fact in form.facts]
-    options = [pair for pairs in solved for pair in pairs]
+    yield _needed(list(plain.values()), used)
+    options = [
+        (letter, number, known)
+        for number, fact in enumerate(form.facts)
+        for letter in sorted(fact.free_symbols, key=str)
+        if (known := coverage.by_fact(fact, letter)) is not None
+    ]
     for size in (1, 2, 3):
         for chosen in itertools.combinations(options, size):
-            letters = [letter for letter, _ in chosen]
-            if len(set(letters)) < size:
+            bounds = {letter: (number, known) for letter, number, known in chosen}
+            ordered = _in_order({letter: known[1] for letter, (_, known) in bounds.items()})
+            if len(bounds) < size or ordered is None:
                 continue
-            shifts = dict(plain)
-            ordered = _in_order(dict(chosen))
-            if ordered is None:
-                continue
-            for letter, value in ordered:
-                shifts[letter] = value.subs({k: v for k, v in shifts.items() if k != letter}, simultaneous=True)
-            yield {letter: value for letter, value in shifts.items() if letter in used}
+            done = [pair for letter, pair in plain.items() if letter not in bounds]
+            values = {rule.letter: value for rule, value in done}
+            for letter in ordered:
+                number, (kind, bound) = bounds[letter]
+                at, t = bound.subs(values, simultaneous=True), new[letter]
+                values[letter] = at + t if kind == "above" else at / (1 + t)
+                done.append((Rule(letter, kind, t, number), values[letter]))
+            yield _needed(done, used)
 
 
-def _in_order(chosen: dict[Any, Any]) -> list[tuple[Any, Any]] | None:
-    """Definitions sorted so that each uses only earlier ones; ``None`` if they run in a circle."""
-    done: list[tuple[Any, Any]] = []
+def _needed(pairs: list[tuple[Rule, Any]], used: set[Any]) -> tuple[list[Rule], dict[Any, Any]]:
+    """The rules of the letters that are used, and of those whose parameters they take up."""
+    own = {rule.parameter: rule.letter for rule, _ in pairs if rule.parameter is not None}
+    values = {rule.letter: value for rule, value in pairs}
+    wanted = {letter for letter in used if letter in values}
+    for rule, value in reversed(pairs):
+        if rule.letter in wanted:
+            wanted |= {own[t] for t in value.free_symbols if t in own}
+    kept = [rule for rule, _ in pairs if rule.letter in wanted]
+    return kept, {rule.letter: values[rule.letter] for rule in kept}
+
+
+def _in_order(chosen: dict[Any, Any]) -> list[Any] | None:
+    """The letters sorted so that each definition uses only earlier ones; ``None`` if they run in a circle."""
+    done: list[Any] = []
     left = dict(chosen)
     while left:
         ready = [letter for letter, value in left.items() if not (value.free_symbols & left.keys())]
         if not ready:
             return None
-        done += [(letter, left.pop(letter)) for letter in ready]
+        for letter in ready:
+            del left[letter]
+        done += ready
     return done
 
 
-def _shift(low: Any, high: Any, t: Any) -> Any:
-    if low.is_finite and high.is_finite:
-        return low if low == high else (low + high * t) / (1 + t) if low != 0 else high / (1 + t)
-    if low.is_finite:
-        return low + t
-    return high - t if high.is_finite else None
-
-
-def _solve(fact: Any, new: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    """From ``fact >= 0``, linear in a positive letter s: ``s = bound + t`` or ``s = bound/(1 + t)``."""
-    found = []
-    fact = sympy.fraction(sympy.together(fact))[0] if _positive_denominator(fact) else fact
-    for letter in sorted(fact.free_symbols, key=str):
-        polynomial = fact.as_poly(letter) if fact.is_polynomial(letter) else None
-        if polynomial is None or polynomial.degree() != 1:
-            continue
-        slope, rest = polynomial.all_coeffs()
-        bound = sympy.cancel(-rest / slope)
-        if slope.is_positive:
-            found.append((letter, bound + new[letter]))
-        elif slope.is_negative and letter.is_positive:
-            found.append((letter, bound / (1 + new[letter])))
-    return found
-
-
-def _positive_denominator(fact: Any) -> bool:
-    return bool(sympy.fraction(sympy.together(fact))[1].is_positive)
+def _positive_quotient(expression: Any) -> bool:
+    parts = sympy.fraction(sympy.together(expression))
+    return all(coverage.surely_positive(part) or bool(part.is_positive) for part in parts)
 
 
 def _terms(polynomial: Any) -> list[tuple[str, dict[str, int]]]:
@@ -189,7 +294,7 @@ def _nonnegative(expression: Any) -> bool:
     expression = sympy.expand(expression)
     letters = expression.free_symbols
     if not letters:
-        return bool(expression > 0 if expression.is_number and expression != 0 else expression == 0)
-    if not expression.is_polynomial(*letters):
+        return bool(expression.is_Rational and expression >= 0)
+    if not expression.is_polynomial(*letters) or not all(letter.is_nonnegative for letter in letters):
         return False
-    return all(bool(coefficient >= 0) for coefficient in sympy.Poly(expression, *letters).coeffs())
+    return all(bool(c.is_Rational and c >= 0) for c in sympy.Poly(expression, *letters).coeffs())

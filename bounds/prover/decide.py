@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, branch, certificate, forms, search, smt
+from dpcheck.bounds.prover import ball, branch, certificate, forms, roots, search, smt, witness
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
+
+Verdict = Literal["proved", "refuted", "unresolved"]
+NO_POINT = "no point of the domain was found at which both sides are defined"
 
 
 @dataclass(frozen=True)
@@ -21,14 +24,20 @@ class Outcome:
     """What became of an inequality.
 
     ``methods`` names what settled each case of the maxima; ``certificates`` are those found;
-    ``point`` is where it fails, exact; ``seconds`` is wall-clock time.
+    ``queries`` are the problems in SMT-LIB that a solver found to have no solution, to be run again
+    by ``z3 -in``; ``point`` is where it fails, exact; ``witness`` is a point of the domain, exact,
+    at which both sides are defined; ``note`` says why it is unresolved; ``seconds`` is wall-clock
+    time.
     """
 
-    verdict: Literal["proved", "refuted", "unresolved"]
+    verdict: Verdict
     methods: tuple[str, ...]
     certificates: tuple[Certificate, ...]
     point: Mapping[Any, Any] | None
     seconds: float
+    queries: tuple[str, ...] = ()
+    witness: Mapping[Any, Any] | None = None
+    note: str = ""
 
     @property
     def method(self) -> str:
@@ -36,70 +45,126 @@ class Outcome:
         return max(self.methods, key=_TRUST.index, default="none")
 
 
-_BY_SIGN = {1: "proved", 0: "proved", -1: "refuted", None: "unresolved"}
+_BY_SIGN: dict[int | None, Verdict] = {1: "proved", 0: "proved", -1: "refuted", None: "unresolved"}
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 _TRUST = ("certificate", "solver (z3)", "ball arithmetic", "search")
 
 
+def settle(smaller: Any, larger: Any, domain: Domain) -> Outcome:
+    """Decide ``smaller <= larger`` on ``domain``.
+
+    The inequality is about the points of the domain at which both sides are defined: every part of
+    them is a real number. It is proved only if there is such a point, which is shown.
+    """
+    outcome = decide(larger - smaller, domain, sides=(smaller, larger))
+    if outcome.verdict != "proved":
+        return outcome
+    point = witness.find(domain, (smaller, larger))
+    if point is None:
+        return replace(outcome, verdict="unresolved", note=NO_POINT)
+    return replace(outcome, witness=point)
+
+
 @functools.lru_cache(maxsize=4096)
-def decide(difference: Any, domain: Domain, seconds: float = 20.0, integers: int = 8) -> Outcome:
+def decide(
+    difference: Any, domain: Domain, seconds: float = 20.0, integers: int = 8, sides: tuple[Any, ...] = ()
+) -> Outcome:
     """Decide ``difference >= 0`` on ``domain``; each call of the solver gets at most ``seconds``.
 
-    A letter that must be an integer is cut between two integers up to ``integers`` times.
+    A letter that must be an integer is cut between two integers up to ``integers`` times. Points
+    count where the difference and ``sides`` are defined; on a domain without any it is proved.
 
-    Raises :class:`~dpcheck.errors.InputError` for a letter without an interval and a function no
-    route can evaluate. The inequality is about values at which both sides are defined.
+    Raises :class:`~dpcheck.errors.InputError` for a letter without an interval, a function no route
+    can evaluate, and a root of odd degree of a letter that may be negative.
     """
-    domain.covers(difference)
     started = time.monotonic()
-    found: list[Certificate] = []
-    ball.compile(difference, list(domain.intervals))  # refuses unknown functions now
+    for each in (difference, *sides):
+        domain.covers(each)
+        ball.compile(each, list(domain.intervals))  # refuses unknown functions now
+    roots.require_real((difference, *sides), domain)
+    new, standard = domain.standard()
+    old = {letter: symbol for symbol, letter in new.items()}
 
     def genuine(values: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
-        fails = domain.contains(values) and ball.sign(difference, values) == -1
-        return dict(values) if fails else None
-
-    def outcome(verdict: Any, methods: list[str], point: Any = None) -> Outcome:
-        return Outcome(verdict, tuple(methods), tuple(found), point, time.monotonic() - started)
+        point = {old[letter]: value for letter, value in values.items()}
+        fails = domain.contains(point) and ball.sign(difference, point) == -1
+        return point if fails and all(witness.defined(side, point) for side in sides) else None
 
     if not domain.intervals:
         sign = ball.sign(difference, {})
-        return outcome(_BY_SIGN[sign], ["ball arithmetic"] if sign is not None else [], {} if sign == -1 else None)
-    methods: list[str] = []
+        methods = ("ball arithmetic",) if sign is not None else ()
+        outcome = Outcome(_BY_SIGN[sign], methods, (), {} if sign == -1 else None, 0.0)
+    elif standard is None:
+        outcome = Outcome("proved", (), (), None, 0.0)
+    else:
+        outcome = _decide(difference.xreplace(new), standard, genuine, seconds, integers)
+    return replace(outcome, seconds=time.monotonic() - started)
+
+
+@dataclass
+class _Proof:
+    """What has been shown so far."""
+
+    methods: list[str]
+    certificates: list[Certificate]
+    queries: list[str]
+
+    def outcome(self, verdict: Verdict, point: Any = None, method: str | None = None) -> Outcome:
+        methods = tuple(self.methods) if method is None else (method,)
+        return Outcome(verdict, methods, tuple(self.certificates), point, 0.0, tuple(self.queries))
+
+
+def _decide(
+    difference: Any, domain: Domain, genuine: Callable[[Mapping[Any, Any]], Any], seconds: float, integers: int
+) -> Outcome:
+    """Every case by certificate, else all by search, else each by solver, balls, and cuts between integers."""
+    proof = _Proof([], [], [])
     open_cases = []
-    for split, where in forms.cases(difference, domain):
-        case = _exponential(split)
-        form = forms.form(case, where)
-        proof = certificate.find(form)
-        if proof is None:
+    for case, where, form in _formed(difference, domain):
+        found = certificate.find(form, case, where) if form is not None else None
+        if found is None:
             open_cases.append((case, where, form))
         else:
-            found.append(proof)
-            methods.append("certificate")
+            proof.certificates.append(found)
+            proof.methods.append("certificate")
     if not open_cases:
-        return outcome("proved", methods)
+        return proof.outcome("proved")
     point = search.refute(difference, domain, genuine)
     if point is not None:
-        return outcome("refuted", ["search"], point)
+        return proof.outcome("refuted", point, "search")
     for case, where, form in open_cases:
-        verdict, point, _ = smt.decide(form, functools.partial(_original, form, genuine), seconds)
+        if form is None:
+            return proof.outcome("unresolved")
+        verdict, point, text = smt.decide(form, functools.partial(_original, form, genuine), seconds)
         if verdict == "refuted":
-            return outcome("refuted", ["solver (z3)"], point)
+            return proof.outcome("refuted", point, "solver (z3)")
         if verdict == "proved":
-            methods.append("solver (z3)")
+            proof.methods.append("solver (z3)")
+            proof.queries.append(text)
         elif branch.proves(case, where):
-            methods.append("ball arithmetic")
+            proof.methods.append("ball arithmetic")
         else:
             halves = _halves(form, where, point or {}) if integers else None
             if halves is None:
-                return outcome("unresolved", methods)
+                return proof.outcome("unresolved")
             for half in halves:
-                part = decide(case, half, seconds, integers - 1)
-                found += part.certificates
-                methods += part.methods
+                part = _decide(case, half, genuine, seconds, integers - 1)
+                proof.certificates += part.certificates
+                proof.queries += part.queries
+                proof.methods += part.methods
                 if part.verdict != "proved":
-                    return outcome(part.verdict, methods, part.point)
-    return outcome("proved", methods)
+                    return replace(proof.outcome(part.verdict, part.point), methods=part.methods)
+    return proof.outcome("proved")
+
+
+def _formed(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain, forms.Form | None]]:
+    """The cases of the maxima, each with its form; ``None`` if a number in it is not real."""
+    for split, where in forms.cases(difference, domain):
+        case = _exponential(split)
+        try:
+            yield case, where, forms.form(case, where)
+        except ball.UndefinedError:
+            yield case, where, None
 
 
 def _halves(form: forms.Form, domain: Domain, values: Mapping[Any, Any]) -> tuple[Domain, Domain] | None:

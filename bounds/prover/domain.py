@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import sympy
 
-from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import ball
+from dpcheck.bounds.formula import formula, real
+from dpcheck.bounds.prover import ball, letters
 from dpcheck.errors import InputError, require
 
 _ORDERS = (sympy.Le, sympy.Ge, sympy.Lt, sympy.Gt)
@@ -19,12 +20,22 @@ _ORDERS = (sympy.Le, sympy.Ge, sympy.Lt, sympy.Gt)
 class Domain:
     """The set of values an inequality is about.
 
-    ``intervals`` gives each letter its closed interval, exact numbers or ``oo``; an end at 0 of a
-    positive letter is open, and integer letters take integers only, as the symbols themselves say.
-    ``where`` are further relations (``<=``, ``<``, ``>=``, ``>``); proofs cover their boundary too.
+    Parameters
+    ----------
+    intervals : mapping of Symbol to (low, high)
+        For each letter its closed interval, exact numbers or ``oo``. What the symbol itself says
+        (positive, integer, even, ...) holds too: an end at 0 of a positive letter is open, an
+        integer letter takes integers only. A letter without assumptions is a real number.
+    where : tuple of relations
+        Further relations (``<=``, ``<``, ``>=``, ``>``) between the letters; proofs cover their
+        boundary too.
 
-    Raises :class:`~dpcheck.errors.InputError` for an empty interval, for a relation of another
-    kind, and for a letter in ``where`` without an interval.
+    Raises
+    ------
+    InputError
+        For an empty interval, an end that is not a number, two letters of one name, a letter that
+        cannot be a real number, a relation of another kind, and a letter in ``where`` without an
+        interval.
     """
 
     intervals: Mapping[Any, tuple[Any, Any]]
@@ -32,26 +43,40 @@ class Domain:
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
-        exact = {letter: (formula(low), formula(high)) for letter, (low, high) in self.intervals.items()}
+        require(isinstance(self.intervals, Mapping), "the intervals of a domain", "be a mapping", self.intervals)
+        letters.require_distinct(self.intervals)
+        exact = {letter: _ends(letter, ends) for letter, ends in self.intervals.items()}
         object.__setattr__(self, "intervals", exact)
-        for letter, (low, high) in exact.items():
-            require(bool(low <= high), f"the interval of {letter}", "not be empty", f"[{low}, {high}]")
-        require(sympy.false not in self.where, "where", "leave something", "a false relation")
-        object.__setattr__(self, "where", tuple(formula(each) for each in self.where if each is not sympy.true))
+        assert self.limits.keys() == exact.keys()  # refuses what the symbols leave empty
+        require(isinstance(self.where, tuple | list), "where", "be a tuple of relations", self.where)
+        require(all(each != sympy.false for each in self.where), "where", "leave something", "a false relation")
+        object.__setattr__(self, "where", tuple(formula(each) for each in self.where if each != sympy.true))
         for relation in self.where:
             require(isinstance(relation, _ORDERS), "where", "hold relations <=, <, >=, >", relation)
+            real(relation.lhs - relation.rhs, "a relation of where")
             loose = relation.free_symbols - exact.keys()
-            require(not loose, "where", "speak of letters with an interval", ", ".join(map(str, loose)))
+            require(not loose, "where", "speak of letters with an interval", ", ".join(sorted(map(str, loose))))
 
     def __hash__(self) -> int:
         """Equal domains have equal hashes."""
-        return hash((tuple(self.intervals.items()), self.where))
+        return hash((frozenset(self.intervals.items()), self.where))
+
+    @functools.cached_property
+    def limits(self) -> dict[Any, tuple[Any, Any]]:
+        """The intervals, drawn in to what the symbols say."""
+        return {letter: letters.limits(letter, *ends) for letter, ends in self.intervals.items()}
 
     def covers(self, *expressions: Any) -> None:
         """Raise :class:`~dpcheck.errors.InputError` unless every letter has an interval."""
         loose = set().union(*(expression.free_symbols for expression in expressions)) - self.intervals.keys()
-        if loose:
-            raise InputError(f"the domain must give an interval to {', '.join(sorted(map(str, loose)))}, got none")
+        if not loose:
+            return
+        names = {letter.name for letter in self.intervals}
+        twins = sorted(str(each) for each in loose if each.name in names)
+        if twins:
+            other = "the domain has another symbol of this name, with other assumptions"
+            raise InputError(f"the domain must give an interval to {', '.join(twins)}, got none: {other}")
+        raise InputError(f"the domain must give an interval to {', '.join(sorted(map(str, loose)))}, got none")
 
     def differences(self) -> Iterator[Any]:
         """Each relation of ``where`` as an expression that is at least zero."""
@@ -60,19 +85,36 @@ class Domain:
 
     def contains(self, values: Mapping[Any, Any]) -> bool:
         """Whether exact ``values`` of all letters lie in the domain, for certain."""
-        for letter, (low, high) in self.intervals.items():
-            value = values[letter]
-            if letter.is_integer and not value.is_Integer:
+        for letter, (low, high) in self.limits.items():
+            at = values[letter]
+            if not letters.allows(letter, at):
                 return False
-            if letter.is_positive and ball.sign(value, {}) != 1:
+            if low.is_finite and ball.sign(at - low, {}) not in (0, 1):
                 return False
-            if low.is_finite and ball.sign(value - low, {}) not in (0, 1):
+            if high.is_finite and ball.sign(high - at, {}) not in (0, 1):
                 return False
-            if high.is_finite and ball.sign(high - value, {}) not in (0, 1):
+        for relation in self.where:
+            try:
+                above, below = (ball.value(side, values) for side in (relation.gts, relation.lts))
+            except ball.UndefinedError:
                 return False
-        signs = [ball.sign(difference, values) for difference in self.differences()]
-        strict = [isinstance(relation, sympy.Lt | sympy.Gt) for relation in self.where]
-        return all(sign == 1 or (sign == 0 and not open) for sign, open in zip(signs, strict, strict=True))
+            allowed = (1,) if isinstance(relation, sympy.Lt | sympy.Gt) else (0, 1)
+            if ball.sign(above - below, {}) not in allowed:
+                return False
+        return True
+
+    def standard(self) -> tuple[dict[Any, Any], Domain | None]:
+        """Letters that say about themselves what the domain says, and the domain in them.
+
+        The first is a mapping from the old letters to the new; the second is ``None`` if a relation
+        turns out to be false. Whatever sympy does with an expression in the new letters, because of
+        a sign it knows, is right on the domain.
+        """
+        new = {letter: letters.standard(letter, *ends) for letter, ends in self.limits.items()}
+        where = tuple(relation.xreplace(new) for relation in self.where)
+        if any(each == sympy.false for each in where):
+            return new, None
+        return new, Domain({new[letter]: ends for letter, ends in self.limits.items()}, where)
 
     def __str__(self) -> str:
         """The domain in one line: ``n >= 2, 0 < epsilon <= 1, m <= n``."""
@@ -81,4 +123,26 @@ class Domain:
             left = "" if low == -sympy.oo else f"{low} {'<' if low == 0 and letter.is_positive else '<='} "
             right = "" if high == sympy.oo else f" <= {high}"
             parts.append(f"{letter} >= {low}" if left.endswith("<= ") and not right else f"{left}{letter}{right}")
-        return ", ".join([*parts, *(f"{relation.lts} <= {relation.gts}" for relation in self.where)])
+        for relation in self.where:
+            sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
+            parts.append(f"{relation.lts} {sign} {relation.gts}")
+        return ", ".join(parts)
+
+
+def _ends(letter: Any, ends: Any) -> tuple[Any, Any]:
+    """The interval as exact numbers."""
+    name = f"the interval of {letter}"
+    require(isinstance(ends, tuple | list) and len(ends) == 2, name, "be a pair of numbers", ends)
+    low, high = (formula(end) for end in ends)
+    for end in (low, high):
+        require(isinstance(end, sympy.Expr), name, "have numbers for its ends", end)
+        free = ", ".join(sorted(map(str, end.free_symbols)))
+        require(not free, name, "have numbers for its ends (a relation between letters belongs in where)", end)
+        if end not in (sympy.oo, -sympy.oo):
+            real(end, name)
+            ball.exact(end)
+    empty = low == sympy.oo or high == -sympy.oo
+    if low.is_finite and high.is_finite:
+        empty = ball.sign(high - low, {}) not in (0, 1)
+    require(not empty, name, "not be empty", f"[{low}, {high}]")
+    return low, high

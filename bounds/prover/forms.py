@@ -4,11 +4,16 @@ An inequality ``smaller <= larger`` becomes one or more cases, each a rational f
 that must be nonnegative. A logarithm, exponential or root of a sum becomes a letter of its own,
 tied to its argument by a :class:`Tie`; a number such as log(5/2) becomes a letter in a narrow
 rational interval. Proofs that forget ties are proofs all the same, since they hold for more values.
+
+One rule governs every rewriting: wherever all parts of the original are real numbers, the new form
+has the same value. So ``log(x**2)`` becomes ``2 log(x)`` only where x is known to be positive, and
+no point of the domain is lost. The letters come from :meth:`Domain.standard`, so that what sympy
+knows of their signs is true on the domain; a letter made here is positive only if what it stands
+for is known to be.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +24,7 @@ import sympy
 
 from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.prover.letters import Names
 
 _NARROW = 96  # bits of the rational interval around a number
 
@@ -36,7 +42,8 @@ class Tie:
 class Form:
     """``difference >= 0`` is to be shown for letters in ``intervals`` with all ``facts >= 0``.
 
-    ``back`` gives each original letter in terms of the form's letters.
+    ``difference`` is the claimed one times ``scale``, which is positive. ``meanings`` gives every
+    letter in terms of the domain's letters, and ``back`` each of those in terms of the form's.
     """
 
     difference: Any
@@ -45,6 +52,8 @@ class Form:
     equations: list[Any] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
     back: dict[Any, Any] = field(default_factory=dict)
+    meanings: dict[Any, Any] = field(default_factory=dict)
+    scale: Any = sympy.Integer(1)
 
 
 def cases(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain]]:
@@ -70,7 +79,10 @@ def cases(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain]]:
 
 
 def form(difference: Any, domain: Domain) -> Form:
-    """The case as a rational function with everything else named."""
+    """The case as a rational function with everything else named.
+
+    Raises :class:`~dpcheck.bounds.prover.ball.UndefinedError` if a number in it is not real.
+    """
     return _Namer(domain).form(difference)
 
 
@@ -83,30 +95,50 @@ class _Namer:
         self.equations: list[Any] = []
         self.ties: list[Tie] = []
         self.names: dict[Any, Any] = {}
-        self.count = itertools.count(1)
+        self.roots: dict[Any, Any] = {}
+        self.meanings: dict[Any, Any] = {}
+        self.count = 0
+        self.fresh = Names(letter.name for letter in domain.intervals).fresh
 
     def form(self, difference: Any) -> Form:
         expressions = [difference, *self.domain.differences()]
         expressions = [sympy.expand_log(each) for each in expressions]
-        roots = self._roots(expressions)
-        back = {s: roots.get(s, s) for s in self.domain.intervals}
-        for letter, (low, high) in self.domain.intervals.items():
-            root = roots.get(letter, letter)
-            base = root.free_symbols.pop() if root is not letter else letter
-            power = root.exp if root is not letter and root.is_Pow else 1
-            self.intervals[base] = tuple(_root(end, int(power)) for end in (low, high))
-        named = [self._name(sympy.expand_log(each.xreplace(roots))) for each in expressions]
+        back = {s: self._root_of(s, expressions) for s in self.domain.intervals}
+        self.roots = {s: root for s, root in back.items() if root is not s}
+        named = [self._name(sympy.expand_log(each.xreplace(self.roots))) for each in expressions]
         for letter, (low, high) in list(self.intervals.items()):
             self.intervals[letter] = (_rational(low, up=False), _rational(high, up=True))
-        return Form(_stripped(named[0]), self.intervals, named[1:], self.equations, self.ties, back)
+        stripped, scale = _stripped(named[0])
+        return Form(
+            stripped, self.intervals, named[1:], self.equations, self.ties, back, self._meanings(), scale
+        )  # fmt: skip
 
-    def _roots(self, expressions: list[Any]) -> dict[Any, Any]:
-        """``s -> r**q`` for every letter s that occurs to a power with denominator q."""
-        degrees: dict[Any, int] = {}
+    def _root_of(self, s: Any, expressions: list[Any]) -> Any:
+        """``s`` itself, or ``r**q`` if s occurs to powers with denominators whose multiple is q.
+
+        Where such a power is real s is not negative; r is positive only if s is known to be.
+        """
+        degree = 1
         for power in set().union(*(each.atoms(sympy.Pow) for each in expressions)):
-            if power.exp.is_Rational and power.exp.q > 1 and power.base.is_Symbol:
-                degrees[power.base] = math.lcm(degrees.get(power.base, 1), int(power.exp.q))
-        return {s: sympy.Symbol(f"root{q}_{s}", positive=True) ** q for s, q in degrees.items()}
+            if power.base == s and power.exp.is_Rational:
+                degree = math.lcm(degree, int(power.exp.q))
+        low, high = self.domain.intervals[s]
+        if degree == 1:
+            self.intervals[s], self.meanings[s] = (low, high), s
+            return s
+        if high.is_finite and ball.sign(high, {}) not in (0, 1):
+            raise ball.UndefinedError("a root of a negative letter")
+        name = self.fresh(f"root{degree}_{s.name}")
+        root = sympy.Symbol(name, nonnegative=True, **({"positive": True} if s.is_positive else {}))
+        low = low if s.is_nonnegative else sympy.Integer(0)
+        self.intervals[root] = tuple(end if not end.is_finite else sympy.root(end, degree) for end in (low, high))
+        self.meanings[root] = sympy.root(s, degree)
+        return root**degree
+
+    def _meanings(self) -> dict[Any, Any]:
+        """What each letter stands for, in the letters of the domain alone."""
+        plain = {root.free_symbols.pop(): sympy.root(s, root.exp) for s, root in self.roots.items()}
+        return {letter: meaning.xreplace(plain) for letter, meaning in self.meanings.items()}
 
     def _name(self, expression: Any) -> Any:
         """The expression with everything that is not rational replaced by letters."""
@@ -136,6 +168,7 @@ class _Namer:
         if expression.is_Pow and expression.exp.is_Integer:
             return self._name(expression.base) ** expression.exp
         if expression not in self.names:
+            ball.value(expression, {})  # refuses what is not real
             letter = self.names[expression] = self._letter("number", expression)
             self.intervals[letter] = (expression, expression)
             if expression.is_Pow and expression.exp.is_Rational and expression.base.is_Rational:
@@ -154,44 +187,52 @@ class _Namer:
 
     def _tied(self, expression: Any) -> Any:
         inner = expression.args[0]
-        if expression.func is sympy.log and inner.is_Pow and inner.exp.is_Rational:
+        if expression.func is sympy.log and inner.is_Pow and inner.exp.is_Rational and inner.base.is_positive:
             return inner.exp * self._name(sympy.log(inner.base))
+        is_log = expression.func is sympy.log
         letter = self.names[expression] = self._letter(expression.func.__name__, expression)
-        low, high = (-sympy.oo, sympy.oo) if expression.func is sympy.log else (sympy.Integer(0), sympy.oo)
+        low, high = self._ends_of(letter)
         ends = self.intervals.get(inner)
-        if ends and expression.func is sympy.log:
+        if ends and is_log:
             low = sympy.log(ends[0]) if ends[0] > 0 else low
-            high = sympy.log(ends[1]) if ends[1].is_finite else high
+            high = sympy.log(ends[1]) if ends[1].is_finite and ends[1] > 0 else high
         self.intervals[letter] = (low, high)
         self.ties.append(Tie(letter, expression.func.__name__, self._name(inner)))
         return letter
 
     def _free(self, expression: Any) -> Any:
-        """Anything else is a letter of which nothing is known."""
+        """Anything else is a letter of which nothing is known but its sign."""
         letter = self.names[expression] = self._letter("free", expression)
-        self.intervals[letter] = (-sympy.oo, sympy.oo)
+        self.intervals[letter] = self._ends_of(letter)
         return letter
 
     def _letter(self, kind: str, expression: Any) -> Any:
-        positive = expression.is_positive or None
-        return sympy.Symbol(f"{kind}{next(self.count)}", real=True, positive=positive)
+        """A letter for the expression, positive if that is known to be."""
+        self.count += 1
+        positive = ball.sign(expression, {}) == 1 if not expression.free_symbols else expression.is_positive
+        nonnegative = expression.is_nonnegative or kind == "root"
+        known = {"positive": True} if positive else {"nonnegative": True} if nonnegative else {}
+        letter = sympy.Symbol(self.fresh(f"{kind}{self.count}"), real=True, **known)
+        self.meanings[letter] = expression
+        return letter
+
+    def _ends_of(self, letter: Any) -> tuple[Any, Any]:
+        """All real numbers, or those that are not negative if its meaning is known not to be."""
+        return (sympy.Integer(0) if letter.is_nonnegative else -sympy.oo, sympy.oo)
 
 
-def _stripped(difference: Any) -> Any:
-    """The difference times its denominator, if that is positive, and without a common positive monomial."""
+def _stripped(difference: Any) -> tuple[Any, Any]:
+    """The difference times its denominator, if that is positive, without a common positive monomial; and the factor."""
     numerator, denominator = sympy.fraction(sympy.together(difference))
     if not denominator.is_positive:
-        return difference
+        return difference, sympy.Integer(1)
     letters = sorted((letter for letter in numerator.free_symbols if letter.is_positive), key=str)
     expanded = sympy.expand(numerator)
     if not letters or not expanded.is_polynomial(*letters):
-        return expanded
-    _, rest = sympy.Poly(expanded, *letters).terms_gcd()
-    return rest.as_expr()
-
-
-def _root(end: Any, degree: int) -> Any:
-    return end if degree == 1 or not end.is_finite else sympy.root(end, degree)
+        return expanded, denominator
+    powers, rest = sympy.Poly(expanded, *letters).terms_gcd()
+    common = sympy.Mul(*(letter**power for letter, power in zip(letters, powers, strict=True)))
+    return rest.as_expr(), denominator / common
 
 
 def _rational(end: Any, up: bool) -> Any:

@@ -19,19 +19,19 @@ from dpcheck.bounds.prover.domain import Domain
 
 _DRAWS = 20_000
 _GRID = 30_000
-_FAR = 12.0  # decades that stand for infinity
+REACH = 12.0  # decades that stand for infinity
 _STEPS = 40  # of the local descent
 
 
 class Landscape:
     """A quantity over a domain, in floating point, with the points where it is lowest."""
 
-    def __init__(self, quantity: Any, domain: Domain) -> None:
+    def __init__(self, quantity: Any, domain: Domain, reach: float = REACH) -> None:
         self.domain = domain
         self.letters = list(domain.intervals)
         self._quantity = _numeric(quantity, self.letters)
         self._facts = [_numeric(fact, self.letters) for fact in domain.differences()]
-        self._ranges = [_range(low, high, letter) for letter, (low, high) in domain.intervals.items()]
+        self._ranges = [_range(low, high, letter, reach) for letter, (low, high) in domain.limits.items()]
 
     def values(self, points: Any) -> Any:
         """The quantity at ``points`` (rows), ``inf`` outside the domain or where it is undefined."""
@@ -61,6 +61,24 @@ class Landscape:
         found = [(float(height), self._exact(point)) for height, point in zip(heights, kept, strict=True)]
         return [pair for pair in found if np.isfinite(pair[0])][:count]
 
+    def at_edge(self, point: tuple[Any, ...]) -> bool:
+        """Whether a coordinate of the point lies within a decade of where the search stops for want of an end."""
+        for letter, value, (low, high, _) in zip(self.letters, point, self._ranges, strict=True):
+            first, last = self.domain.limits[letter]
+            cut_low = not first.is_finite or (first == 0 and bool(letter.is_positive))
+            if (not last.is_finite and float(value) > high / 10) or (
+                cut_low and (0 < float(value) < 10 * low or float(value) < low / 10 < 0)
+            ):
+                return True
+        return False
+
+    def inside(self, count: int) -> Iterator[tuple[Any, ...]]:
+        """Points where it is finite, spread over all that are drawn, in few digits and then as they are."""
+        points = np.concatenate([self._draws(np.random.default_rng(0), _DRAWS), self._grid()])
+        points = points[np.isfinite(self.values(points))]
+        for point in points[:: max(1, len(points) // count)]:
+            yield from _roundings(self._exact(point))
+
     def _grid(self) -> Any:
         each = max(2, int(_GRID ** (1 / len(self.letters))))
         axes = [self._axis(i, each) for i in range(len(self.letters))]
@@ -87,13 +105,18 @@ class Landscape:
         return moved
 
     def _rounded(self, i: int, column: Any) -> Any:
-        return np.maximum(np.rint(column), self._ranges[i][0]) if self.letters[i].is_integer else column
+        letter = self.letters[i]
+        if not letter.is_integer:
+            return column
+        step, rest = (2, 0) if letter.is_even else (2, 1) if letter.is_odd else (1, 0)
+        least = self._ranges[i][0]
+        return np.maximum(step * np.rint((column - rest) / step) + rest, least + (least - rest) % step)
 
     def _exact(self, point: Any) -> tuple[Any, ...]:
         """Rational coordinates, on the ends of intervals where they are meant to be."""
         exact = []
         for letter, value, (low, high, _) in zip(self.letters, point, self._ranges, strict=True):
-            ends = [end for end, near in zip(self.domain.intervals[letter], (low, high), strict=True) if near == value]
+            ends = [end for end, near in zip(self.domain.limits[letter], (low, high), strict=True) if near == value]
             if ends and ends[0].is_finite and (ends[0] != 0 or not letter.is_positive):
                 exact.append(ends[0])
             elif letter.is_integer:
@@ -144,15 +167,15 @@ class _Bend:
         return self._there(value)
 
 
-def _range(low: Any, high: Any, letter: Any) -> tuple[float, float, _Bend]:
+def _range(low: Any, high: Any, letter: Any, reach: float) -> tuple[float, float, _Bend]:
     """Numbers for the ends, and the scale between them."""
     start, stop = float(low), float(high)
     if start == 0 and letter.is_positive:
-        start = min(stop, 1.0) * 10**-_FAR
+        start = min(stop, 1.0) * 10**-reach
     if stop == np.inf:
-        stop = max(start, 1.0) * 10**_FAR
+        stop = max(start, 1.0) * 10**reach
     if start == -np.inf:
-        start = min(stop, -1.0) * 10**_FAR if stop < 0 else -(10**_FAR)
+        start = min(stop, -1.0) * 10**reach if stop < 0 else -(10**reach)
     return start, stop, _Bend(start > 0)
 
 

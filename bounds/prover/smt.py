@@ -27,9 +27,12 @@ import sympy
 from dpcheck.bounds.prover.forms import Form, Tie
 
 _ROUNDS = 60
+MEMORY = 4 * 2**30  # bytes a solver may take
 _FIRST = (Fraction(1, 10), Fraction(1), Fraction(2), Fraction(10), Fraction(100))  # where lemmas start
+_SIGNS = ("positive", "negative", "nonnegative", "nonpositive")
 _CHILD = """
-import json, sys
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 import z3
 def fraction(value):
     if z3.is_algebraic_value(value):
@@ -50,8 +53,9 @@ class Solver:
     def __init__(self, seconds: float) -> None:
         self._deadline = time.monotonic() + seconds
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+            [sys.executable, "-P", "-c", _CHILD.replace("MEMORY", str(MEMORY))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
 
     def __enter__(self) -> Solver:
         return self
@@ -85,7 +89,7 @@ def decide(form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float)
 
     ``genuine`` takes values of the form's letters and returns the refuting point in the original
     letters, or ``None``. ``values`` is the last model, or ``None``. ``text`` is the last problem in
-    SMT-LIB, which any solver can be given.
+    SMT-LIB, which any solver can be given; after a proof it is the whole query.
     """
     points: dict[int, list[Fraction]] = {index: list(_FIRST) for index in range(len(form.ties))}
     text, values = "", None
@@ -94,7 +98,7 @@ def decide(form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float)
             text = problem(form, points)
             answer, model = solver.ask(text)
             if answer == "unsat":
-                return "proved", None, text
+                return "proved", None, query(form, text)
             if answer != "sat":
                 break
             values = {letter: _sympy(model.get(str(name), Fraction(1))) for letter, name in _names(form).items()}
@@ -120,10 +124,16 @@ def problem(form: Form, points: dict[int, list[Fraction]]) -> str:
     return "\n".join([*lines, *(f"(assert {condition})" for condition in _conditions(renamed, points))])
 
 
+def query(form: Form, text: str) -> str:
+    """The problem with what its letters mean and the command that runs it: ``z3 -in`` answers unsat."""
+    meanings = [f"; {name} is {form.meanings.get(letter, letter)}" for letter, name in _names(form).items()]
+    return "\n".join([*meanings, text, "(check-sat-using (then simplify purify-arith qfnra-nlsat))"]) + "\n"
+
+
 def _names(form: Form) -> dict[Any, Any]:
     """Letters that no solver can take for another or for a word of its own."""
     return {
-        letter: sympy.Symbol(f"x{index}", real=True, positive=letter.is_positive or None)
+        letter: sympy.Symbol(f"x{index}", real=True, **{key: True for key in _SIGNS if getattr(letter, f"is_{key}")})
         for index, letter in enumerate(form.intervals)
     }
 
@@ -133,7 +143,7 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
         if low.is_finite:
             yield f"({'>' if low == 0 and letter.is_positive else '>='} {letter} {_text(low)})"
         if high.is_finite:
-            yield f"(<= {letter} {_text(high)})"
+            yield f"({'<' if high == 0 and letter.is_negative else '<='} {letter} {_text(high)})"
     for fact in form.facts:
         yield f"(>= {_cleared(fact)} 0)"
     for equation in form.equations:

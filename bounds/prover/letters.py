@@ -1,0 +1,99 @@
+"""Letters: what a symbol says about its values, and names that no other letter has."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import sympy
+
+from dpcheck.bounds.prover import ball
+from dpcheck.errors import require
+
+_SIGNS = {
+    "positive": (1,), "negative": (-1,), "zero": (0,), "nonnegative": (0, 1), "nonpositive": (-1, 0),
+    "nonzero": (-1, 1),
+}  # fmt: skip
+_KINDS = (
+    "integer", "even", "odd", "prime", "composite", "noninteger", "rational", "irrational", "algebraic",
+    "transcendental",
+)  # fmt: skip
+
+
+def require_distinct(symbols: Iterable[Any]) -> None:
+    """Every letter is a symbol that can be a real number, and no two have one name."""
+    seen: set[str] = set()
+    for letter in symbols:
+        require(isinstance(letter, sympy.Symbol), "a letter", "be a sympy Symbol", letter)
+        assumed = ", ".join(f"{key}={letter.assumptions0[key]}" for key in ("commutative", "real", "finite")
+                            if letter.assumptions0.get(key) is False)  # fmt: skip
+        require(not assumed, f"the letter {letter}", "stand for real numbers", assumed)
+        require(letter.name not in seen, "letters", "have different names", f"{letter.name} twice")
+        seen.add(letter.name)
+
+
+def limits(letter: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """The ends of the interval, drawn in to what the symbol says: its sign, and whole numbers."""
+    given = f"[{low}, {high}]"
+    least, most = low, high
+    if letter.is_nonnegative and _below(low, sympy.Integer(0)):
+        least = sympy.Integer(0)
+    if letter.is_nonpositive and _below(sympy.Integer(0), high):
+        most = sympy.Integer(0)
+    if letter.is_integer:
+        least = sympy.ceiling(least) if least.is_finite else least
+        most = sympy.floor(most) if most.is_finite else most
+        smallest = 2 if letter.is_prime else 1 if letter.is_positive else least
+        least = max(least, sympy.Integer(smallest)) if letter.is_positive else least
+        most = min(most, sympy.Integer(-1)) if letter.is_negative else most
+    empty = _below(most, least)
+    empty = empty or (letter.is_positive and most == 0) or (letter.is_negative and least == 0)
+    require(not empty, f"the interval of {letter}", f"not be empty, with {letter} as the symbol says", given)
+    return least, most
+
+
+def allows(letter: Any, value: Any) -> bool:
+    """Whether an exact value is for certain one that the symbol's assumptions allow."""
+    for key, expected in letter.assumptions0.items():
+        if key in _SIGNS:
+            sign = ball.sign(value, {})
+            if sign is None or (sign in _SIGNS[key]) is not expected:
+                return False
+        if key in _KINDS and getattr(value, f"is_{key}") is not expected:
+            return False
+    return bool(value.is_real)
+
+
+def standard(letter: Any, low: Any, high: Any) -> Any:
+    """A symbol of the same name and assumptions that says its sign on the interval too."""
+    above = ball.sign(low, {}) if low.is_finite else -1
+    below = ball.sign(high, {}) if high.is_finite else 1
+    facts = {
+        "positive": letter.is_positive or above == 1,
+        "negative": letter.is_negative or below == -1,
+        "nonnegative": above in (0, 1),
+        "nonpositive": below in (-1, 0),
+    }
+    signs = {key: True for key, known in facts.items() if known}
+    return sympy.Symbol(letter.name, **{**letter.assumptions0, "real": True, **signs})
+
+
+class Names:
+    """Hands out names that no letter has yet."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+
+    def fresh(self, stem: str) -> str:
+        """``stem``, with as many strokes as it takes to tell it from all others."""
+        name = next(name for k in itertools.count() if (name := stem + "_" * k) not in self._taken)
+        self._taken.add(name)
+        return name
+
+
+def _below(first: Any, second: Any) -> bool:
+    """Whether one end of an interval lies below another, for certain."""
+    if first == -sympy.oo or second == sympy.oo:
+        return bool(first != second)
+    return bool(first.is_finite and second.is_finite and ball.sign(second - first, {}) == 1)

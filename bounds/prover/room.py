@@ -1,0 +1,204 @@
+"""How much room there is in the constant of an inequality: where it stops working."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sympy
+
+from dpcheck.bounds.prover import ball, search
+from dpcheck.bounds.prover.decide import Outcome, decide, settle
+from dpcheck.bounds.prover.domain import Domain
+
+_SLACK = sympy.Rational(1, 1000)  # how far above the critical value a proof is tried
+MUTATION = sympy.Rational(995, 1000)  # of the critical value: there the claim must be false
+_WIDEST = 96.0  # decades that are searched at most
+_DOUBLINGS = 9  # of the exponent of two by which a constant is changed at most
+
+Status = Literal["critical", "at least", "at most", "any", "none", "fixed", "unknown"]
+_SAYS = {
+    "any": "any positive constant would do",
+    "none": "no positive constant would do",
+    "fixed": "no constant can be varied, since the larger side is 0",
+    "unknown": "the search found no critical constant",
+}
+
+
+@dataclass(frozen=True)
+class Tightness:
+    """The room in a constant.
+
+    ``printed`` is the paper's constant. ``status`` tells what is known of the ``critical`` one, at
+    which the inequality turns false:
+
+    - ``"critical"``: found numerically; ``point`` refutes the inequality half a per cent beyond, and
+      if ``certain`` it is proved a tenth of a per cent before;
+    - ``"at least"``, ``"at most"``: likewise, but it was still moving at the edge of the search;
+    - ``"any"``: it is shown that any positive constant would do, so that it says nothing;
+    - ``"none"``: it is shown that no positive constant would do, at ``point``;
+    - ``"fixed"``: there is no constant to vary, the larger side being 0;
+    - ``"unknown"``: the search found none, which shows nothing.
+    """
+
+    printed: Any
+    critical: float | None
+    point: Mapping[Any, Any] | None
+    certain: bool
+    status: Status
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether any constant would do."""
+        return self.status == "any"
+
+    @property
+    def says(self) -> str:
+        """The same in words."""
+        if self.critical is None:
+            return _SAYS[self.status]
+        word = "" if self.status == "critical" else f"{self.status} "
+        sure = "" if self.certain else " (by search)"
+        return f"critical {word}{self.critical:.4g} of {float(self.printed):.4g}{sure}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain text and numbers, fit for JSON."""
+        point = {str(letter): str(value) for letter, value in (self.point or {}).items()}
+        return {
+            "printed": float(self.printed), "critical": self.critical, "certain": self.certain, "point": point,
+            "status": self.status, "says": self.says,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Varied:
+    """``smaller <= larger`` on ``over`` with ``letter`` for the constant, ``printed`` by the paper."""
+
+    smaller: Any
+    larger: Any
+    over: Domain
+    letter: Any
+    printed: Any
+
+    @property
+    def general(self) -> Any:
+        """The difference, which is to be at least zero."""
+        return self.larger - self.smaller
+
+    def at(self, value: Any) -> Outcome:
+        """Decide it with this constant."""
+        smaller, larger = (side.xreplace({self.letter: value}) for side in (self.smaller, self.larger))
+        return settle(smaller, larger, self.over)
+
+    def grows(self) -> bool:
+        """Whether a larger constant makes the inequality easier."""
+        slope = self.general.diff(self.letter).xreplace({self.letter: self.printed})
+        return not self._lowest(slope, 1) or self._lowest(slope, 1)[0][0] >= 0
+
+    def beyond(self, critical: float, grows: bool) -> Any:
+        """The constant half a per cent on the wrong side of ``critical``."""
+        return sympy.Rational(f"{critical:.9e}") * (MUTATION if grows else 1 / MUTATION)
+
+    def tightness(self) -> Tightness:
+        """Where the constant stops working, and how sure that is."""
+        if not self.general.has(self.letter):
+            return Tightness(self.printed, None, None, False, "fixed")
+        shown = self._always_or_never()
+        if shown is not None:
+            return shown
+        grows = self.grows()
+        critical, settled = self._critical(grows)
+        if critical is None or critical <= 0:
+            return Tightness(self.printed, None, None, False, "unknown")
+        refuted = self.at(self.beyond(critical, grows))
+        if refuted.verdict != "refuted":
+            return Tightness(self.printed, None, None, False, "unknown")
+        before = self.at(sympy.Rational(f"{critical:.9e}") * (1 + _SLACK if grows else 1 - _SLACK)).verdict
+        moving: Status = "at least" if grows else "at most"
+        status: Status = "critical" if before == "proved" or (settled and before != "refuted") else moving
+        return Tightness(self.printed, critical, refuted.point, before == "proved", status)
+
+    def _parts(self) -> tuple[Any, Any] | None:
+        """``slope`` and ``rest`` where the difference is ``slope constant + rest``."""
+        if not self.general.is_polynomial(self.letter):
+            return None
+        polynomial = sympy.Poly(self.general, self.letter)
+        return tuple(polynomial.all_coeffs()) if polynomial.degree() == 1 else None
+
+    def _always_or_never(self) -> Tightness | None:
+        """What is shown for all positive constants at once."""
+        parts = self._parts()
+        if parts is None:
+            return None
+        slope, rest = parts
+        lowest = self._lowest(rest, 1)
+        if lowest and lowest[0][0] >= 0 and all(decide(each, self.over).verdict == "proved" for each in parts):
+            return Tightness(self.printed, None, None, False, "any")
+        for point in self._failures(slope, rest):
+            signs = ball.sign(slope, point), ball.sign(rest, point)
+            if signs in ((0, -1), (-1, -1), (-1, 0)):
+                return Tightness(self.printed, None, point, False, "none")
+        return None
+
+    def _failures(self, slope: Any, rest: Any) -> list[Mapping[Any, Any]]:
+        """Points at which the inequality may fail whatever the positive constant."""
+        if not self.over.intervals:
+            return [{}]
+        refuted = decide(self.general.xreplace({self.letter: self.printed}), self.over,
+                         sides=tuple(s.xreplace({self.letter: self.printed}) for s in (self.smaller, self.larger)))  # fmt: skip
+        return [refuted.point] if refuted.point is not None else []
+
+    def _critical(self, grows: bool) -> tuple[float | None, bool]:
+        """The critical constant by search, and whether it stays when the search goes further out."""
+        reach, last = search.REACH, None
+        while reach <= _WIDEST:
+            found, edge = self._search(grows, reach)
+            if found is None or not edge or (last is not None and abs(found - last) <= float(_SLACK) * abs(found)):
+                return (last if found is None else found), True
+            last, reach = found, 2 * reach
+        return last, False
+
+    def _search(self, grows: bool, reach: float) -> tuple[float | None, bool]:
+        """The critical constant within ``reach`` decades, and whether its point lies at their end."""
+        parts = self._parts()
+        if parts is None:
+            return self._bisect(grows, reach), False
+        slope, rest = parts
+        bound = -rest / slope
+        if not self.over.intervals:
+            return float(bound), False
+        landscape = search.Landscape(-bound if grows else bound, self.over, reach)
+        lowest = landscape.lowest(count=2)
+        if not lowest:
+            return None, False
+        height, point = lowest[0]
+        return (-height if grows else height), landscape.at_edge(point)
+
+    def _bisect(self, grows: bool, reach: float) -> float | None:
+        """Between constants that a search refutes and those it does not, to one part in a thousand."""
+        easier = sympy.Integer(2) if grows else sympy.Rational(1, 2)
+        fails = self._fails(self.printed, reach)
+        step = easier if fails else 1 / easier
+        good = bad = self.printed
+        for k in range(_DOUBLINGS):
+            moved = self.printed * step ** (2**k)
+            if self._fails(moved, reach) != fails:
+                good, bad = (moved, bad) if fails else (good, moved)
+                break
+            good, bad = (good, moved) if fails else (moved, bad)
+        else:
+            return None
+        while abs(good / bad - 1) > _SLACK:
+            middle = sympy.Rational(repr(float(sympy.sqrt(good * bad))))
+            good, bad = (good, middle) if self._fails(middle, reach) else (middle, bad)
+        return float(bad)
+
+    def _fails(self, value: Any, reach: float) -> bool:
+        lowest = self._lowest(self.general.xreplace({self.letter: value}), 1, reach)
+        return bool(lowest) and lowest[0][0] < 0
+
+    def _lowest(self, quantity: Any, count: int, reach: float = search.REACH) -> Any:
+        if not self.over.intervals:
+            return [(float(quantity), ())]
+        return search.Landscape(quantity, self.over, reach).lowest(count)
