@@ -13,6 +13,7 @@ import sympy
 
 from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.errors import InputError
 
 _BOXES = 20_000
 _BITS = 96
@@ -35,7 +36,7 @@ def proves(difference: Any, domain: Domain) -> bool:
 
 def _cover(difference: Any, letters: list[Any], box: list[tuple[Any, Any]], domain: Domain) -> bool:
     value = ball.compile(difference, letters)
-    slopes = [_Slope(difference, letter, letters) if _smooth(difference) else None for letter in letters]
+    slopes = [_slope(difference, letter, letters) for letter in letters]
     facts = [ball.compile(fact, letters) for fact in domain.differences()]
     queue = [box]
     for _ in range(_BOXES):
@@ -68,6 +69,16 @@ def _enclosed(function: ball.Compiled, balls: list[Any], side: str) -> bool:
     except ball.UndefinedError:
         return False
     return bool(found >= 0 if side == "above" else found < 0)
+
+
+def _slope(difference: Any, letter: Any, letters: list[Any]) -> _Slope | None:
+    """The slope in one letter, or ``None`` where there is none or it is made of unknown functions."""
+    if not _smooth(difference):
+        return None
+    try:
+        return _Slope(difference, letter, letters)
+    except InputError:
+        return None
 
 
 class _Slope:

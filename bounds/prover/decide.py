@@ -46,6 +46,7 @@ class Outcome:
 
 
 _BY_SIGN: dict[int | None, Verdict] = {1: "proved", 0: "proved", -1: "refuted", None: "unresolved"}
+_NOTHING = Outcome("proved", (), (), None, 0.0)  # what holds at no point
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 _TRUST = ("certificate", "solver (z3)", "ball arithmetic", "search")
 
@@ -95,9 +96,11 @@ def decide(
         methods = ("ball arithmetic",) if sign is not None else ()
         outcome = Outcome(_BY_SIGN[sign], methods, (), {} if sign == -1 else None, 0.0)
     elif standard is None:
-        outcome = Outcome("proved", (), (), None, 0.0)
+        outcome = _NOTHING
     else:
-        outcome = _decide(difference.xreplace(new), standard, genuine, seconds, integers)
+        inner = difference.xreplace(new)
+        nowhere = inner.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
+        outcome = _NOTHING if nowhere else _decide(inner, standard, genuine, seconds, integers)
     return replace(outcome, seconds=time.monotonic() - started)
 
 

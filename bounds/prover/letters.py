@@ -42,11 +42,8 @@ def limits(letter: Any, low: Any, high: Any) -> tuple[Any, Any]:
     if letter.is_nonpositive and _below(sympy.Integer(0), high):
         most = sympy.Integer(0)
     if letter.is_integer:
-        least = sympy.ceiling(least) if least.is_finite else least
-        most = sympy.floor(most) if most.is_finite else most
-        smallest = 2 if letter.is_prime else 1 if letter.is_positive else least
-        least = max(least, sympy.Integer(smallest)) if letter.is_positive else least
-        most = min(most, sympy.Integer(-1)) if letter.is_negative else most
+        least = _whole(letter, least, 1) if least.is_finite else least
+        most = _whole(letter, most, -1) if most.is_finite else most
     empty = _below(most, least)
     empty = empty or (letter.is_positive and most == 0) or (letter.is_negative and least == 0)
     require(not empty, f"the interval of {letter}", f"not be empty, with {letter} as the symbol says", given)
@@ -77,6 +74,13 @@ def standard(letter: Any, low: Any, high: Any) -> Any:
     }
     signs = {key: True for key, known in facts.items() if known}
     return sympy.Symbol(letter.name, **{**letter.assumptions0, "real": True, **signs})
+
+
+def _whole(letter: Any, end: Any, step: int) -> Any:
+    """The nearest whole number from ``end`` on, in the direction of ``step``, that the symbol does not rule out."""
+    first = sympy.ceiling(end) if step > 0 else sympy.floor(end)
+    near = (first, first + step, first + 2 * step, first + 3 * step)
+    return next((each for each in near if allows(letter, each)), first)
 
 
 class Names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -60,15 +61,22 @@ class Tightness:
             return _SAYS[self.status]
         word = "" if self.status == "critical" else f"{self.status} "
         sure = "" if self.certain else " (by search)"
-        return f"critical {word}{self.critical:.4g} of {float(self.printed):.4g}{sure}"
+        return f"critical {word}{self.critical:.4g} of {_float(self.printed):g}{sure}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain text and numbers, fit for JSON."""
         point = {str(letter): str(value) for letter, value in (self.point or {}).items()}
         return {
-            "printed": float(self.printed), "critical": self.critical, "certain": self.certain, "point": point,
+            "printed": _float(self.printed), "critical": self.critical, "certain": self.certain, "point": point,
             "status": self.status, "says": self.says,
         }  # fmt: skip
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,12 @@ class Varied:
 
     def tightness(self) -> Tightness:
         """Where the constant stops working, and how sure that is."""
+        try:
+            return self._tightness()
+        except (ArithmeticError, ValueError):  # numbers beyond floating point
+            return Tightness(self.printed, None, None, False, "unknown")
+
+    def _tightness(self) -> Tightness:
         if not self.general.has(self.letter):
             return Tightness(self.printed, None, None, False, "fixed")
         shown = self._always_or_never()
