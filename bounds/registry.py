@@ -73,8 +73,10 @@ def prove(
 
     Raises :class:`~dpcheck.errors.InputError` as :func:`find` does.
     """
-    from dpcheck.bounds.workers import decide_all
+    from dpcheck.bounds.workers import decide_all, decide_file
 
+    if isinstance(target, str) and target.endswith(".py"):
+        return decide_file(target, jobs=jobs, seconds=seconds, watch=watch)
     return decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch)
 
 

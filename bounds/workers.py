@@ -1,8 +1,13 @@
-"""Claims decided side by side, each within its time, in processes that can be killed.
+"""Claims decided side by side, each within its time and memory, in processes that can be killed.
 
 A worker is this module run as a program: it reads a claim's id from its input, decides the claim,
 and writes the result. The caller's own program is never imported again, as it would be by
-``multiprocessing``.
+``multiprocessing``, and a file of one's own is imported by workers alone, so that one that never
+ends or takes all memory stops nobody else.
+
+A worker does not search the current folder for modules (``python -P``): a ``types.py`` or ``z3.py``
+that lies there has no say in a verdict. The folder of a file of claims comes last on its path, so
+that the file can import its neighbours and they replace nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ import contextlib
 import os
 import pickle
 import queue
+import resource
 import select
 import struct
 import subprocess
@@ -18,22 +24,45 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
 
 from dpcheck.bounds.claim import Claim, ClaimResult
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import InputError, one_line, require, require_count, require_positive
 from dpcheck.streams import cores
 
 _LENGTH = struct.Struct("!Q")
-_STARTING = 60.0  # seconds a worker may take before its first claim
+_STARTING = 60.0  # seconds the interpreter and this package may take to start
+_MEMORY = 4 * 2**30  # bytes of address space of a worker, and of each solver it starts
+
+Watch = Callable[[str, int, int], object]
+
+
+def decide_file(
+    path: str, *, jobs: int | None, seconds: float, watch: Watch | None = None
+) -> tuple[ClaimResult, ...]:  # fmt: skip
+    """The results of the claims of a Python file, which is never imported here.
+
+    Raises :class:`~dpcheck.errors.InputError` for a file that cannot be imported within ``seconds``
+    or states no claims.
+    """
+    require_positive(seconds, "seconds")
+    worker = _Worker(path)
+    try:
+        claims = worker.claims(seconds)
+    except BaseException:
+        worker.kill()
+        raise
+    return decide_all(claims, path, jobs=jobs, seconds=seconds, watch=watch, worker=worker)
 
 
 def decide_all(
     claims: Sequence[Claim], target: str | None, *, jobs: int | None, seconds: float,
-    watch: Callable[[str, int, int], object] | None = None,
+    watch: Watch | None = None, worker: _Worker | None = None,
 ) -> tuple[ClaimResult, ...]:  # fmt: skip
     """The result of each claim, in order; ``target`` is where :func:`registry.find` finds them.
 
-    An interrupt kills the workers and is passed on.
+    ``worker`` is one that is running already. An interrupt kills the workers and is passed on.
     """
     require_positive(seconds, "seconds")
     if jobs is not None:
@@ -45,8 +74,8 @@ def decide_all(
     stop = threading.Event()
     count = min(jobs or cores(), len(claims))
     threads = [
-        threading.Thread(target=_serve, args=(claims, target, seconds, waiting, done, stop), daemon=True)
-        for _ in range(count)
+        threading.Thread(target=_serve, args=(claims, target, seconds, waiting, done, stop, started), daemon=True)
+        for started in (worker, *[None] * (count - 1))
     ]
     for thread in threads:
         thread.start()
@@ -66,10 +95,9 @@ def decide_all(
 
 def _serve(
     claims: Sequence[Claim], target: str | None, seconds: float, waiting: queue.SimpleQueue[int],
-    done: queue.SimpleQueue[tuple[int, ClaimResult]], stop: threading.Event,
+    done: queue.SimpleQueue[tuple[int, ClaimResult]], stop: threading.Event, worker: _Worker | None,
 ) -> None:  # fmt: skip
     """Take claims until none is left, in one worker that is replaced when it has to be killed."""
-    worker: _Worker | None = None
     try:
         while not stop.is_set():
             try:
@@ -91,24 +119,34 @@ class _Worker:
     """A process that decides claims one after the other."""
 
     def __init__(self, target: str | None) -> None:
-        command = [sys.executable, "-m", "dpcheck.bounds.workers", *([target] if target else [])]
+        command = [sys.executable, "-P", "-m", "dpcheck.bounds.workers", *([target] if target else [])]
+        self._target = target
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._ready = False
+
+    def claims(self, seconds: float) -> tuple[Claim, ...]:
+        """The claims of the worker's file, to be decided by a worker; an error names what is wrong with the file."""
+        stop = threading.Event()
+        try:
+            found = self._start(seconds, stop)
+        except TimeoutError:
+            raise _bad_file(f"be imported within {seconds:g} s", self._target) from None
+        except (EOFError, BrokenPipeError):
+            ended = f"{self._target}: the process that imported it ended with code {self._process.wait()}"
+            raise _bad_file("be importable", ended) from None
+        if isinstance(found, str):
+            raise InputError(found)
+        return tuple(Claim(*fields, decision=_elsewhere) for fields in found)
 
     def decide(self, claim: Claim, seconds: float, stop: threading.Event) -> ClaimResult:
         """The claim's result, or that there is none and why."""
         assert self._process.stdin is not None
-        allowed = seconds + (0.0 if self._ready else _STARTING)
-        deadline = time.monotonic() + allowed
         try:
+            if not self._ready:
+                self._start(seconds, stop)
             self._process.stdin.write(claim.id.encode() + b"\n")
             self._process.stdin.flush()
-            if not self._ready:
-                self._read(1, deadline, stop)
-                self._ready = True
-                deadline = time.monotonic() + seconds
-            (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, stop))
-            found = pickle.loads(self._read(length, deadline, stop))
+            found = self._message(time.monotonic() + seconds, stop)
         except TimeoutError:
             return claim.undecided(f"not decided within {seconds:g} s")
         except (EOFError, BrokenPipeError):
@@ -117,6 +155,17 @@ class _Worker:
             return claim.undecided(f"deciding it failed: {found}")
         verdict, method, note, evidence, took, basis = found
         return ClaimResult(claim, verdict, method, note, evidence, took, basis)
+
+    def _start(self, seconds: float, stop: threading.Event) -> Any:
+        """Wait until it runs, then until it has the claims; what it says of them."""
+        self._read(1, time.monotonic() + _STARTING, stop)
+        found = self._message(time.monotonic() + max(seconds, _STARTING if self._target is None else 0.0), stop)
+        self._ready = True
+        return found
+
+    def _message(self, deadline: float, stop: threading.Event) -> Any:
+        (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, stop))
+        return pickle.loads(self._read(length, deadline, stop))
 
     def kill(self) -> None:
         """End the process and the solvers it started."""
@@ -140,27 +189,45 @@ class _Worker:
         return parts
 
 
+def _bad_file(constraint: str, value: object) -> InputError:
+    return InputError(f"the file of claims must {constraint}, got {value}")
+
+
+def _elsewhere() -> NoReturn:
+    raise RuntimeError("a claim of a file is decided in a worker")
+
+
 def _main() -> None:
-    """Decide the claims whose ids come in, one a line."""
+    """Say which claims there are, then decide those whose ids come in, one a line."""
     from dpcheck.bounds.registry import find
 
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     # what a user's own file prints must not mix with the results
     results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def send(message: Any) -> None:
+        answer = pickle.dumps(message)
+        results.write(_LENGTH.pack(len(answer)) + answer)
+        results.flush()
+
     require(len(sys.argv) <= 2, "arguments", "be a target or nothing", sys.argv[1:])
-    known = {each.id: each for each in find(*sys.argv[1:])}
     results.write(b"!")
     results.flush()
+    if sys.argv[1:] and sys.argv[1].endswith(".py"):
+        sys.path.append(str(Path(sys.argv[1]).resolve().parent))
+    try:
+        known = {each.id: each for each in find(*sys.argv[1:])}
+    except InputError as error:
+        send(str(error))
+        return
+    send([(each.id, each.paper, each.kind, str(each.statement), each.location) for each in known.values()])
     for line in sys.stdin:
         try:
             result = known[line.rstrip("\n")].decide()
-            answer = pickle.dumps(
-                (result.verdict, result.method, result.note, result.evidence, result.seconds, result.basis)
-            )
+            send((result.verdict, result.method, result.note, result.evidence, result.seconds, result.basis))
         except Exception as error:
-            answer = pickle.dumps(f"{type(error).__name__}: {' '.join(str(error).split())}")
-        results.write(_LENGTH.pack(len(answer)) + answer)
-        results.flush()
+            send(f"{type(error).__name__}: {one_line(error)}")
 
 
 if __name__ == "__main__":
