@@ -40,11 +40,13 @@ def expands(stored: dict[str, Any]) -> None:
 def covers(stored: dict[str, Any]) -> None:
     """Every point of the domain is reached by parameters that are at least zero, or approached."""
     rules = stored["rules"]
-    own = [rule["parameter"] for rule in rules if rule["kind"] != "point"]
+    own = [rule["parameter"] for rule in rules if rule["kind"] not in ("free", "point")]
+    free = {rule["letter"] for rule in rules if rule["kind"] == "free"}
     assert len(set(own)) == len(own)
     assert not set(own) & stored["letters"].keys()
     assert [rule["letter"] for rule in rules] == list(stored["shifts"])
-    assert {t for sides in stored["shifts"].values() for t in letters(sides)} <= set(own)
+    assert {t for sides in stored["shifts"].values() for t in letters(sides)} <= {*own, *free}
+    assert {t for part in ("numerator", "denominator", "multiplier") for t in letters([stored[part]])} <= set(own)
     for t in parameters(stored):
         done: dict[str, Fraction] = {}
         for rule in rules:
@@ -65,6 +67,9 @@ def reached(
         assert found == (bound + own if kind == "above" else bound / (1 + own))
         return
     up, down = stored["shifts"][rule["letter"]]
+    if kind == "free":
+        assert (up, down) == ([["1", {rule["letter"]: 1}]], [["1", {}]])
+        return
     assert letters((up, down)) <= {rule["parameter"]}
     if kind == "point":
         assert found == Fraction(low) == Fraction(high)

@@ -37,7 +37,9 @@ LOGARITHM = proof(1, log(n) ** 2, Domain({n: (3, oo)}))
 ROOT = proof(sqrt(a + b), 1 + sqrt(a) + sqrt(a + b), Domain({a: (0, oo), b: (0, oo)}))
 NUMBER = proof(sqrt(2) * a, Rational(3, 2) * a, Domain({a: (0, oo)}))
 EXPONENTIAL = proof(-exp(x), a, Domain({x: (-oo, oo), a: (0, oo)}))
+FREE = proof(x + c**2, y, Domain({x: (-oo, oo), y: (-oo, oo), c: (0, oo)}, (Ge(y, x + 2 * c**2),)))
 GENUINE = {
+    "free": FREE,
     "count": COUNT, "high": HIGH, "share": SHARE, "ratio": RATIO, "product": PRODUCT, "above": ABOVE,
     "logarithm": LOGARITHM, "root": ROOT, "number": NUMBER, "exponential": EXPONENTIAL,
 }  # fmt: skip
@@ -190,6 +192,8 @@ FALSE = {
     ),
     "a bound by letters that come later": replace(RATIO, rules=RATIO.rules[::-1], shifts=RATIO.shifts[::-1]),
     "a bound from below that is moved up": shifted(ABOVE, "y", dict(ABOVE.shifts)[letter(ABOVE, "y")] + 1),
+    "a free letter that has a value": shifted(FREE, "x", sympy.Integer(5)),
+    "a free letter in place of a bounded one": shifted(COUNT, "n", N, kind="free", parameter=None),
     "a negative scale": replace(COUNT, scale=-ONE, difference=-COUNT.difference, numerator=-COUNT.numerator),
     "a scale of 0": replace(COUNT, scale=ZERO, difference=ZERO, numerator=ZERO),
     "a scale of unknown sign": replace(COUNT, scale=N - 2, difference=sympy.expand(COUNT.difference * (N - 2)),

@@ -96,16 +96,15 @@ class Certificate:
         shifts = dict(self.shifts)
         if len(shifts) != len(self.shifts) or self.difference.free_symbols - shifts.keys():
             return False
-        parameters = {rule.parameter for rule in self.rules if rule.kind != "point"}
-        if set().union(*(value.free_symbols for value in shifts.values())) - parameters:
+        free = {rule.letter for rule in self.rules if rule.kind == "free"}
+        if set().union(*(value.free_symbols for value in shifts.values())) - self._parameters() - free:
             return False
         return coverage.covers(self.rules, shifts, dict(self.intervals), self.facts)
 
     def _expands(self) -> bool:
         """The quotient is the shifted difference, and no coefficient is negative."""
         parts = (self.numerator, self.denominator, self.multiplier)
-        parameters = {rule.parameter for rule in self.rules if rule.kind != "point"}
-        if set().union(*(part.free_symbols for part in parts)) - parameters:
+        if set().union(*(part.free_symbols for part in parts)) - self._parameters():
             return False
         if not all(_nonnegative(part) for part in parts) or any(sympy.expand(part) == 0 for part in parts[1:]):
             return False
@@ -115,6 +114,9 @@ class Certificate:
             return False
         cross = sympy.expand(above * self.denominator * self.multiplier - self.numerator * below)
         return bool(cross == 0 or sympy.Poly(cross, *(cross.free_symbols or [sympy.Dummy()])).is_zero)
+
+    def _parameters(self) -> set[Any]:
+        return {rule.parameter for rule in self.rules if rule.kind not in ("free", "point")}
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as text and coefficients, so that another program can check it without this one.
@@ -157,7 +159,7 @@ class Certificate:
 
     def __str__(self) -> str:
         """The shifts and the expansion in plain text."""
-        shifts = ", ".join(f"{letter} = {value}" for letter, value in self.shifts)
+        shifts = ", ".join(f"{letter} = {value}" for letter, value in self.shifts if letter != value)
         shown = dict(self.shifts)
         names = ", ".join(f"{letter} for {means}" for letter, means in self.meanings
                           if letter != means and letter in shown)  # fmt: skip
@@ -173,6 +175,8 @@ def find(form: Form, claimed: Any, domain: Domain) -> Certificate | None:
     new = {letter: sympy.Symbol(fresh(f"t_{letter}"), nonnegative=True) for letter in form.intervals}
     for rules, shifts in _shifts(form, new):
         shifted = form.difference.subs(shifts, simultaneous=True)
+        if shifted.has(sympy.zoo, sympy.nan):
+            continue
         quotient = sympy.fraction(sympy.together(shifted))
         letters = sorted(quotient[0].free_symbols | quotient[1].free_symbols, key=str)
         if not set(letters) <= set(new.values()):
@@ -218,8 +222,9 @@ def _negative_somewhere(ring: Any, polynomial: Any) -> bool:
 
 def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[tuple[list[Rule], dict[Any, Any]]]:
     """Ways to write the letters: by their intervals, and with facts of the kind ``s >= expression``."""
-    pairs = [coverage.plain(letter, low, high, new[letter]) for letter, (low, high) in form.intervals.items()]
-    plain = {pair[0].letter: pair for pair in pairs if pair is not None}
+    plain = {
+        letter: coverage.plain(letter, low, high, new[letter]) for letter, (low, high) in form.intervals.items()
+    }
     used = form.difference.free_symbols
     yield _needed(list(plain.values()), used)
     options = [
@@ -251,7 +256,7 @@ def _needed(pairs: list[tuple[Rule, Any]], used: set[Any]) -> tuple[list[Rule], 
     wanted = {letter for letter in used if letter in values}
     for rule, value in reversed(pairs):
         if rule.letter in wanted:
-            wanted |= {own[t] for t in value.free_symbols if t in own}
+            wanted |= {own[t] for t in value.free_symbols if t in own} | (value.free_symbols & values.keys())
     kept = [rule for rule, _ in pairs if rule.letter in wanted]
     return kept, {rule.letter: values[rule.letter] for rule in kept}
 

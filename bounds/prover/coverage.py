@@ -2,6 +2,7 @@
 
 A rule says how a letter is written, and why no value of it is lost:
 
+- ``free``: it is left as it is, any real number, and has to cancel in the difference;
 - ``point``: it has one value;
 - ``low``: ``a + t``, where it is at least a; ``high``: ``a - t``, where it is at most a;
 - ``between``: ``(a + b t)/(1 + t)``, where it lies between a and b; b is reached as t grows;
@@ -22,7 +23,7 @@ import sympy
 
 from dpcheck.bounds.prover import ball
 
-Kind = Literal["point", "low", "high", "between", "above", "below"]
+Kind = Literal["free", "point", "low", "high", "between", "above", "below"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Rule:
     fact: int | None = None
 
 
-def plain(letter: Any, low: Any, high: Any, t: Any) -> tuple[Rule, Any] | None:
+def plain(letter: Any, low: Any, high: Any, t: Any) -> tuple[Rule, Any]:
     """The rule that an interval gives, with what the letter becomes."""
     if low.is_finite and high.is_finite:
         if low == high:
@@ -43,7 +44,7 @@ def plain(letter: Any, low: Any, high: Any, t: Any) -> tuple[Rule, Any] | None:
         return Rule(letter, "between", t), (low + high * t) / (1 + t) if low != 0 else high / (1 + t)
     if low.is_finite:
         return Rule(letter, "low", t), low + t
-    return (Rule(letter, "high", t), high - t) if high.is_finite else None
+    return (Rule(letter, "high", t), high - t) if high.is_finite else (Rule(letter, "free"), letter)
 
 
 def by_fact(fact: Any, letter: Any) -> tuple[Kind, Any] | None:
@@ -83,7 +84,7 @@ def covers(
     rules: Sequence[Rule], shifts: Mapping[Any, Any], intervals: Mapping[Any, tuple[Any, Any]], facts: Sequence[Any]
 ) -> bool:
     """Whether the shifts reach every point with all letters in ``intervals`` and all ``facts >= 0``."""
-    parameters = [rule.parameter for rule in rules if rule.kind != "point"]
+    parameters = [rule.parameter for rule in rules if rule.kind not in ("free", "point")]
     done: dict[Any, Any] = {}
     if len(set(parameters)) < len(parameters) or any(each in intervals for each in parameters):
         return False
@@ -109,6 +110,8 @@ def _justified(rule: Rule, value: Any, ends: tuple[Any, Any], facts: Sequence[An
             return False
         bound = known[1].xreplace(dict(done))
         return _same(value, bound + t if rule.kind == "above" else bound / (1 + t))
+    if rule.kind == "free":
+        return bool(value == rule.letter)
     if rule.kind == "point":
         return bool(value == low == high)
     if rule.kind == "between":

@@ -58,7 +58,7 @@ def settle(smaller: Any, larger: Any, domain: Domain) -> Outcome:
     them is a real number. It is proved only if there is such a point, which is shown.
     """
     outcome = decide(larger - smaller, domain, sides=(smaller, larger))
-    if outcome.verdict != "proved":
+    if outcome.verdict == "refuted":
         return outcome
     point = witness.find(domain, (smaller, larger))
     if point is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, search
+from dpcheck.bounds.prover import ball, search, witness
 from dpcheck.bounds.prover.decide import Outcome, decide, settle
 from dpcheck.bounds.prover.domain import Domain
 
@@ -72,6 +72,15 @@ class Tightness:
         }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Found:
+    """A critical constant of a search, its point, and whether it stays when the search goes further out."""
+
+    critical: float
+    point: tuple[Any, ...]
+    settled: bool
+
+
 def _float(number: Any) -> float:
     try:
         return float(number)
@@ -122,16 +131,28 @@ class Varied:
         if shown is not None:
             return shown
         grows = self.grows()
-        critical, settled = self._critical(grows)
-        if critical is None or critical <= 0:
-            return Tightness(self.printed, None, None, False, "unknown")
-        refuted = self.at(self.beyond(critical, grows))
-        if refuted.verdict != "refuted":
-            return Tightness(self.printed, None, None, False, "unknown")
-        before = self.at(sympy.Rational(f"{critical:.9e}") * (1 + _SLACK if grows else 1 - _SLACK)).verdict
-        moving: Status = "at least" if grows else "at most"
-        status: Status = "critical" if before == "proved" or (settled and before != "refuted") else moving
-        return Tightness(self.printed, critical, refuted.point, before == "proved", status)
+        for found in self._candidates(grows):
+            point = self._refuting(found, grows)
+            if point is not None:
+                near = 1 + _SLACK if grows else 1 - _SLACK
+                before = self.at(sympy.Rational(f"{found.critical:.9e}") * near).verdict
+                moving: Status = "at least" if grows else "at most"
+                status: Status = "critical" if before == "proved" or (found.settled and before != "refuted") else moving
+                return Tightness(self.printed, found.critical, point, before == "proved", status)
+        return Tightness(self.printed, None, None, False, "unknown")
+
+    def _refuting(self, found: _Found, grows: bool) -> Mapping[Any, Any] | None:
+        """Where the inequality fails half a per cent beyond: near the point of the search, or wherever."""
+        beyond = self.beyond(found.critical, grows)
+        for candidate in search.roundings(found.point) if found.point else ():
+            point = dict(zip(self.over.intervals, candidate, strict=True))
+            if self.over.contains(point) and self._fails_at(beyond, point):
+                return point
+        return self.at(beyond).point
+
+    def _fails_at(self, value: Any, point: Mapping[Any, Any]) -> bool:
+        sides = [side.xreplace({self.letter: value}) for side in (self.smaller, self.larger)]
+        return ball.sign(sides[1] - sides[0], point) == -1 and all(witness.defined(side, point) for side in sides)
 
     def _parts(self) -> tuple[Any, Any] | None:
         """``slope`` and ``rest`` where the difference is ``slope constant + rest``."""
@@ -163,31 +184,43 @@ class Varied:
                          sides=tuple(s.xreplace({self.letter: self.printed}) for s in (self.smaller, self.larger)))  # fmt: skip
         return [refuted.point] if refuted.point is not None else []
 
-    def _critical(self, grows: bool) -> tuple[float | None, bool]:
-        """The critical constant by search, and whether it stays when the search goes further out."""
-        reach, last = search.REACH, None
+    def _candidates(self, grows: bool) -> list[_Found]:
+        """Critical constants by search: of the widest first, then of the narrowest."""
+        found: list[_Found] = []
+        reach = search.REACH
         while reach <= _WIDEST:
-            found, edge = self._search(grows, reach)
-            if found is None or not edge or (last is not None and abs(found - last) <= float(_SLACK) * abs(found)):
-                return (last if found is None else found), True
-            last, reach = found, 2 * reach
-        return last, False
+            new = self._search(grows, reach)
+            if new is None or not math.isfinite(new.critical) or new.critical <= 0:
+                break
+            if found:  # what a narrower search found stands, even if the wider one misses it
+                new = (max if grows else min)(new, found[-1], key=lambda each: each.critical)
+                new = replace(
+                    new, settled=abs(new.critical - found[-1].critical) <= float(_SLACK) * found[-1].critical
+                )
+            found.append(new)
+            if new.settled:
+                break
+            reach *= 2
+        return [found[-1], found[0]][: len(found)] if found else []
 
-    def _search(self, grows: bool, reach: float) -> tuple[float | None, bool]:
-        """The critical constant within ``reach`` decades, and whether its point lies at their end."""
+    def _search(self, grows: bool, reach: float) -> _Found | None:
+        """The critical constant within ``reach`` decades."""
         parts = self._parts()
         if parts is None:
-            return self._bisect(grows, reach), False
+            critical = self._bisect(grows, reach)
+            return None if critical is None else _Found(critical, (), True)
         slope, rest = parts
         bound = -rest / slope
         if not self.over.intervals:
-            return float(bound), False
+            return _Found(float(bound), (), True)
         landscape = search.Landscape(-bound if grows else bound, self.over, reach)
-        lowest = landscape.lowest(count=2)
-        if not lowest:
-            return None, False
-        height, point = lowest[0]
-        return (-height if grows else height), landscape.at_edge(point)
+        found = []
+        for _, point in landscape.lowest(count=2):
+            # floating point only points the way: near 0, log(1 + p)/p is noise in it
+            exact = sympy.N(bound.xreplace(dict(zip(landscape.letters, point, strict=True))), 20)
+            if exact.is_Float:
+                found.append(_Found(float(exact), point, not landscape.at_edge(point)))
+        return (max if grows else min)(found, key=lambda each: each.critical, default=None)
 
     def _bisect(self, grows: bool, reach: float) -> float | None:
         """Between constants that a search refutes and those it does not, to one part in a thousand."""

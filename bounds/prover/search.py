@@ -77,7 +77,7 @@ class Landscape:
         points = np.concatenate([self._draws(np.random.default_rng(0), _DRAWS), self._grid()])
         points = points[np.isfinite(self.values(points))]
         for point in points[:: max(1, len(points) // count)]:
-            yield from _roundings(self._exact(point))
+            yield from roundings(self._exact(point))
 
     def _grid(self) -> Any:
         each = max(2, int(_GRID ** (1 / len(self.letters))))
@@ -132,14 +132,14 @@ def refute(difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], 
     for height, point in landscape.lowest():
         if height > 1e-9:
             break
-        for candidate in _roundings(point):
+        for candidate in roundings(point):
             found = genuine(dict(zip(landscape.letters, candidate, strict=True)))
             if found is not None:
                 return found
     return None
 
 
-def _roundings(point: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+def roundings(point: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """The point in few digits, so that a person can read it, then as it is."""
     for digits in (1, 2, 4):
         yield tuple(_digits(value, digits) for value in point)
