@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import sympy
-from mpmath import libmp
 
 from dpcheck.errors import InputError, one_line, require
 
@@ -57,7 +56,7 @@ def _decimal(number: Any) -> Any:
         return sympy.Rational(repr(float(number)))
     least = max(1, int(number._prec * _DECIMALS_PER_BIT))
     for digits in range(least, least + 4):
-        text = libmp.to_str(number._mpf_, digits)
+        text = str(sympy.Float(number, digits))
         if sympy.Float(text, precision=number._prec) == number:
             return sympy.Rational(text)
     return sympy.Integer(-man if sign else man) * sympy.Integer(2) ** exp

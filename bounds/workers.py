@@ -1,6 +1,6 @@
 """Claims decided side by side, each within its time and memory, in processes that can be killed.
 
-A worker is this module run as a program: it reads a claim's id from its input, decides the claim,
+A worker is a program that runs ``_main`` below: it reads a claim's id from its input, decides the claim,
 and writes the result. The caller's own program is never imported again, as it would be by
 ``multiprocessing``, and a file of one's own is imported by workers alone, so that one that never
 ends or takes all memory stops nobody else.
@@ -34,6 +34,17 @@ from dpcheck.streams import cores
 _LENGTH = struct.Struct("!Q")
 _STARTING = 60.0  # seconds the interpreter and this package may take to start
 _MEMORY = 4 * 2**30  # bytes of address space of a worker, and of each solver it starts
+
+_PACKAGE = __name__.partition(".")[0]
+# the very package that runs here, wherever it lies; its folder is on the path for this one import
+_PROGRAM = f"""
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import {_PACKAGE}
+del sys.path[0]
+from {__name__} import _main
+_main()
+"""
 
 Watch = Callable[[str, int, int], object]
 
@@ -119,7 +130,8 @@ class _Worker:
     """A process that decides claims one after the other."""
 
     def __init__(self, target: str | None) -> None:
-        command = [sys.executable, "-P", "-m", "dpcheck.bounds.workers", *([target] if target else [])]
+        root = str(Path(sys.modules[_PACKAGE].__file__ or "").parent.parent)
+        command = [sys.executable, "-P", "-c", _PROGRAM, root, *([target] if target else [])]
         self._target = target
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._ready = False
@@ -136,7 +148,7 @@ class _Worker:
             raise _bad_file("be importable", ended) from None
         if isinstance(found, str):
             raise InputError(found)
-        return tuple(Claim(*fields, decision=_elsewhere) for fields in found)
+        return tuple(Claim(id, paper, kind, said, place, _elsewhere) for id, paper, kind, said, place in found)
 
     def decide(self, claim: Claim, seconds: float, stop: threading.Event) -> ClaimResult:
         """The claim's result, or that there is none and why."""
@@ -228,7 +240,3 @@ def _main() -> None:
             send((result.verdict, result.method, result.note, result.evidence, result.seconds, result.basis))
         except Exception as error:
             send(f"{type(error).__name__}: {one_line(error)}")
-
-
-if __name__ == "__main__":
-    _main()

@@ -38,6 +38,7 @@ ROOT = proof(sqrt(a + b), 1 + sqrt(a) + sqrt(a + b), Domain({a: (0, oo), b: (0, 
 NUMBER = proof(sqrt(2) * a, Rational(3, 2) * a, Domain({a: (0, oo)}))
 EXPONENTIAL = proof(-exp(x), a, Domain({x: (-oo, oo), a: (0, oo)}))
 FREE = proof(x + c**2, y, Domain({x: (-oo, oo), y: (-oo, oo), c: (0, oo)}, (Ge(y, x + 2 * c**2),)))
+LOW_ROOT = proof(0, sqrt(x + y) + 1, Domain({x: (0, oo), y: (0, oo)}))
 GENUINE = {
     "free": FREE,
     "count": COUNT, "high": HIGH, "share": SHARE, "ratio": RATIO, "product": PRODUCT, "above": ABOVE,
@@ -159,11 +160,7 @@ FALSE = {
     "a logarithm in a smaller interval": interval(LOGARITHM, "log", 2, oo),
     "a logarithm of something else": meaning(LOGARITHM, "log", log(CLAIM_N + 1)),
     "a root called positive that may be 0": renamed(
-        proof(sqrt(x + y), 1 + 2 * sqrt(x + y), Domain({x: (0, oo), y: (0, oo)})), SIGNED, SIGNED
-    ) and renamed(
-        proof(0, sqrt(x + y) + 1, Domain({x: (0, oo), y: (0, oo)})),
-        letter(proof(0, sqrt(x + y) + 1, Domain({x: (0, oo), y: (0, oo)})), "root"),
-        sympy.Symbol("root", positive=True),
+        LOW_ROOT, letter(LOW_ROOT, "root"), sympy.Symbol("root", positive=True)
     ),
     "a letter called whole that is not": renamed(NUMBER, letter(NUMBER, "number"), sympy.Symbol("k", integer=True)),
     "two letters of one name": renamed(RATIO, M, sympy.Symbol("n", positive=True)),
@@ -185,10 +182,12 @@ FALSE = {
                            for rule in RATIO.rules)
     ),
     "a fact of no number": replace(
-        RATIO, rules=tuple(replace(rule, fact=None) if rule.kind in ("above", "below") else rule for rule in RATIO.rules)
+        RATIO,
+        rules=tuple(replace(rule, fact=None) if rule.kind in ("above", "below") else rule for rule in RATIO.rules),
     ),
     "a fact of a number too large": replace(
-        RATIO, rules=tuple(replace(rule, fact=7) if rule.kind in ("above", "below") else rule for rule in RATIO.rules)
+        RATIO,
+        rules=tuple(replace(rule, fact=7) if rule.kind in ("above", "below") else rule for rule in RATIO.rules),
     ),
     "a bound by letters that come later": replace(RATIO, rules=RATIO.rules[::-1], shifts=RATIO.shifts[::-1]),
     "a bound from below that is moved up": shifted(ABOVE, "y", dict(ABOVE.shifts)[letter(ABOVE, "y")] + 1),

@@ -62,7 +62,7 @@ class Certificate:
     intervals: tuple[tuple[Any, tuple[Any, Any]], ...] = ()
     facts: tuple[Any, ...] = ()
     rules: tuple[Rule, ...] = ()
-    scale: Any = sympy.Integer(1)
+    scale: Any = sympy.S.One
 
     def holds(self) -> bool:
         """Check all of it again, by exact arithmetic: meanings, coverage, expansion and signs."""
@@ -184,12 +184,12 @@ def find(form: Form, claimed: Any, domain: Domain) -> Certificate | None:
         ring = sympy.ring(letters or [sympy.Dummy()], sympy.QQ)[0]
         found = _nonnegative_multiple(ring, *(ring.from_expr(part) for part in quotient))
         if found is not None:
-            proof = Certificate(
-                form.difference, tuple(shifts.items()), *(polynomial.as_expr() for polynomial in found),
+            numerator, denominator, multiplier = (polynomial.as_expr() for polynomial in found)
+            return Certificate(
+                form.difference, tuple(shifts.items()), numerator, denominator, multiplier,
                 claimed, domain, tuple(form.meanings.items()), tuple(form.intervals.items()), tuple(form.facts),
                 tuple(rules), form.scale,
             )  # fmt: skip
-            return proof
     return None
 
 
@@ -222,9 +222,7 @@ def _negative_somewhere(ring: Any, polynomial: Any) -> bool:
 
 def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[tuple[list[Rule], dict[Any, Any]]]:
     """Ways to write the letters: by their intervals, and with facts of the kind ``s >= expression``."""
-    plain = {
-        letter: coverage.plain(letter, low, high, new[letter]) for letter, (low, high) in form.intervals.items()
-    }
+    plain = {letter: coverage.plain(letter, low, high, new[letter]) for letter, (low, high) in form.intervals.items()}
     used = form.difference.free_symbols
     yield _needed(list(plain.values()), used)
     options = [

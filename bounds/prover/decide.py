@@ -143,7 +143,7 @@ def _decide(
             return proof.outcome("refuted", point, "solver (z3)")
         if verdict == "proved":
             proof.methods.append("solver (z3)")
-            proof.queries.append(text)
+            proof.queries.append(smt.query(form, text))
         elif branch.proves(case, where):
             proof.methods.append("ball arithmetic")
         else:

@@ -53,7 +53,7 @@ class Form:
     ties: list[Tie] = field(default_factory=list)
     back: dict[Any, Any] = field(default_factory=dict)
     meanings: dict[Any, Any] = field(default_factory=dict)
-    scale: Any = sympy.Integer(1)
+    scale: Any = sympy.S.One
 
 
 def cases(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain]]:

@@ -12,10 +12,8 @@ from dpcheck.bounds.formula import real
 from dpcheck.bounds.prover import letters
 from dpcheck.bounds.prover.decide import Outcome, settle
 from dpcheck.bounds.prover.domain import Domain
-from dpcheck.bounds.prover.room import MUTATION, Tightness, Varied
+from dpcheck.bounds.prover.room import Tightness, Varied
 from dpcheck.errors import require
-
-__all__ = ["MUTATION", "Inequality", "Tightness"]
 
 _FACTOR = sympy.Symbol("factor", positive=True)  # the constant of an inequality that names none
 

@@ -111,7 +111,8 @@ class Varied:
     def grows(self) -> bool:
         """Whether a larger constant makes the inequality easier."""
         slope = self.general.diff(self.letter).xreplace({self.letter: self.printed})
-        return not self._lowest(slope, 1) or self._lowest(slope, 1)[0][0] >= 0
+        lowest = self._lowest(slope, 1)
+        return not lowest or lowest[0][0] >= 0
 
     def beyond(self, critical: float, grows: bool) -> Any:
         """The constant half a per cent on the wrong side of ``critical``."""
@@ -180,8 +181,8 @@ class Varied:
         """Points at which the inequality may fail whatever the positive constant."""
         if not self.over.intervals:
             return [{}]
-        refuted = decide(self.general.xreplace({self.letter: self.printed}), self.over,
-                         sides=tuple(s.xreplace({self.letter: self.printed}) for s in (self.smaller, self.larger)))  # fmt: skip
+        sides = tuple(side.xreplace({self.letter: self.printed}) for side in (self.smaller, self.larger))
+        refuted = decide(sides[1] - sides[0], self.over, sides=sides)
         return [refuted.point] if refuted.point is not None else []
 
     def _candidates(self, grows: bool) -> list[_Found]:
@@ -194,9 +195,7 @@ class Varied:
                 break
             if found:  # what a narrower search found stands, even if the wider one misses it
                 new = (max if grows else min)(new, found[-1], key=lambda each: each.critical)
-                new = replace(
-                    new, settled=abs(new.critical - found[-1].critical) <= float(_SLACK) * found[-1].critical
-                )
+                new = replace(new, settled=abs(new.critical - found[-1].critical) <= float(_SLACK) * found[-1].critical)
             found.append(new)
             if new.settled:
                 break

@@ -89,7 +89,7 @@ def decide(form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float)
 
     ``genuine`` takes values of the form's letters and returns the refuting point in the original
     letters, or ``None``. ``values`` is the last model, or ``None``. ``text`` is the last problem in
-    SMT-LIB, which any solver can be given; after a proof it is the whole query.
+    SMT-LIB, which any solver can be given.
     """
     points: dict[int, list[Fraction]] = {index: list(_FIRST) for index in range(len(form.ties))}
     text, values = "", None
@@ -98,7 +98,7 @@ def decide(form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float)
             text = problem(form, points)
             answer, model = solver.ask(text)
             if answer == "unsat":
-                return "proved", None, query(form, text)
+                return "proved", None, text
             if answer != "sat":
                 break
             values = {letter: _sympy(model.get(str(name), Fraction(1))) for letter, name in _names(form).items()}
