@@ -20,7 +20,7 @@ import sympy
 from sympy import erfc, exp, log, sqrt
 
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Domain, ball, branch
+from dpcheck.bounds.prover import Domain, ball, branch, witness
 from dpcheck.bounds.prover.decide import decide
 
 
@@ -56,6 +56,8 @@ class Private:
     def holds(self) -> bool:
         """The tail bound, or ball arithmetic on the curve."""
         s, e, share = formula(self.multiplier), formula(self.epsilon), formula(self.delta)
+        if witness.find(self.over, (s, e, share)) is None:
+            return False
         # With t = e s - 1/(2 s): t^2/2 >= log(1/(2 delta)) where t >= 0; elsewhere Phi(-t) <= 1/2 - 2t/5.
         away = e * s**2 - sympy.Rational(1, 2)
         tail = sympy.expand((e * s) ** 2 - e + 1 / (4 * s**2)) - 2 * log(1 / (2 * share))

@@ -79,7 +79,4 @@ def _crux(result: ClaimResult) -> str:
 
 def _room(room: dict[str, object]) -> str:
     """How tight a constant is."""
-    if room["critical"] is None:
-        return f"{room['printed']:g}: any constant would do" if not room["point"] else "room unknown"
-    sure = "" if room["certain"] else " (by search)"
-    return f"critical {room['critical']:.4g} of {room['printed']:g}{sure}"
+    return str(room["says"]) if room["critical"] is not None else f"{room['printed']:g}: {room['says']}"
