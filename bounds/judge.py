@@ -63,9 +63,15 @@ def _judge(steps: tuple[Step, ...], note: str, repaired: str) -> Decision:
             rescue = repaired or _rescue(step)
             return Decision("refuted", methods, Evidence((found,), repaired=rescue), f"Fails: {step.says}.", "judged")
     if broken:
-        undecided = "; ".join(step.says for step in broken)
+        undecided = "; ".join(_open(step) for step in broken)
         return Decision("unresolved", methods, Evidence(()), f"Neither proved nor refuted: {undecided}.", "judged")
     return Decision("proved", methods, Evidence(steps), note or "Every relation holds as it stands.", "judged")
+
+
+def _open(step: Step) -> str:
+    """What is left open, and why where the prover says so."""
+    why = step.outcome().note if isinstance(step, Inequality) else ""
+    return f"{step.says} ({why})" if why else step.says
 
 
 def _method(step: Step) -> str:
@@ -104,14 +110,11 @@ def _points(letters: list[Any]) -> Iterator[tuple[tuple[Any, Any], ...]]:
 
 
 def _rescue(step: Step) -> str:
-    """The constant with which an inequality holds, or that none is known."""
-    if not isinstance(step, Inequality) or not step.over.intervals:
+    """The constant with which an inequality holds, or what the search for one came to."""
+    if not isinstance(step, Inequality):
         return "nothing was searched for"
-    try:
-        critical = step.tightness().critical
-    except ValueError:  # a side without a factor to vary, such as 0
-        critical = None
-    if critical is None:
-        return "no constant in its place was found to do"
-    name = step.constant[0] if step.constant else "a factor on the larger side"
-    return f"it holds with {critical:.6g} for {name}, as far as a search can tell"
+    room = step.tightness()
+    if room.status == "critical":
+        name = step.constant[0] if step.constant else "a factor on the larger side"
+        return f"it holds with {room.critical:.6g} for {name}, as far as a search can tell"
+    return room.says

@@ -270,7 +270,7 @@ def test_a_file_of_one_s_own(tmp_path: Path) -> None:
         ("1 +", "must be importable, got .*SyntaxError"),
         ("raise SystemExit(3)", "must be importable, got .*SystemExit"),
         ("x = 1", "must define CLAIMS"),
-        ("CLAIMS = (1,)", "CLAIMS must hold only Claim, got int"),
+        ("CLAIMS = (1,)", r"CLAIMS must hold only Claim, such as Claim\(..., judge\(...\)\), got int"),
         (OWN + "CLAIMS += CLAIMS", "ids must be unique, got root, third"),
     ],
 )
