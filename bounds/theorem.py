@@ -50,9 +50,11 @@ class Parameter:
 class Assumption:
     """One condition of a theorem.
 
-    ``name`` is the paper's label (``"A1"``) or the parameter it restricts; ``sentence`` reads
-    ``"epsilon <= 1"``; ``relation`` is the same as a sympy relation, or ``None`` for a condition
-    on the problem that numbers cannot test.
+    ``name`` is its key, unique in its theorem: the paper's label (``"A1"``), the letter it restricts
+    (``"epsilon"``) or a word (``"start"``). ``sentence`` reads ``"epsilon <= 1"``; ``location`` is its
+    place in the paper. ``relation`` is the sentence as a sympy relation in letters of the theorem, those
+    of its schedule included, or ``None`` for a condition on the problem or the run that numbers cannot
+    test.
     """
 
     name: str
@@ -85,6 +87,11 @@ class Theorem:
     letters in order, each from parameters and earlier ones; the bound may use all of them.
     ``regimes`` are the named terms whose maximum is the rate.
 
+    ``assumptions`` is the whole list: every condition that the paper's statement makes, and every one
+    that its proof needs besides, each with its place. :meth:`bound`, :meth:`schedule` and
+    :meth:`noise` refuse numbers that break one of them; :meth:`violated` names all that are broken;
+    :attr:`conditions` are those that numbers cannot test.
+
     The methods take the parameters by name. They raise :class:`~dpcheck.errors.InputError` for a
     missing or unknown name, a value outside its domain, and a value outside the stated region.
     """
@@ -101,6 +108,11 @@ class Theorem:
     noise_formulas: Formulas = ()
     bound_formula: Any = None
     regimes: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [assumption.name for assumption in self.assumptions]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        require(not twice, f"names of the assumptions of {self.id}", "be unique", ", ".join(twice))
 
     def bound(self, *, constant: float | None = None, **values: float) -> float:
         """The right-hand side of the guarantee, a number (the left-hand side of a lower bound).
@@ -151,9 +163,24 @@ class Theorem:
         """The assumptions, one readable sentence each, with their place in the paper."""
         return tuple(str(assumption) for assumption in self.assumptions)
 
+    @property
+    def conditions(self) -> tuple[Assumption, ...]:
+        """The assumptions on the problem or the run that numbers cannot test."""
+        return tuple(assumption for assumption in self.assumptions if assumption.relation is None)
+
+    def assumption(self, name: str) -> Assumption:
+        """The assumption of this name, such as ``"A1"`` or ``"epsilon"``."""
+        named = {assumption.name: assumption for assumption in self.assumptions}
+        require(name in named, "assumption", f"be one of {self.id} ({', '.join(named)})", name)
+        return named[name]
+
     def violated(self, **values: float) -> tuple[Assumption, ...]:
-        """The assumptions that fail at these values; empty inside the region."""
-        known = self._resolve(self._accept("violated", self._tested(), values))
+        """The assumptions that fail at these values; empty inside the region.
+
+        Besides the parameters it takes the letters that the schedule and the noise define, each in place
+        of its formula: ``violated(n=100, ..., T=7)`` judges a run of 7 iterations.
+        """
+        known = self._resolve(self._accept("violated", self._tested(), values, defined=True))
         return tuple(a for a in self.assumptions if not a.holds(known))
 
     def to_latex(self) -> str:
@@ -184,33 +211,46 @@ class Theorem:
                 self._refuse(assumption, known)
         return known
 
-    def _accept(self, method: str, wanted: Iterable[Any], values: dict[str, Any]) -> dict[Any, Any]:
-        """The given parameters as exact numbers; refuses unknown names, then missing ones."""
+    def _accept(
+        self, method: str, wanted: Iterable[Any], values: dict[str, Any], *, defined: bool = False
+    ) -> dict[Any, Any]:
+        """The given letters as exact numbers; refuses unknown names, then missing ones.
+
+        Letters of the schedule and the noise are known only where ``defined`` ones may be given.
+        """
         named = {str(parameter.symbol): parameter for parameter in self.parameters}
+        if defined:
+            named |= {str(symbol): Parameter(symbol, "") for symbol in self._definitions()}
         for name, value in values.items():
             require(name in named, name, f"be a parameter of {self.id} ({', '.join(named)})", value)
         complete = {k: p.default for k, p in named.items() if p.default is not None} | values
-        needed = {str(symbol) for symbol in self._closure(wanted)}
+        given = {named[name].symbol for name in values}
+        needed = {str(symbol) for symbol in self._closure(wanted, given)}
         missing = [name for name in named if name in needed and name not in complete]
         if missing:
-            given = ", ".join(values) or "nothing"
-            raise InputError(f"{', '.join(missing)} must be given to {self.id}.{method}, got {given}")
+            raise InputError(
+                f"{', '.join(missing)} must be given to {self.id}.{method}, got {', '.join(values) or 'nothing'}"
+            )
         return {named[k].symbol: named[k].exact(value) for k, value in complete.items()}
 
-    def _closure(self, wanted: Iterable[Any]) -> set[Any]:
-        """The parameters that the ``wanted`` letters are computed from."""
-        definitions = dict((*self.schedule_formulas, *self.noise_formulas))
+    def _definitions(self) -> dict[Any, Any]:
+        """The letters of the schedule and the noise with their formulas."""
+        return dict((*self.schedule_formulas, *self.noise_formulas))
+
+    def _closure(self, wanted: Iterable[Any], given: set[Any]) -> set[Any]:
+        """The letters that the ``wanted`` ones are computed from, where those ``given`` need no formula."""
+        definitions = self._definitions()
         letters: set[Any] = set()
         for symbol in wanted:
-            formula = definitions.get(symbol)
-            letters |= {symbol} if formula is None else self._closure(formula.free_symbols)
+            formula = None if symbol in given else definitions.get(symbol)
+            letters |= {symbol} if formula is None else self._closure(formula.free_symbols, given)
         return letters
 
     def _resolve(self, known: dict[Any, Any]) -> dict[Any, Any]:
-        """Add every defined letter that the known ones determine."""
+        """Add every defined letter that the known ones determine and that is not among them."""
         known = dict(known)
-        for symbol, formula in (*self.schedule_formulas, *self.noise_formulas):
-            if formula.free_symbols <= known.keys():
+        for symbol, formula in self._definitions().items():
+            if symbol not in known and formula.free_symbols <= known.keys():
                 known[symbol] = formula.xreplace(known)
         return known
 
@@ -219,6 +259,7 @@ class Theorem:
         return set().union(*(relation.free_symbols for relation in relations))
 
     def _refuse(self, assumption: Assumption, known: dict[Any, Any]) -> None:
+        """Name the letter at fault, the assumption with its place, and the numbers that break it."""
         subject, *others = sorted(assumption.relation.free_symbols, key=lambda s: (str(s) != assumption.name, str(s)))
         shown = {s: str(int(known[s])) if s.is_integer else repr(_number(known[s])) for s in known}
         at = ", ".join(f"{s} = {shown[s]}" for s in others)
