@@ -5,7 +5,9 @@ Setting. Assumptions 1 to 4, f_S the mean of n records, a = sqrt(d log(1/delta))
 Algorithms 2 and 3 with S_1 = n, K = 1, eta = 1/(2 L) and, from the proof of Lemma 5,
 
     T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },  q = floor(1/(T a^2)),
-    S_2 >= max{ (M/(sqrt(F_0 L) a))^{2/3}, M^{1/3} n a^{2/3}/(L F_0)^{1/6} }.
+    S_2 = max{ (M/(sqrt(F_0 L) a))^{2/3}, M^{1/3} n a^{2/3}/(L F_0)^{1/6} },
+
+where the statement prints a smaller S_2 that its proof cannot use; see ``empirical``, which Theorem 3 shares.
 
 Guarantee. By [1, Theorem 1] the output is an (alpha, sqrt(rho alpha))-second-order stationary point with
 alpha of order a^{2/3}, up to logarithms, with probability 1 - delta_1 - delta_2, under (epsilon, delta)-DP.
@@ -18,32 +20,30 @@ the sensitivity (002:Alg3 Clip). The rate itself is what the repaired schedule o
     Optimization. 2026, Theorem 1, Lemmas 1 to 5, Appendix B.1.
 
 Arguments. n, d, epsilon, delta, M Lipschitz constant, L smoothness, F_0 initial gap of the value function; C_v and
-C_u, the thresholds of clipping, for the noise.
+C_u, the thresholds of clipping, for the noise; delta_1 and delta_2 failure probabilities (default 0.1).
 
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem
->>> theorem("xu2026.theorem_1").schedule(n=10_000, d=10, epsilon=1.0, delta=1e-6, M=1, L=1, F_0=1)["T"]
-8062
+>>> theorem("xu2026.theorem_1").schedule(n=10_000, d=10, epsilon=0.5, delta=1e-6, M=1, L=1, F_0=1)["T"]
+3200
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Integer, Le, Max, Rational, ceiling, cos, floor, log, pi, sin, sqrt, symbols
+from sympy import Ge, Integer, Rational, cos, pi, sin, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, n
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.theorem import Theorem
+from dpcheck.bounds.xu2026.empirical import ASSUMPTIONS, PARAMETERS, REGIMES, SCHEDULE
 from dpcheck.bounds.xu2026.lemma_5 import dual_after
-from dpcheck.bounds.xu2026.theorem_2 import NOISE, S_1, S_2, THRESHOLDS, q
+from dpcheck.bounds.xu2026.theorem_2 import NOISE, delta_1, delta_2
 
-M, F_0, alpha, success, delta_1, delta_2 = symbols("M F_0 alpha success delta_1 delta_2", positive=True)
-ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
-THIRD = Rational(1, 3)
+alpha, success = symbols("alpha success", positive=True)
 
 THEOREMS = (
     Theorem(
@@ -53,45 +53,11 @@ THEOREMS = (
         location="Theorem 1 and the proof of Lemma 5, Appendix B.1",
         quantity="gradient norm alpha of the output, in order; curvature at least -sqrt(rho alpha)",
         quantity_latex=r"\alpha",
-        parameters=(
-            Parameter(n, "records in the dataset"),
-            Parameter(d, "dimension"),
-            Parameter(epsilon, "privacy loss, natural log"),
-            Parameter(delta, "probability of a larger loss"),
-            Parameter(M, "Lipschitz constant"),
-            Parameter(L, "smoothness"),
-            Parameter(F_0, "initial gap of the value function"),
-            *THRESHOLDS,
-        ),
-        assumptions=(
-            Assumption(
-                "A1 to A4", "F is Lipschitz, smooth, Hessian-Lipschitz and strongly concave in y", "Assumptions 1 to 4"
-            ),
-            Assumption(
-                "error",
-                "d log(1/delta) <= (n epsilon)^2",
-                "a rate below one",
-                Le(d * log(1 / delta), (n * epsilon) ** 2),
-            ),
-        ),
-        schedule_formulas=(
-            (T, ceiling(Max(((L * F_0) ** Rational(1, 4) / (sqrt(M) * ERROR)) ** Rational(4, 3), 1 / ERROR))),
-            (q, floor(Max(1, 1 / (T * ERROR**2)))),
-            (S_1, n),
-            (
-                S_2,
-                ceiling(
-                    Max(
-                        (M / (sqrt(F_0 * L) * ERROR)) ** Rational(2, 3),
-                        (M * n**3 * ERROR**2) ** THIRD / (L * F_0) ** Rational(1, 6),
-                    )
-                ),
-            ),
-            (K, Integer(1)),
-            (eta, 1 / (2 * L)),
-        ),
+        parameters=PARAMETERS,
+        assumptions=ASSUMPTIONS,
+        schedule_formulas=SCHEDULE,
         noise_formulas=NOISE,
-        regimes=(("privacy", (sqrt(d * log(1 / delta)) / (n * epsilon)) ** Rational(2, 3)),),
+        regimes=REGIMES,
     ),
 )
 

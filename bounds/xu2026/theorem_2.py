@@ -26,8 +26,8 @@ References.
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.3, Algorithms 2 and 3,
     Appendix B.2.
 
-Arguments. n samples, d the larger dimension, epsilon, delta; delta_1 failure probability of the estimators; L and mu;
-C_v and C_u thresholds of clipping.
+Arguments. n samples, d the larger dimension, epsilon, delta; delta_1 failure probability of the estimators, delta_2 of
+the escape (default 0.1); L and mu; C_v and C_u thresholds of clipping.
 
 Example
 -------
@@ -56,7 +56,7 @@ from dpcheck.bounds.xu2026.displacement import longer_slope
 from dpcheck.bounds.xu2026.schedule import ALL, RATE, a
 
 q, S_1, S_2 = symbols("q S_1 S_2", integer=True, positive=True)
-delta_1, C_v, C_u, lam, D, radius = symbols("delta_1 C_v C_u lambda D r", positive=True)
+delta_1, delta_2, C_v, C_u, lam, D, radius = symbols("delta_1 delta_2 C_v C_u lambda D r", positive=True)
 sigma_omega, sigma_zeta = symbols("sigma_omega sigma_zeta", positive=True)
 
 RATIO = sqrt(d * log(1 / delta)) / (n * epsilon)  # a
@@ -76,6 +76,16 @@ SMOOTH = (
     Assumption("A3", "the second derivatives of F are rho-Lipschitz", "Assumption 3"),
     Assumption("A4", "F is mu-strongly concave in y", "Assumption 4"),
 )
+ESCAPE = Assumption(
+    "escape", "eta_H, r, t_thres and D are those of the escape phase's analysis", "Lemmas 6 and 7, Appendix B.1"
+)
+BELOW_ONE = Assumption(
+    "error",
+    "d log(1/delta) <= (n epsilon)^2",
+    "proofs of Lemmas 5 and 8: iterations of order 1/a, at least one",
+    Le(d * log(1 / delta), (n * epsilon) ** 2),
+)
+WHOLE = Assumption("S_2", "S_2 <= n", "Algorithm 3, line 13: drawn from n records", Le(S_2, n))
 NOISE: Formulas = (
     (sigma_omega, C_v * sqrt(log(1 / delta)) / epsilon * Max(1 / S_1, sqrt(T / q) / n)),
     (sigma_zeta, C_u * sqrt(log(1 / delta)) / epsilon * Max(1 / S_2, sqrt(T) / n)),
@@ -99,13 +109,20 @@ THEOREMS = (
             Parameter(L, "smoothness of F"),
             Parameter(mu, "strong concavity of F in y"),
             *THRESHOLDS,
+            Parameter(delta_2, "failure probability of the escape", default=0.1),
         ),
         assumptions=(
             *SMOOTH,
             Assumption("A5", "|grad F(x, y; xi) - grad f(x, y)| <= sigma for every record", "Assumption 5"),
+            Assumption("records", "the records are independent draws from one distribution", "Section 2.2, (1)"),
+            Assumption("y_0", "|G_lambda(x_0, y_0)| <= a^(1/2)/kappa: y_0 is nearly the best answer to x_0", "Lemma 8"),
+            ESCAPE,
             SMALL_EPSILON,
             Assumption("delta_1", "delta_1 < 1", "Theorem 2", Lt(delta_1, 1)),
+            Assumption("delta_2", "delta_2 < 1", "Theorem 2", Lt(delta_2, 1)),
             Assumption("mu", "mu <= L", "needed for Assumptions 2 and 4 together", Le(mu, L)),
+            BELOW_ONE,
+            WHOLE,
         ),
         schedule_formulas=(
             (T, ceiling(RATIO ** Rational(-2, 3))),

@@ -12,17 +12,16 @@ Claimed [1, Theorem 3; Theorem 1 in the main text]. With probability at least 1 
     |grad Phi_S(x_out)| <= alpha,  lambda_min(grad^2 Phi_S(x_out)) >= -sqrt(rho_Phi alpha),
     alpha = O(a^{2/3}),   a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2).
 
-The schedule is that of [1, Lemma 5], rounded to whole numbers; T and q are those of its proof, of which the
-statement's are a variant: log(1/delta) outside the root in T, L^2 in the denominator of q. Only orders are printed,
-so there is no bound with constants. The object says what the paper prints; the claims about Lemmas 4 to 7 and Theorem
-1 say what stands.
+The schedule is that of the proof of [1, Lemma 5], rounded to whole numbers, and the same as that of Theorem 1: see
+``empirical``, which says where the statement's differs. Only orders are printed, so there is no bound with constants.
+The object says what the paper prints; the claims about Lemmas 4 to 7 and Theorem 1 say what stands.
 
 References.
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.2, Algorithms 2 and 3,
     Appendix B.1.
 
 Arguments. n records, d the larger dimension, epsilon, delta; L smoothness, M Lipschitz constant, F_0; C_v and C_u
-thresholds of clipping.
+thresholds of clipping; delta_1 and delta_2 failure probabilities (default 0.1).
 
 Example
 -------
@@ -30,34 +29,18 @@ Example
 >>> thm = theorem("xu2026.theorem_3")
 >>> sizes = dict(n=100_000, d=100, epsilon=0.5, delta=1e-6, L=1.0, M=1.0, F_0=1.0)
 >>> thm.schedule(**sizes)
-{'T': 14850, 'q': 121, 'S_1': 100000, 'S_2': 517, 'K': 1, 'eta': 0.5}
+{'T': 14850, 'q': 121, 'S_1': 100000, 'S_2': 820, 'K': 1, 'eta': 0.5}
 >>> {name: round(value, 6) for name, value in thm.noise(**sizes, C_v=1.0, C_u=0.01).items()}
-{'sigma_omega': 0.000824, 'sigma_zeta': 0.000144}
+{'sigma_omega': 0.000824, 'sigma_zeta': 9.1e-05}
 >>> thm.rate
 d**(1/3)*log(1/delta)**(1/3)/(epsilon**(2/3)*n**(2/3))
 """
 
 from __future__ import annotations
 
-from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
-
-from dpcheck.bounds.symbols import K, L, T, d, delta, eta, n
-from dpcheck.bounds.theorem import Parameter, Theorem
-from dpcheck.bounds.xu2026.theorem_2 import (
-    NOISE,
-    PRIVACY,
-    QUANTITY,
-    QUANTITY_LATEX,
-    RATIO,
-    S_1,
-    S_2,
-    SMALL_EPSILON,
-    SMOOTH,
-    THRESHOLDS,
-    q,
-)
-
-M, F_0 = symbols("M F_0", positive=True)
+from dpcheck.bounds.theorem import Theorem
+from dpcheck.bounds.xu2026.empirical import ASSUMPTIONS, PARAMETERS, REGIMES, SCHEDULE
+from dpcheck.bounds.xu2026.theorem_2 import NOISE, QUANTITY, QUANTITY_LATEX
 
 THEOREMS = (
     Theorem(
@@ -67,31 +50,10 @@ THEOREMS = (
         location="Theorem 3 and Lemma 5, Appendix B.1; Algorithm 3",
         quantity=QUANTITY,
         quantity_latex=QUANTITY_LATEX,
-        parameters=(
-            *PRIVACY,
-            Parameter(L, "smoothness of F"),
-            Parameter(M, "Lipschitz constant of F in each coordinate"),
-            Parameter(F_0, "f_S at the start less its minimum"),
-            *THRESHOLDS,
-        ),
-        assumptions=(*SMOOTH, SMALL_EPSILON),
-        schedule_formulas=(
-            (T, ceiling(Max(((L * F_0) ** Rational(1, 4) / (sqrt(M) * RATIO)) ** Rational(4, 3), 1 / RATIO))),
-            (q, Max(1, floor(1 / (T * RATIO**2)))),
-            (S_1, n),
-            (
-                S_2,
-                ceiling(
-                    Max(
-                        (M / (sqrt(F_0 * L) * RATIO)) ** Rational(2, 3),
-                        (M * n * d * log(1 / delta)) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6),
-                    )
-                ),
-            ),
-            (K, Integer(1)),
-            (eta, 1 / (2 * L)),
-        ),
+        parameters=PARAMETERS,
+        assumptions=ASSUMPTIONS,
+        schedule_formulas=SCHEDULE,
         noise_formulas=NOISE,
-        regimes=(("privacy", RATIO ** Rational(2, 3)),),
+        regimes=REGIMES,
     ),
 )

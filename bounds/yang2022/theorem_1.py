@@ -23,11 +23,11 @@ Guarantee.
   constants c_2 = c_3 = 8 will do. This is ``yang2022.theorem_1``. The paper does not round m; here
   it is rounded up.
 
-Both only state what the paper states. Remark 1's noise is enough for n >= 2, m rounded up and
-minibatches without replacement; with replacement that is open, and for n = 1 it is false (claim
-Y10). The proof's own last condition, lambda <= s^2 log(n/(m s)) for the normalised noise s, needs
-T >= e^2 log(1/delta) at these settings when m exceeds 1. Remark 1 does not say so, and the region
-below is the printed one.
+Both state what the paper states, but for n = 1, which Remark 1 allows and for which it is false
+(claim Y10). For n >= 2 its noise is enough with m rounded up and minibatches without replacement;
+with replacement that is open. The proof's own last condition, lambda <= s^2 log(n/(m s)) for the
+normalised noise s, needs T >= e^2 log(1/delta) at these settings when m exceeds 1. Remark 1 does
+not say so, and the region below is the printed one.
 
 References.
 [1] Z. Yang, S. Hu, Y. Lei, K. R. Varshney, S. Lyu, Y. Ying. Differentially Private SGDA for Minimax
@@ -49,7 +49,7 @@ Example
 
 from __future__ import annotations
 
-from sympy import Le, Lt, Max, ceiling, log, sqrt
+from sympy import Ge, Le, Lt, Max, ceiling, log, sqrt
 
 from dpcheck.bounds.symbols import (
     G_v,
@@ -77,10 +77,13 @@ LIPSCHITZ = (
     Parameter(G_v, "Lipschitz constant of f in v"),
 )
 A1 = Assumption("A1", "f is G_w-Lipschitz in w and G_v-Lipschitz in v for every record", "A1")
+SAMPLING = Assumption("sampling", "each minibatch is drawn uniformly with replacement", "Algorithm 1, line 4")
 REMARK_1 = (
     Assumption("epsilon", "epsilon <= 1", "Remark 1", Le(epsilon, 1)),
     Assumption("delta", "delta <= 1/n^2", "Remark 1", Le(delta, 1 / n**2)),
+    Assumption("n", "n >= 2", "claim Y10: false for n = 1; not stated in the paper", Ge(n, 2)),
 )
+BATCH = Assumption("m", "m >= n sqrt(epsilon/(4 T))", "Remark 1", Ge(m, n * sqrt(epsilon / (4 * T))))
 
 # Remark 1: the minibatch, and equation (3) with c_2 = c_3 = 8.
 MINIBATCH = (m, ceiling(Max(1, n * sqrt(epsilon / (4 * T)))))
@@ -98,7 +101,7 @@ THEOREMS = (
         quantity="(epsilon, delta)-differential privacy",
         quantity_latex=r"(\epsilon, \delta)",
         parameters=(*PRIVACY, Parameter(T, "iterations"), *LIPSCHITZ),
-        assumptions=(A1, *REMARK_1),
+        assumptions=(A1, SAMPLING, *REMARK_1, BATCH),
         schedule_formulas=(MINIBATCH,),
         noise_formulas=NOISE,
     ),
@@ -120,6 +123,7 @@ THEOREMS = (
         ),
         assumptions=(
             A1,
+            SAMPLING,
             Assumption(
                 "epsilon",
                 "epsilon < c_1 m^2 T/n^2",

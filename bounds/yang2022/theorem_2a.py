@@ -58,7 +58,7 @@ from dpcheck.bounds.symbols import D_v, D_w, L, T, c, d, delta, epsilon, eta, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.lemma_3 import OPTIMISATION_ERROR
 from dpcheck.bounds.yang2022.lemma_6 import SMOOTH
-from dpcheck.bounds.yang2022.theorem_1 import A1, LIPSCHITZ, MINIBATCH, NOISE, PRIVACY, REMARK_1
+from dpcheck.bounds.yang2022.theorem_1 import A1, BATCH, LIPSCHITZ, MINIBATCH, NOISE, PRIVACY, REMARK_1, SAMPLING
 
 LARGER = Max(sqrt(n), sqrt(d * log(1 / delta)) / epsilon)
 REGIMES = (
@@ -68,10 +68,13 @@ REGIMES = (
 SIZES = (*PRIVACY, Parameter(d, "larger of the dimensions of w and v"), *LIPSCHITZ)
 RADII = (Parameter(D_w, "radius of W about 0"), Parameter(D_v, "radius of V about 0"))
 STEP = Parameter(c, "constant of the step size", default=1)
+RECORDS = Assumption("records", "the records are independent draws from one distribution", "after equation (1)")
 CONVEX_CONCAVE = (
     Assumption("convex-concave", "f is convex in w and concave in v for every record", "Theorem 2"),
     Assumption("bounded", "|w| <= D_w on W and |v| <= D_v on V", "Theorem 2"),
     Assumption("start", "w_1 = v_1 = 0", "needed for equation (13)"),
+    RECORDS,
+    SAMPLING,
 )
 RISK = "weak primal-dual population risk of the mean iterate"
 RISK_LATEX = r"\Delta^{w}(\bar{w}_T, \bar{v}_T)"
@@ -90,6 +93,7 @@ THEOREMS = (
             Assumption("A3", "f is L-smooth in (w, v) for every record", "A3"),
             *CONVEX_CONCAVE,
             *REMARK_1,
+            BATCH,
         ),
         schedule_formulas=((T, n), MINIBATCH, (eta, c / (L * LARGER))),
         noise_formulas=NOISE,

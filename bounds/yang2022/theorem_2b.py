@@ -44,7 +44,7 @@ from dpcheck.bounds.symbols import T, c, eta, n
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.bounds.yang2022.lemma_3 import OPTIMISATION_ERROR
 from dpcheck.bounds.yang2022.lemma_6 import LIPSCHITZ
-from dpcheck.bounds.yang2022.theorem_1 import A1, MINIBATCH, NOISE, REMARK_1
+from dpcheck.bounds.yang2022.theorem_1 import A1, BATCH, MINIBATCH, NOISE, REMARK_1
 from dpcheck.bounds.yang2022.theorem_2a import (
     CONVEX_CONCAVE,
     LARGER,
@@ -65,7 +65,7 @@ THEOREMS = (
         quantity=RISK,
         quantity_latex=RISK_LATEX,
         parameters=(*SIZES, *RADII, STEP),
-        assumptions=(A1, *CONVEX_CONCAVE, *REMARK_1),
+        assumptions=(A1, *CONVEX_CONCAVE, *REMARK_1, BATCH),
         schedule_formulas=((T, n**2), MINIBATCH, (eta, c / (n * LARGER))),
         noise_formulas=NOISE,
         bound_formula=LIPSCHITZ + OPTIMISATION_ERROR,

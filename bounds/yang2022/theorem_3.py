@@ -1,10 +1,10 @@
 r"""Theorem 3: the optimisation error of DP-SGDA in the PL-strongly concave case.
 
 Problem. As in ``lemmas_7_to_11``: F_S is L-smooth (A3), rho-strongly concave in v and mu-PL in w, the
-minibatch gradients have variance B^2/m (A2), V is bounded, kappa = L/rho, mu <= 2 L^2; W = R^{d1}. The last is
-not in [1]: on a W that w is projected on a run may stay for ever at a point that is not a minimiser (claim
-Y34). On W = R^{d1} the bounded gradients of A1, which the proof does not use, leave constant functions alone
-(claim Y27).
+minibatch gradients have variance B^2/m (A2), V is bounded, kappa = L/rho, mu <= 2 L^2 (in Theorem 8, not in
+Theorem 3); W = R^{d1}. The last is not in [1]: on a W that w is projected on a run may stay for ever at a
+point that is not a minimiser (claim Y34). On W = R^{d1} the bounded gradients of A1, which the proof does not
+use, leave constant functions alone (claim Y27).
 
 Algorithm. DP-SGDA with eta_w = 2/(mu t), eta_v = 2 M/(mu t^{2/3}), where
 M = max{8 kappa^2 sqrt((L + L^2/rho)/mu), 4 sqrt 2 kappa^2}.
@@ -42,6 +42,7 @@ from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
 from dpcheck.bounds.symbols import L, T, d, eta_v, eta_w, kappa, m, mu, sigma_v, sigma_w, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.pl_steps import stuck_excess
+from dpcheck.bounds.yang2022.theorem_1 import SAMPLING
 
 x = symbols("x", positive=True)
 ORDER = kappa ** Rational(7, 2) / mu ** Rational(5, 2)
@@ -50,6 +51,17 @@ ORDER = kappa ** Rational(7, 2) / mu ** Rational(5, 2)
 RATIO = Max(8 * kappa**2 * sqrt(L * (1 + kappa) / mu), 4 * sqrt(2) * kappa**2)
 STEPS = ((eta_w, 2 / (mu * t)), (eta_v, 2 * RATIO / (mu * t ** Rational(2, 3))))
 RATE = ORDER / (m * T ** Rational(2, 3))
+SETTING = (
+    Assumption("V", "V is bounded", "Theorem 3"),
+    Assumption("saddle", "F_S has a saddle point", "Section 3.2"),
+    SAMPLING,
+    Assumption(
+        "late start",
+        "eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, which these steps exceed at t = 1; a later start mends it",
+        "Lemmas 9 to 11; claim Y32",
+    ),
+)
+GENTLE = Assumption("mu", "mu <= 2 L^2", "Theorem 8", Le(mu, 2 * L**2))
 
 THEOREMS = (
     Theorem(
@@ -71,6 +83,7 @@ THEOREMS = (
             Parameter(t, "iteration", default=1),
         ),
         assumptions=(
+            Assumption("A1", "f is Lipschitz in w and in v for every record; the proof has no need of it", "Theorem 3"),
             Assumption("A2", "the records' gradients have standard deviation at most B", "A2"),
             Assumption("A3", "f is L-smooth; not named in Theorem 3", "Theorem 8"),
             Assumption("PL-SC", "F_S is mu-PL in w and rho-strongly concave in v", "Theorem 3"),
@@ -79,7 +92,9 @@ THEOREMS = (
                 "W = R^{d1}, so that w is not projected; not stated in the paper, without it the rate fails",
                 "proofs of Lemmas 9 and 10; claim Y34",
             ),
+            *SETTING,
             Assumption("kappa", "kappa >= 1", "L >= rho", Ge(kappa, 1)),
+            GENTLE,
         ),
         schedule_formulas=STEPS,
         regimes=(

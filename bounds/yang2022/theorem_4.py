@@ -40,6 +40,7 @@ from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, n, rho
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.primal_gap import corner_gap, saddle_gap
+from dpcheck.bounds.yang2022.theorem_2a import RECORDS
 
 e, excess, w, move, dual_move = symbols("e excess w move dual_move", positive=True)
 FACTOR = G_w + L / rho * G_v
@@ -80,6 +81,9 @@ THEOREMS = (
                 "W = R^{d1}, so that PL gives quadratic growth; not stated in the paper, without it the bound fails",
                 "Lemma 13; claims Y36 to Y38",
             ),
+            Assumption("saddle", "F_S has a saddle point", "Section 3.2"),
+            RECORDS,
+            Assumption("e", "the optimisation error E[R_S(w_T) - min R_S] is at most e", "Theorem 4"),
             Assumption("rho", "rho <= L", "strong concavity is at most smoothness", Le(rho, L)),
         ),
         bound_formula=BOUND,

@@ -1,6 +1,7 @@
 r"""Theorem 5: the excess primal population risk of DP-SGDA, PL-strongly concave case.
 
-Setting as in ``theorem_3`` and ``theorem_4``; T of order n, a constant minibatch m, noise as in Theorem 1. By
+Setting as in ``theorem_3`` and ``theorem_4``; T of order n, a constant minibatch m, noise as in Remark 1, which
+limits epsilon and delta. By
 [1, Theorem 5], with constants in G_w, G_v and L,
 
     E[R(w_T)] - min R = O( kappa^{2.75}/mu^{1.75} ( n^{-1/3} + sqrt(d log(1/delta))/(n^{5/6} epsilon) ) ).
@@ -33,8 +34,9 @@ from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import G_w, L, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho, sigma, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.pl_steps import stuck_excess
-from dpcheck.bounds.yang2022.theorem_1 import LIPSCHITZ, NOISE, PRIVACY
-from dpcheck.bounds.yang2022.theorem_3 import ORDER, STEPS
+from dpcheck.bounds.yang2022.theorem_1 import LIPSCHITZ, NOISE, PRIVACY, REMARK_1
+from dpcheck.bounds.yang2022.theorem_2a import RECORDS
+from dpcheck.bounds.yang2022.theorem_3 import GENTLE, ORDER, SETTING, STEPS
 
 ell, w, X, Y = symbols("ell w X Y", positive=True)
 THIRD = Rational(1, 3)
@@ -58,14 +60,26 @@ THEOREMS = (
             *LIPSCHITZ,
         ),
         assumptions=(
-            Assumption("A1, A3, A4", "f is Lipschitz and smooth, and the projections agree", "Theorem 5"),
+            Assumption("A1", "f is G_w-Lipschitz in w and G_v-Lipschitz in v for every record", "Theorems 4 and 5"),
+            Assumption("A2", "the records' gradients have standard deviation at most B; not named there", "Theorem 8"),
+            Assumption("A3", "f is L-smooth", "Theorems 4 and 5"),
+            Assumption("A4", "the projections of w_T on the solutions of S and S' agree", "Theorems 4 and 5"),
             Assumption("PL-SC", "every f is rho-strongly concave in v and F_S mu-PL in w", "Theorem 5"),
             Assumption(
                 "W",
                 "W = R^{d1}, so that w is not projected; not stated in the paper, without it the rate fails",
                 "proofs of Lemmas 9, 10 and 13; claims Y34, Y38",
             ),
+            *SETTING,
+            RECORDS,
+            Assumption(
+                "m",
+                "m^2 is above n epsilon/c_1, which the printed constant m is not for long",
+                "Theorem 1; claim Y12",
+            ),
             Assumption("kappa", "kappa >= 1", "L >= rho", Ge(kappa, 1)),
+            GENTLE,
+            *REMARK_1,
         ),
         schedule_formulas=((T, n), *STEPS),
         noise_formulas=NOISE,

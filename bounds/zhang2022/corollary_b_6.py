@@ -42,8 +42,8 @@ from sympy import Ge, Max, Min, floor, log, sqrt
 
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, mu_y, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, SMALL
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, RECORDS, SMALL
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = 3 * L / D * Max(1 / sqrt(n), 4 * BITS * SHARE)
@@ -70,8 +70,15 @@ THEOREMS = (
             ),
             Assumption("bounded", "|x| <= D and |y| <= D on X and Y, and x_0 = 0", "Corollary B.6"),
             Assumption("mu_y", "mu_y >= L/(D sqrt(n))", "Corollary B.6", Ge(mu_y, L / (D * sqrt(n)))),
+            RECORDS,
+            Assumption(
+                "solver",
+                "mu_k |x_k - x_k*|^2 + mu_y |y_k - y_k*|^2 <= L^2/(nbar^2 min{mu_k, mu_y}) with probability "
+                "1 - delta/4",
+                "Appendix B.4",
+            ),
             Assumption("released", "x~ is projected onto X, or f is as assumed everywhere", "claim Z47"),
-            Assumption("phases", "n >= 2", "at least one phase", n >= 2),
+            *PHASES,
             *SMALL,
         ),
         schedule_formulas=((K, floor(BITS)), (mu, REGULARISER)),

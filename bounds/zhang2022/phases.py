@@ -10,16 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Ge, Integer, Rational, floor, log, oo, sqrt, symbols
+from sympy import Ge, Integer, Le, Rational, floor, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.evidence import Cited, Identity, Step
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import K, n
+from dpcheck.bounds.symbols import K, k, n
+from dpcheck.bounds.theorem import Assumption
 
 b, p, bits, phases = symbols("b p bits phases", positive=True)
 BITS = log(n) / log(2)
 BLOCK = floor(n / K)  # records in a block
+PHASES = (
+    Assumption("phases", "n >= 2", "at least one phase", Ge(n, 2)),
+    Assumption("k", "k <= K", "the phases are k = 1, ..., K", Le(k, K)),
+)
 
 ROUNDED: tuple[Step, ...] = (
     Identity("K = floor(log2 n) is above log2 n - 1, so that 2^K is above", Integer(2) ** (BITS - 1), n / 2),

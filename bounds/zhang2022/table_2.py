@@ -52,6 +52,10 @@ RATES: dict[str, tuple[tuple[str, Any], ...]] = {
     "catalyst": (("smoothness", n * r), ("regulariser", n ** Rational(5, 4))),
 }
 
+PROX = Assumption("regulariser", "the solver takes the regulariser by its proximal operator", "Appendix B.3")
+APART = Assumption("regulariser", "the solver takes the regulariser apart from f, as g(x) - h(y)", "Appendix B.3")
+REGULARISER = {"svrg": (PROX,), "accelerated_svrg": (PROX,), "jin": (APART,)}
+
 THEOREMS = tuple(
     Theorem(
         id=f"zhang2022.table_2_{name}",
@@ -62,7 +66,9 @@ THEOREMS = tuple(
         quantity_latex=r"\text{gradients}",
         parameters=(Parameter(n, "records in the dataset"), Parameter(r, "ell D/L")),
         assumptions=(
+            Assumption("f", "every f is convex-concave, L-Lipschitz and ell-smooth", "Appendix B.3"),
             Assumption("solver", GIVEN, "Table 2"),
+            *REGULARISER.get(name, ()),
             Assumption("n", "n >= 2", "at least one phase", n >= 2),
         ),
         regimes=regimes,

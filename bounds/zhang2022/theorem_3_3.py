@@ -49,16 +49,17 @@ SETTING = Domain(
     where=(delta <= 1 / n,),
 )
 SMALL = (
-    Assumption("epsilon", "epsilon <= 1", "proof of Theorem 3.3, after (7)", Le(epsilon, 1)),
+    Assumption("epsilon", "epsilon <= 1", "proof of Theorem 3.3, after (7), which has < for <=", Le(epsilon, 1)),
     Assumption("delta", "delta < 1/n", "proof of Theorem 3.3, after (7)", Lt(delta, 1 / n)),
 )
-PRIVACY = (
+RECORDS = Assumption("records", "the records are independent draws from one distribution", "Lemmas A.2 and B.2")
+BUDGET = (
     Parameter(n, "records in the dataset"),
     Parameter(epsilon, "privacy loss, natural log"),
     Parameter(delta, "probability of a larger loss"),
-    Parameter(d, "dimension of x"),
-    Parameter(L, "Lipschitz constant of f"),
 )
+LIPSCHITZ = Parameter(L, "Lipschitz constant of f")
+PRIVACY = (*BUDGET, Parameter(d, "dimension of x"), LIPSCHITZ)
 RISK = L**2 * ell / mu * (7 / (mu * n) + 48 * d * LOG / (mu * n**2 * epsilon**2))
 
 THEOREMS = (
@@ -73,6 +74,11 @@ THEOREMS = (
         assumptions=(
             Assumption("f", "every f is L-Lipschitz, ell-smooth and mu-strongly convex", "Theorem 3.3"),
             Assumption("interior", "the minimisers of F_S and F lie in the interior of X", "Theorem 3.3"),
+            RECORDS,
+            Assumption(
+                "solver", "A(S) is within L/(mu n) of the minimiser with probability 1 - delta/4", "Algorithm 1"
+            ),
+            Assumption("mu", "mu <= ell", "strong convexity is at most smoothness", Le(mu, ell)),
             *SMALL,
         ),
         noise_formulas=((sigma, NOISE),),

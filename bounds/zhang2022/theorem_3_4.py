@@ -40,8 +40,8 @@ from sympy import Max, floor, log, sqrt
 
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, SMALL
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, RECORDS, SMALL
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = L / D * Max(1 / sqrt(n), 14 * BITS * SHARE)
@@ -59,8 +59,12 @@ THEOREMS = (
         assumptions=(
             Assumption("f", "f is convex, L-Lipschitz and ell-smooth for every record", "Theorem 3.4"),
             Assumption("bounded", "|x*| <= D and x_0 = 0", "proof of Theorem 3.4"),
+            RECORDS,
+            Assumption(
+                "solver", "x_k is within L/(mu_k nbar) of its minimiser with probability 1 - delta/4", "Algorithm 2"
+            ),
             Assumption("released", "x~ is projected onto X, or f is as assumed everywhere", "claim Z18"),
-            Assumption("phases", "n >= 2", "at least one phase", n >= 2),
+            *PHASES,
             *SMALL,
         ),
         schedule_formulas=((K, floor(BITS)), (mu, REGULARISER)),

@@ -42,7 +42,7 @@ from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, mu, mu_x, mu_y, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022 import outside
-from dpcheck.bounds.zhang2022.theorem_3_3 import PRIVACY, SMALL
+from dpcheck.bounds.zhang2022.theorem_3_3 import BUDGET, LIPSCHITZ, RECORDS, SMALL
 from dpcheck.bounds.zhang2022.theorem_3_3_proof import SHARES
 
 LOG = log(5 / delta)
@@ -59,6 +59,7 @@ SETTING = Domain(
 )
 # f = (x^2 - y^2)/2: L^2 = 2, and kappa_x kappa_y + kappa = 2
 INSTANCE = {n: outside.TEN, d: 1, mu: 1, epsilon: outside.EPSILON, delta: outside.DELTA}
+PRIVACY = (*BUDGET, Parameter(d, "larger of the dimensions of x and y"), LIPSCHITZ)
 SIZES = (
     *PRIVACY,
     Parameter(ell, "smoothness of f"),
@@ -80,6 +81,14 @@ THEOREMS = (
                 "f", "every f is L-Lipschitz, ell-smooth, mu_x-strongly convex and mu_y-strongly concave", "Theorem 4.3"
             ),
             Assumption("interior", "the saddle points of F_S and F lie in the interior of X x Y", "Theorem 4.3"),
+            RECORDS,
+            Assumption(
+                "solver",
+                "mu_x |A_x - x_S|^2 + mu_y |A_y - y_S|^2 <= L^2/(mu n^2) with probability 1 - delta/8",
+                "Algorithm 3",
+            ),
+            Assumption("mu_x", "mu_x <= ell", "strong convexity is at most smoothness", Le(mu_x, ell)),
+            Assumption("mu_y", "mu_y <= ell", "strong concavity is at most smoothness", Le(mu_y, ell)),
             *SMALL,
         ),
         noise_formulas=((sigma_x, NOISE_X.subs(mu, LEAST)), (sigma_y, NOISE_Y.subs(mu, LEAST))),

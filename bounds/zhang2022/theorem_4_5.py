@@ -42,9 +42,9 @@ from sympy import Max, floor, log, sqrt
 
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK
-from dpcheck.bounds.zhang2022.theorem_3_3 import PRIVACY, SMALL
-from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES
+from dpcheck.bounds.zhang2022.theorem_3_3 import RECORDS, SMALL
+from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, PRIVACY
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = L / D * Max(2 / sqrt(n), 13 * BITS * SHARE)
@@ -62,8 +62,15 @@ THEOREMS = (
         assumptions=(
             Assumption("f", "every f is convex-concave, L-Lipschitz and ell-smooth", "Theorem 4.5"),
             Assumption("bounded", "|x| <= D and |y| <= D on X and Y, and x_0 = y_0 = 0", "Theorem 4.5"),
+            RECORDS,
+            Assumption(
+                "solver",
+                "mu_k |x_k - x_k*|^2 + mu |y_k - y_k*|^2 <= L^2/(mu nbar^2) with probability 1 - delta/8, and with "
+                "the roles exchanged",
+                "Algorithms 4 and 5",
+            ),
             Assumption("released", "x~ and y~ are projected, or f is as assumed everywhere", "claim Z37"),
-            Assumption("phases", "n >= 2", "at least one phase", n >= 2),
+            *PHASES,
             *SMALL,
         ),
         schedule_formulas=((K, floor(BITS)), (mu, REGULARISER)),

@@ -2,7 +2,9 @@ r"""Theorem 3, and both theorems as objects: lower bounds on the gradient norm o
 
 By [1, Theorem 3] there are a loss and a dataset that force |grad Phi(x_priv)| = Omega(min{1, sqrt(d log(1/delta))/
 (n epsilon)}) on every (epsilon, delta)-DP algorithm, d = max{d_1, d_2}; by [1, Theorem 4] worst-group risk forces
-Omega(min{1, d sqrt(d log(1/delta))/(n epsilon)}), see ``worst_group``.
+Omega(min{1, d sqrt(d log(1/delta))/(n epsilon)}), see ``worst_group``. ``bound`` is a constant times that minimum.
+Both ask for n and epsilon = O(1) with 2^(-Omega(n)) <= delta <= 1/n^(1 + Omega(1)); the constants are taken to be 1,
+and the last one to be positive.
 
 In this order, one dataset for all algorithms, it cannot be: an algorithm that returns one point whatever the data
 is (0, 0)-DP, and Phi <= M has points of gradient as small as one likes. What holds is that every algorithm has a
@@ -34,27 +36,37 @@ Example
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sympy import Ge, Integer, Le, Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
+from sympy import Ge, Integer, Le, Lt, Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, d, d_2, delta, epsilon, mu, n
-from dpcheck.bounds.theorem import Assumption, Theorem
-from dpcheck.bounds.zhang2025.theorem_2 import BELOW_ONE, PRIVACY
+from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.zhang2025.theorem_1 import BUDGET
 
 g, l, smooth, gap, a, logs, hidden, one, other = symbols("g l S gap a logs hidden sin cos", positive=True)
 p, mean, angle = symbols("x_k M_k phi", real=True)
-RANGE = Assumption("delta", "delta <= 1/n", "2^(-Omega(n)) <= delta <= 1/n^(1 + Omega(1))", Le(delta, 1 / n))
+RANGE = (
+    Assumption("epsilon", "epsilon <= 1", "epsilon = O(1), the constant 1", Le(epsilon, 1)),
+    Assumption("delta", "delta < 1/n", "delta <= 1/n^(1 + Omega(1))", Lt(delta, 1 / n)),
+    Assumption("least", "delta >= 2^(-n)", "2^(-Omega(n)) <= delta, the constant 1", Ge(delta, Integer(2) ** (-n))),
+)
 RATE_3 = sqrt(d * log(1 / delta)) / (n * epsilon)
 RATE_4 = d * sqrt(d * log(1 / delta)) / (n * epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LowerBound(Theorem):
-    """A theorem whose rate bounds its quantity from below."""
+    """A theorem whose rate, at most 1, bounds its quantity from below."""
+
+    @property
+    def rate(self) -> Any:
+        """The smaller of 1 and the maximum over the regimes."""
+        return Min(1, super().rate)
 
     def to_latex(self) -> str:
         """As :meth:`Theorem.to_latex`, with Omega for O."""
@@ -69,13 +81,25 @@ THEOREMS = tuple(
         location=f"Theorem {number}",
         quantity="least gradient norm of the primal function that privacy allows, in order (a lower bound)",
         quantity_latex=r"\|\nabla\Phi(x^{priv})\|",
-        parameters=PRIVACY,
-        assumptions=(RANGE, BELOW_ONE),
+        parameters=(*BUDGET, Parameter(d, dimension)),
+        assumptions=(Assumption("hard", hard, f"Theorem {number}"), *RANGE),
         regimes=(("privacy", rate),),
     )
-    for number, title, rate in (
-        (3, "Lower bound, finite-sum form, d the dimension of x", RATE_3),
-        (4, "Lower bound, worst-group risk, both dimensions of order d", RATE_4),
+    for number, title, dimension, hard, rate in (
+        (
+            3,
+            "Lower bound, finite-sum form, d the dimension of x",
+            "dimension of x; in the paper the larger one of both",
+            "a hard loss that meets Assumptions 1 to 3 with mu, G, l = O(1), and a hard dataset for each algorithm",
+            RATE_3,
+        ),
+        (
+            4,
+            "Lower bound, worst-group risk, both dimensions of order d",
+            "dimension of x and, in order, of y",
+            "a hard Lipschitz and smooth loss, and a hard dataset for each algorithm",
+            RATE_4,
+        ),
     )
 )
 

@@ -22,7 +22,8 @@ Guarantee.
   c_2 = c_3 = 49 (claim 003:Thm1), and not otherwise.
 - The settings after it: epsilon <= 1, delta <= 1/n^2, m = max(1, n sqrt(epsilon/(4T))) and the constant
   8. This is ``zhang2025.theorem_1``. The paper prints these noises without C_1 and C_2, which are needed
-  and are put back here; m is rounded up. So it holds for n >= 2 (claim 003:Thm1-remark).
+  and are put back here; m is rounded up. So it holds for n >= 2, and is false for n = 1, which the paper does
+  not exclude (claim 003:Thm1-remark).
 
 References.
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
@@ -44,26 +45,33 @@ Example
 
 from __future__ import annotations
 
-from sympy import Le, Lt, Max, ceiling, log, sqrt, symbols
+from sympy import Ge, Le, Lt, Max, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 
 C_1, C_2 = symbols("C_1 C_2", positive=True)
 
-SIZES = (
+BUDGET = (
     Parameter(n, "records in the dataset"),
     Parameter(epsilon, "privacy loss, natural log"),
     Parameter(delta, "probability of a larger loss"),
-    Parameter(T, "iterations"),
 )
+SIZES = (*BUDGET, Parameter(T, "iterations"))
 CLIPPING = (
     Parameter(C_1, "clipping threshold of the gradients in x"),
     Parameter(C_2, "clipping threshold of the gradients in y"),
 )
+SAMPLING = Assumption("sampling", "each minibatch is drawn uniformly without replacement", "Algorithm 1, line 2")
+CLIPPED = Assumption("clipping", "each record's gradients are clipped, to C_1 in x and C_2 in y", "Algorithm 1")
 SETTINGS = (
+    SAMPLING,
+    CLIPPED,
     Assumption("epsilon", "epsilon <= 1", "after Theorem 1", Le(epsilon, 1)),
     Assumption("delta", "delta <= 1/n^2", "after Theorem 1", Le(delta, 1 / n**2)),
+    Assumption("n", "n >= 2", "claim 003:Thm1-remark: false for n = 1; not stated in the paper", Ge(n, 2)),
+    Assumption("m", "m >= n sqrt(epsilon/(4 T))", "after Theorem 1", Ge(m, n * sqrt(epsilon / (4 * T)))),
+    Assumption("most", "m <= n", "Algorithm 1, drawn without replacement", Le(m, n)),
 )
 NOISE = (
     (sigma_x, 8 * C_1 * sqrt(T * log(1 / delta)) / (n * epsilon)),
@@ -103,6 +111,8 @@ THEOREMS = (
             Parameter(c_3, "constant of sigma_y; 49 will do"),
         ),
         assumptions=(
+            SAMPLING,
+            CLIPPED,
             Assumption("epsilon", "epsilon < c_1 m^2 T/n^2", "Theorem 1", Lt(epsilon, c_1 * m**2 * T / n**2)),
             Assumption("m", "m <= n", "Algorithm 1, drawn without replacement", Le(m, n)),
             Assumption(

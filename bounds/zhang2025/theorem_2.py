@@ -53,7 +53,7 @@ from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, e
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025 import lemma_3
 from dpcheck.bounds.zhang2025.privatediff import clip
-from dpcheck.bounds.zhang2025.theorem_1 import C_1, CLIPPING, EQUATION_3
+from dpcheck.bounds.zhang2025.theorem_1 import C_1, CLIPPED, CLIPPING, EQUATION_3, SAMPLING
 
 l, a, eta, g, h, N_x, N_y, theta, X, ell = symbols("l a eta g h N_x N_y theta X ell", positive=True)
 B, Lambda, Delta_Phi = symbols("B Lambda Delta_Phi", positive=True)
@@ -74,8 +74,24 @@ SQUARE = Rational(256, 103) * (
     + (Rational(27, 4) * kappa + 1 / (16 * kappa)) * B**2 / m
     + (Rational(9, 2) * kappa + 1 / (16 * kappa)) * d * (sigma_x**2 + sigma_y**2)
 )
+NONCONVEX = (
+    Assumption(
+        "A1",
+        "the mean loss is mu-strongly concave in y, X = R^{d_1}, Y is convex with diameter Lambda, and f <= M",
+        "Assumption 1",
+    ),
+    Assumption("A2", "f is G_x-Lipschitz in x and G_y-Lipschitz in y for every record", "Assumption 2"),
+    Assumption("A3", "the mean loss is l-smooth in x and in y", "Assumption 3"),
+    Assumption("A4", "the records' gradients have standard deviation at most B, in x and in y", "Assumption 4"),
+    Assumption("smooth", "the mean loss is l-smooth jointly in (x, y)", "needed, claim 003:Lem3"),
+    Assumption("below", "Phi is bounded below", "needed, claim 003:Thm2"),
+)
+GENTLE = Assumption("mu", "mu <= l", "needed for A1 and A3 together", Le(mu, l))
 BELOW_ONE = Assumption(
-    "error", "d log(1/delta) <= (n epsilon)^2", "a rate below one", Le(d * log(1 / delta), (n * epsilon) ** 2)
+    "error",
+    "d log(1/delta) <= (n epsilon)^2",
+    "Theorems 2 and 6: iterations of order 1/a, at least one",
+    Le(d * log(1 / delta), (n * epsilon) ** 2),
 )
 
 # Lemma 5's right side: N_x is B^2/m + E|xi|^2, N_y is B^2/m + E|zeta|^2
@@ -108,11 +124,11 @@ THEOREMS = (
             Parameter(Delta_Phi, "Phi(x_0) - inf Phi"),
         ),
         assumptions=(
-            Assumption("A1 to A4", "strongly concave in y, Lipschitz, bounded variance", "Assumptions 1 to 4"),
-            Assumption("smooth", "the mean loss is l-smooth jointly in (x, y)", "needed, claim 003:Lem3"),
-            Assumption("below", "Phi is bounded below", "needed, claim 003:Thm2"),
+            *NONCONVEX,
             Assumption("thresholds", "C_1 >= G_x and C_2 >= G_y", "Theorem 2"),
-            Assumption("mu", "mu <= l", "needed for A1 and A3 together", Le(mu, l)),
+            SAMPLING,
+            CLIPPED,
+            GENTLE,
             BELOW_ONE,
             Assumption("epsilon", "epsilon <= sqrt(d log(1/delta))", "m <= n", Le(epsilon, sqrt(d * log(1 / delta)))),
             Assumption(

@@ -47,7 +47,7 @@ Example
 
 from __future__ import annotations
 
-from sympy import Le, Lt, Max, ceiling, log, sqrt, symbols
+from sympy import Ge, Le, Lt, Max, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -66,6 +66,18 @@ SIZES = (
     Parameter(M, "upper bound of f"),
 )
 A1 = Assumption("A1", "L-hat(x, .) is mu-strongly concave, Y is bounded, f <= M on R^{d_1} x Y", "Assumption 1")
+MECHANISM = (
+    Assumption("beta", "f is beta-smooth in y for every record; not named in Theorem 5", "Lemma 10"),
+    Assumption("sampling", "each minibatch is drawn uniformly without replacement", "Algorithms 3 and 4, line 2"),
+    Assumption("clipping", "each record's gradients and differences are clipped", "Algorithms 3 and 4"),
+    Assumption("steps", "the inner ascent takes the steps 1/(mu i)", "Lemma 9, by [Hardt et al., Theorem 3.10]"),
+)
+LIMITS = (
+    Assumption("epsilon", "epsilon <= 1", "Remark 2", Le(epsilon, 1)),
+    Assumption("delta", "delta <= 1/n^2", "Remark 2", Le(delta, 1 / n**2)),
+    Assumption("m", "m >= n sqrt(epsilon/(8 T))", "Remark 2", Ge(m, n * sqrt(epsilon / (8 * T)))),
+    Assumption("most", "m <= n", "Algorithm 3, drawn without replacement", Le(m, n)),
+)
 X_NOISE = (
     (sigma_x1, c_5 * sqrt(R / T * log(1 / delta)) / (n * epsilon)),
     (sigma_x2, c_6 * sqrt(R * log(1 / delta)) / (n * epsilon)),
@@ -85,11 +97,7 @@ THEOREMS = (
         quantity="(epsilon, delta)-differential privacy, which does not follow",
         quantity_latex=r"(\epsilon, \delta)",
         parameters=(*SIZES, Parameter(mu, "strong concavity of L-hat in y")),
-        assumptions=(
-            A1,
-            Assumption("epsilon", "epsilon <= 1", "Remark 2", Le(epsilon, 1)),
-            Assumption("delta", "delta <= 1/n^2", "Remark 2", Le(delta, 1 / n**2)),
-        ),
+        assumptions=(A1, *MECHANISM, *LIMITS),
         schedule_formulas=((m, ceiling(Max(1, n * sqrt(epsilon / (8 * T))))),),
         noise_formulas=REMARK_2,
     ),
@@ -110,6 +118,8 @@ THEOREMS = (
         ),
         assumptions=(
             A1,
+            *MECHANISM,
+            Assumption("most", "m <= n", "Algorithm 3, drawn without replacement", Le(m, n)),
             Assumption("epsilon", "epsilon < c_4 m^2 T/n^2", "Theorem 5", Lt(epsilon, c_4 * m**2 * T / n**2)),
         ),
         noise_formulas=(*X_NOISE, (sigma_y, Y_NOISE)),

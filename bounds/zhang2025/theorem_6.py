@@ -7,14 +7,19 @@ interval T, R outer and T_2 inner iterations, a = sqrt(d)/(n epsilon) up to loga
     eta_x = min{1/(2 (l + kappa l)), 1/(2 sqrt(2 T sigma_x2^2 C_2^2 d))},  C_2 = l + kappa l,
     C_{2,r} = C_2 |x_r - x_{r-1}| + 50 kappa G sqrt((log(R log T_2)/theta + 1)/T_2).
 
-Guarantee. By [1, Theorem 6]
+Guarantee. With probability at least 1 - theta, by [1, Theorem 6],
 
     E|grad Phi(x_priv)| = O~( (d log(1/delta))^{1/3}/(n epsilon)^{2/3} ).
+
+The noise is that of Remark 2, whose limits on epsilon, delta and m it needs; m is at most n; and Lemma 12, which C_3
+rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 prints the former as a limit on a letter that looks like the
+privacy loss.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Theorem 6 and its proof.
 
-Arguments. n, d, epsilon, delta; l, mu for the step, C_0, beta, M for the noise of y. The noise is that of Remark 2.
+Arguments. n, d, epsilon, delta; l, mu for the step, C_0, beta, M for the noise of y; theta the failure probability
+(default 0.1).
 
 Example
 -------
@@ -27,7 +32,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import E, Ge, Le, Min, Rational, ceiling, log, oo, sqrt, symbols
+from sympy import E, Ge, Le, Lt, Min, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
@@ -38,8 +43,8 @@ from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, eta_x, kappa, m, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025.privatediff import coupled_x, difference, slope
-from dpcheck.bounds.zhang2025.theorem_2 import BELOW_ONE, PRIVACY
-from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, M, beta, sigma_x2
+from dpcheck.bounds.zhang2025.theorem_2 import BELOW_ONE, GENTLE, NONCONVEX, PRIVACY
+from dpcheck.bounds.zhang2025.theorem_5 import C_0, LIMITS, MECHANISM, REMARK_2, M, beta, sigma_x2
 
 a, l, eta, u, v, w, logs, sigma_2, C_2, move, dist, X, theta, moved = symbols(
     "a l eta u v w logs sigma_2 C_2 move dist X theta moved", positive=True
@@ -63,14 +68,22 @@ THEOREMS = (
             Parameter(C_0, "clipping threshold of the inner ascent"),
             Parameter(beta, "smoothness of f in y"),
             Parameter(M, "upper bound of f"),
+            Parameter(theta, "failure probability of the inner ascent", default=0.1),
         ),
         assumptions=(
+            *NONCONVEX,
+            Assumption("every", "f is l-smooth jointly in (x, y) for every record", "needed, claims 004:Lem13"),
             Assumption(
-                "A1 to A4",
-                "strongly concave in y, Lipschitz, jointly smooth, bounded variance, for every record",
-                "Assumptions 1 to 4",
+                "thresholds",
+                "C_0 >= G_y, C_1 >= G_x, C_2 >= l + kappa l and C_3 >= 50 kappa G sqrt((log(R log T_2)/theta + 1)/T_2)",
+                "Theorem 6 and Lemma 13",
             ),
+            *MECHANISM,
+            GENTLE,
             BELOW_ONE,
+            *LIMITS,
+            Assumption("theta", "theta < 1/e", "Lemma 12; Theorem 6 prints another letter", Lt(theta, 1 / E)),
+            Assumption("T_2", "T_2 >= 4", "Lemma 12", Ge(inner, 4)),
         ),
         schedule_formulas=(
             (R, ceiling(ERROR ** Rational(-4, 3))),
