@@ -219,7 +219,7 @@ def test_every_utility_theorem_gives_a_number(thm: Theorem) -> None:
     values = {str(p.symbol): 1.0 for p in thm.parameters if p.default is None}
     values |= {
         k: v
-        for k, v in {"n": 10**6, "T": 100, "m": 10, "epsilon": 0.3, "delta": 1e-13, "delta_1": 0.1}.items()
+        for k, v in {"n": 10**4, "T": 100, "m": 10, "epsilon": 0.3, "delta": 1e-13, "delta_1": 0.1}.items()
         if k in values
     }
     values = {k: int(v) if k in ("d", "n") else v for k, v in values.items()}
@@ -312,6 +312,30 @@ def test_violated_lists_every_failing_assumption() -> None:
     assert [a.name for a in THM_1.violated(n=10, T=1, epsilon=2, delta=0.5)] == ["epsilon", "delta"]
 
 
+def test_violated_judges_a_schedule_of_ones_own() -> None:
+    values = {"n": 1000, "T": 10, "epsilon": 1.0, "delta": 1e-6}
+    assert THM_1.schedule(**values) == {"m": 159}
+    assert THM_1.violated(**values, m=159) == THM_1.violated(**values, m=1000) == ()
+    assert [a.name for a in THM_1.violated(**values, m=158)] == ["m"]
+    assert [a.name for a in THM_2B.violated(n=1000, epsilon=1.0, delta=1e-6, T=250, m=31)] == ["m"]
+    assert THM_2B.violated(n=1000, epsilon=1.0, delta=1e-6, m=7) == ()  # at its own T
+    with pytest.raises(InputError, match=r"^m must be a whole number >= 1, got 1\.5$"):
+        THM_1.violated(**values, m=1.5)
+    with pytest.raises(InputError, match=r"^m must be a parameter of yang2022\.theorem_1 .*got 200$"):
+        THM_1.noise(**values, m=200)
+
+
+def test_assumptions_are_found_by_name() -> None:
+    assert THM_2A.assumption("start").sentence == "w_1 = v_1 = 0"
+    assert [a.name for a in THM_2A.conditions] == [
+        "A1", "A3", "convex-concave", "bounded", "start", "records", "sampling",
+    ]  # fmt: skip
+    with pytest.raises(InputError, match=r"assumption must be one of yang2022.theorem_2a \(A1, A3, .*\), got A9"):
+        THM_2A.assumption("A9")
+    with pytest.raises(InputError, match=r"names of the assumptions of x must be unique, got A1"):
+        dataclasses.replace(THM_1, id="x", assumptions=(THM_1.assumption("A1"),) * 2)
+
+
 def test_assumptions_may_restrict_what_the_schedule_defines() -> None:
     n, eta = sympy.symbols("n", integer=True, positive=True), sympy.Symbol("eta", positive=True)
     toy = Theorem(
@@ -331,7 +355,8 @@ def test_assumptions_may_restrict_what_the_schedule_defines() -> None:
 
 @pytest.mark.parametrize("thm", THEOREMS, ids=lambda thm: thm.id)
 def test_sentences_say_what_the_relations_test(thm: Theorem) -> None:
-    letters = {str(p.symbol): p.symbol for p in thm.parameters}
+    letters = {"e": sympy.E} | {str(p.symbol): p.symbol for p in thm.parameters}
+    letters |= {str(symbol): symbol for symbol, _ in (*thm.schedule_formulas, *thm.noise_formulas)}
     tested = [a for a in thm.assumptions if a.relation is not None]
     assert tested
     for assumption in tested:

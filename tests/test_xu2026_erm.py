@@ -12,6 +12,7 @@ from scipy import stats
 from dpcheck.accounting import certify
 from dpcheck.bounds import ledger, registry
 from dpcheck.bounds.xu2026 import clip, lemma_4, lemma_5, post_processing
+from dpcheck.errors import InputError
 from dpcheck.events import Gaussian, Repeated
 
 RNG = np.random.default_rng(2)
@@ -90,12 +91,16 @@ def test_refresh_counts_the_difference_twice() -> None:
 
 
 def test_theorem_1_schedule() -> None:
-    found = registry.theorem("xu2026.theorem_1").schedule(n=10_000, d=10, epsilon=1.0, delta=1e-6, M=1, L=1, F_0=1)
-    a = math.sqrt(10 * math.log(1e6)) / 10_000
+    sizes = {"n": 10_000, "d": 10, "epsilon": 0.5, "delta": 1e-6, "M": 1, "L": 1, "F_0": 1}
+    found = registry.theorem("xu2026.theorem_1").schedule(**sizes)
+    a = math.sqrt(10 * math.log(1e6)) / 5_000
     assert found["T"] == math.ceil(max(a ** (-4 / 3), 1 / a))
     assert found["q"] == max(1, math.floor(1 / (found["T"] * a * a)))
     assert found["S_1"] == 10_000
     assert found["S_2"] == math.ceil(max(a ** (-2 / 3), 10_000 * a ** (2 / 3)))
+    assert found == registry.theorem("xu2026.theorem_3").schedule(**sizes)
+    with pytest.raises(InputError, match=r"epsilon must satisfy epsilon < 1 \(Definition 3\), got 1.0"):
+        registry.theorem("xu2026.theorem_1").schedule(**sizes | {"epsilon": 1.0})
 
 
 VERDICTS = {

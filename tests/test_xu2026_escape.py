@@ -262,7 +262,7 @@ def test_clipping_after_the_perturbation() -> None:
 
 
 @quick
-@given(st.integers(10, 10**7), st.floats(1e-3, 0.999))
+@given(st.integers(100, 10**7), st.floats(1e-3, 0.999))
 def test_a_period_of_the_statement_is_no_iteration(n: int, a: float) -> None:
     assert math.floor(a ** (1 / 3)) == 0
     T, q = a ** (-2 / 3), a ** (-1 / 3)
@@ -631,7 +631,8 @@ def test_theorem_3_by_hand() -> None:
     a = 10 * math.sqrt(-math.log(delta)) / (n * epsilon)
     T = math.ceil(max(((L * F_0) ** 0.25 / (math.sqrt(M) * a)) ** (4 / 3), 1 / a))
     first = (M * n * epsilon / math.sqrt(F_0 * L * d * -math.log(delta))) ** (2 / 3)
-    second = (M * n * d * -math.log(delta)) ** (1 / 3) / (L * F_0) ** (1 / 6)
+    statement = (M * n * d * -math.log(delta)) ** (1 / 3) / (L * F_0) ** (1 / 6)
+    second = statement * epsilon ** (-2 / 3)  # as the proof has it
     found = THM_3.schedule(n=n, d=d, epsilon=epsilon, delta=delta, L=L, M=M, F_0=F_0)
     assert found == {
         "T": T,
@@ -641,6 +642,7 @@ def test_theorem_3_by_hand() -> None:
         "K": 1,
         "eta": 0.25,
     }
+    assert statement < n / math.sqrt(T) <= found["S_2"]
     scale = math.sqrt(-math.log(delta)) / epsilon
     noise = THM_3.noise(n=n, d=d, epsilon=epsilon, delta=delta, L=L, M=M, F_0=F_0, C_v=3.0, C_u=0.5)
     assert noise["sigma_omega"] == pytest.approx(3 * scale * math.sqrt(found["T"] / found["q"]) / n)
@@ -650,7 +652,8 @@ def test_theorem_3_by_hand() -> None:
     assert THM_3.noise(**longer, C_v=3.0, C_u=0.5)["sigma_zeta"] == pytest.approx(
         0.5 * scale * math.sqrt(many["T"]) / n
     )
-    assert THM_3.schedule(n=10, d=d, epsilon=epsilon, delta=delta, L=L, M=M, F_0=F_0)["q"] == 1
+    with pytest.raises(InputError, match=r"at least 1\), got .* at T = "):
+        THM_3.schedule(**longer | {"F_0": 1e9})
 
 
 @pytest.mark.parametrize("thm", [THM_2, THM_3], ids=lambda thm: thm.id)

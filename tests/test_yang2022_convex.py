@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from dpcheck.bounds import registry
 from dpcheck.bounds.symbols import G_v, G_w, T, eta, n
 from dpcheck.bounds.yang2022 import lemma_3, lemma_6, moments, remark_1, sampling, weak_stability
+from dpcheck.errors import InputError
 
 quick = settings(deadline=None, max_examples=50)
 
@@ -235,7 +236,9 @@ def test_y10_one_record_with_numbers() -> None:
 
         return phi(ratio / 2 - 1 / ratio) - math.e * phi(-ratio / 2 - 1 / ratio)
 
-    noise = registry.theorem("yang2022.theorem_1").noise(n=1, T=2, epsilon=1.0, delta=0.999, G_w=3.0, G_v=0.5)
+    noise = {name: 8 * G * math.sqrt(2 * -math.log(0.999)) for name, G in (("sigma_w", 3.0), ("sigma_v", 0.5))}
+    with pytest.raises(InputError, match=r"n must satisfy n >= 2 \(claim Y10"):
+        registry.theorem("yang2022.theorem_1").noise(n=1, T=2, epsilon=1.0, delta=0.999, G_w=3.0, G_v=0.5)
     ratio = math.hypot(2 * 3.0 / noise["sigma_w"], 2 * 0.5 / noise["sigma_v"])  # one release, m = 1
     assert ratio == pytest.approx(1 / float(remark_1.multiplier(2)), rel=1e-12)
     assert delta(ratio) > 0.9998
