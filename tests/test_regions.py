@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -57,7 +56,7 @@ ASSUMPTIONS = {
     "zhang2022.theorem_4_3": "f interior records solver | mu_x mu_y epsilon delta",
     "zhang2022.theorem_4_5": "f bounded records solver released | phases k epsilon delta",
     "zhang2025.theorem_1": "sampling clipping | epsilon delta n m most",
-    "zhang2025.theorem_1_existential": "sampling clipping | epsilon m log(1/delta)",
+    "zhang2025.theorem_1_existential": "sampling clipping | epsilon most log(1/delta)",
     "zhang2025.theorem_2": "A1 A2 A3 A4 smooth below thresholds sampling clipping | mu error epsilon n log(1/delta)",
     "zhang2025.theorem_3": "hard | epsilon delta least",
     "zhang2025.theorem_4": "hard | epsilon delta least",

@@ -114,7 +114,7 @@ THEOREMS = (
             SAMPLING,
             CLIPPED,
             Assumption("epsilon", "epsilon < c_1 m^2 T/n^2", "Theorem 1", Lt(epsilon, c_1 * m**2 * T / n**2)),
-            Assumption("m", "m <= n", "Algorithm 1, drawn without replacement", Le(m, n)),
+            Assumption("most", "m <= n", "Algorithm 1, drawn without replacement", Le(m, n)),
             Assumption(
                 "log(1/delta)", "epsilon <= log(1/delta)", "needed, claim 003:Thm1", Le(epsilon, log(1 / delta))
             ),
