@@ -266,7 +266,7 @@ def test_schedules_reach_their_rates() -> None:
         found = registry.theorem("zhang2025.theorem_2").schedule(n=n, d=10, epsilon=1.0, delta=1e-9)
         a = math.sqrt(10 * math.log(1e9)) / n
         assert 1 / found["T"] + 1 / found["m"] + a * a * found["T"] <= 5 * a
-        d, delta = 10 * math.isqrt(n), 1 / n**2  # so that m is at most n
+        d, delta = math.ceil(4 * math.sqrt(n) / math.log(n**2)), 1 / n**2  # so that m is at most n, but large
         a = math.sqrt(d * math.log(1 / delta)) / n
         found = registry.theorem("zhang2025.theorem_6").schedule(n=n, d=d, epsilon=1.0, delta=delta)
         parts = 1 / found["R"] + 1 / found["m"] + 1 / found["T_2"] + a * math.sqrt(found["T"] / found["R"])

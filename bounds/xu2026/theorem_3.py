@@ -29,7 +29,7 @@ Example
 >>> thm = theorem("xu2026.theorem_3")
 >>> sizes = dict(n=100_000, d=100, epsilon=0.5, delta=1e-6, L=1.0, M=1.0, F_0=1.0)
 >>> thm.schedule(**sizes)
-{'T': 14850, 'q': 121, 'S_1': 100000, 'S_2': 820, 'K': 1, 'eta': 0.5}
+{'T': 14850, 'q': 121, 'S_1': 100000, 'S_2': 821, 'K': 1, 'eta': 0.5}
 >>> {name: round(value, 6) for name, value in thm.noise(**sizes, C_v=1.0, C_u=0.01).items()}
 {'sigma_omega': 0.000824, 'sigma_zeta': 9.1e-05}
 >>> thm.rate
