@@ -25,6 +25,7 @@ from dpcheck.checks.games import GAMES
 from dpcheck.cli import main
 from dpcheck.findings import Finding, Report
 from dpcheck.problems import PROBLEMS
+from dpcheck.report.theorem import describe
 from dpcheck.solvers import ALGORITHMS
 
 OPTIONS = {
@@ -228,6 +229,17 @@ def test_show_numbers(call):
         assert f"  {name} = {value:g}\n" in out + "\n"
     for heading in ("Assumptions", "Parameters", "Schedule", "Noise"):
         assert f"\n{heading}\n" in out
+
+
+@pytest.mark.parametrize("thm", registry.theorems(), ids=lambda thm: thm.id)
+def test_show_keeps_words_within_80_columns(thm):
+    """Every assumption is shown with its place; only a formula may be longer than a line."""
+    text = describe(thm, {})
+    shown = " ".join(text.split())
+    assert all(" ".join(str(assumption).split()) in shown for assumption in thm.assumptions)
+    words, *formulas = re.split(r"\n(?:Schedule|Noise|Rate)\n", text)
+    assert formulas
+    assert max(map(len, words.splitlines())) <= 80
 
 
 def test_show_latex(call):

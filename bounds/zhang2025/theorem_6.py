@@ -12,8 +12,7 @@ Guarantee. With probability at least 1 - theta, by [1, Theorem 6],
     E|grad Phi(x_priv)| = O~( (d log(1/delta))^{1/3}/(n epsilon)^{2/3} ).
 
 The noise is that of Remark 2, whose limits on epsilon, delta and m it needs; m is at most n; and Lemma 12, which C_3
-rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 prints the former as a limit on a letter that looks like the
-privacy loss.
+rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 has the former with the letter of the privacy loss.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Theorem 6 and its proof.
@@ -82,7 +81,7 @@ THEOREMS = (
             GENTLE,
             BELOW_ONE,
             *LIMITS,
-            Assumption("theta", "theta < 1/e", "Lemma 12; Theorem 6 prints another letter", Lt(theta, 1 / E)),
+            Assumption("theta", "theta < 1/e", "Lemma 12; in Theorem 6 with epsilon for theta", Lt(theta, 1 / E)),
             Assumption("T_2", "T_2 >= 4", "Lemma 12", Ge(inner, 4)),
         ),
         schedule_formulas=(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.errors import InputError
 
@@ -9,13 +11,24 @@ from dpcheck.errors import InputError
 def describe(theorem: Theorem, values: dict[str, float]) -> str:
     """What it promises and on which assumptions; with ``values``, also what that is there.
 
+    Words keep within 80 columns; a formula stays on its line, to be copied.
+
     Raises InputError for values outside its region.
     """
-    lines = [f"{theorem.id}: {theorem.title}", f"  {theorem.paper}, {theorem.location}", ""]
+    lines = [*_wrapped(f"{theorem.id}: {theorem.title}", ""), *_wrapped(f"{theorem.paper}, {theorem.location}"), ""]
     verb = "promises" if theorem.bound_formula is None else "bounds"
-    lines += [f"It {verb} {theorem.quantity}."]
-    lines += ["", "Assumptions"] + [f"  {sentence}" for sentence in theorem.region]
-    lines += ["", "Parameters"] + [f"  {parameter.symbol!s:<8} {parameter.meaning}" for parameter in theorem.parameters]
+    lines += _wrapped(f"It {verb} {theorem.quantity}.", "")
+    tested = [assumption for assumption in theorem.assumptions if assumption.relation is not None]
+    for heading, assumptions in (
+        ("Assumptions", theorem.conditions),
+        ("Region, outside which numbers are refused", tested),
+    ):
+        if assumptions:
+            lines += ["", heading] + [line for assumption in assumptions for line in _wrapped(str(assumption))]
+    letters = max((len(str(parameter.symbol)) for parameter in theorem.parameters), default=0)
+    lines += ["", "Parameters"]
+    for parameter in theorem.parameters:
+        lines += _wrapped(f"{parameter.symbol!s:<{letters}}  {parameter.meaning}")
     for heading, formulas in (("Schedule", theorem.schedule_formulas), ("Noise", theorem.noise_formulas)):
         if formulas:
             lines += ["", heading] + [f"  {symbol} = {formula}" for symbol, formula in formulas]
@@ -24,7 +37,7 @@ def describe(theorem: Theorem, values: dict[str, float]) -> str:
     if theorem.bound_formula is not None:
         lines += ["", f"Bound\n  {theorem.bound_formula}"]
     if values:
-        lines += ["", "At " + ", ".join(f"{name} = {value:g}" for name, value in values.items())]
+        lines += ["", *_wrapped("At " + ", ".join(f"{name} = {value:g}" for name, value in values.items()), "")]
         lines += _numbers(theorem, values)
     return "\n".join(lines)
 
@@ -44,3 +57,8 @@ def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
     if not lines:
         raise errors[0]
     return lines
+
+
+def _wrapped(text: str, indent: str = "  ") -> list[str]:
+    """Lines of at most 80 columns, those after the first one further in."""
+    return textwrap.wrap(text, 80, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
