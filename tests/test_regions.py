@@ -36,7 +36,7 @@ TESTED = [(id, a.name) for id, thm in THEOREMS.items() for a in thm.assumptions 
 # What the papers' statements and proofs ask for: conditions that no numbers test, then those that they do.
 ASSUMPTIONS = {
     "xu2026.theorem_1": "A1 A2 A3 A4 start F_0 escape | epsilon delta_1 delta_2 error period q increments B_2 S_2",
-    "xu2026.theorem_2": "A1 A2 A3 A4 A5 records y_0 escape | epsilon delta_1 delta_2 mu error S_2",
+    "xu2026.theorem_2": "A1 A2 A3 A4 A5 records y_0 escape noise | epsilon delta_1 delta_2 mu error S_2",
     "xu2026.theorem_3": "A1 A2 A3 A4 start F_0 escape | epsilon delta_1 delta_2 error period q increments B_2 S_2",
     "yang2022.theorem_1": "A1 sampling | epsilon delta n m",
     "yang2022.theorem_1_existential": "A1 sampling | epsilon",

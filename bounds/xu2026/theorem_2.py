@@ -117,6 +117,11 @@ THEOREMS = (
             Assumption("records", "the records are independent draws from one distribution", "Section 2.2, (1)"),
             Assumption("y_0", "|G_lambda(x_0, y_0)| <= a^(1/2)/kappa: y_0 is nearly the best answer to x_0", "Lemma 8"),
             ESCAPE,
+            Assumption(
+                "noise",
+                "the noise makes the whole (epsilon, delta)-DP, which that of Algorithm 3 does not",
+                "Theorem 2; claim 002:Alg3 l.1-2",
+            ),
             SMALL_EPSILON,
             Assumption("delta_1", "delta_1 < 1", "Theorem 2", Lt(delta_1, 1)),
             Assumption("delta_2", "delta_2 < 1", "Theorem 2", Lt(delta_2, 1)),

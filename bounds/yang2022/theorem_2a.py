@@ -71,7 +71,9 @@ STEP = Parameter(c, "constant of the step size", default=1)
 RECORDS = Assumption("records", "the records are independent draws from one distribution", "after equation (1)")
 CONVEX_CONCAVE = (
     Assumption("convex-concave", "f is convex in w and concave in v for every record", "Theorem 2"),
-    Assumption("bounded", "|w| <= D_w on W and |v| <= D_v on V", "Theorem 2"),
+    Assumption(
+        "bounded", "W and V are closed and convex, |w| <= D_w on W and |v| <= D_v on V", "Section 1 and Theorem 2"
+    ),
     Assumption("start", "w_1 = v_1 = 0", "needed for equation (13)"),
     RECORDS,
     SAMPLING,
