@@ -54,7 +54,7 @@ PARAMETERS = (
 ASSUMPTIONS = (
     *SMOOTH,
     Assumption("start", "x_0 = 0 and y_0 = 0, where F_0 is taken", "Theorem 1"),
-    Assumption("F_0", "min f_S is finite, so that Y is compact", "Theorem 1, which prints R^d for Y"),
+    Assumption("F_0", "min f_S is finite, which takes a compact Y", "Theorem 1, which prints R^d for Y"),
     ESCAPE,
     SMALL_EPSILON,
     Assumption("delta_1", "delta_1 < 1", "Theorem 1", Lt(delta_1, 1)),

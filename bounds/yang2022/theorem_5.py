@@ -74,7 +74,7 @@ THEOREMS = (
             RECORDS,
             Assumption(
                 "m",
-                "m^2 is above n epsilon/c_1, which the printed constant m is not for long",
+                "m^2 > n epsilon/c_1, as Theorem 1 asks with T = n; the printed constant m fails for a large n",
                 "Theorem 1; claim Y12",
             ),
             Assumption("kappa", "kappa >= 1", "L >= rho", Ge(kappa, 1)),

@@ -50,10 +50,11 @@ from dpcheck.bounds.zhang2025.theorem_1 import BUDGET
 
 g, l, smooth, gap, a, logs, hidden, one, other = symbols("g l S gap a logs hidden sin cos", positive=True)
 p, mean, angle = symbols("x_k M_k phi", real=True)
+LEAST = Le(log(1 / delta), n * log(2))  # not as a power, whose digits fill the memory for a large n
 RANGE = (
     Assumption("epsilon", "epsilon <= 1", "epsilon = O(1), the constant 1", Le(epsilon, 1)),
     Assumption("delta", "delta < 1/n", "delta <= 1/n^(1 + Omega(1))", Lt(delta, 1 / n)),
-    Assumption("least", "delta >= 2^(-n)", "2^(-Omega(n)) <= delta, the constant 1", Ge(delta, Integer(2) ** (-n))),
+    Assumption("least", "log(1/delta) <= n log(2)", "2^(-Omega(n)) <= delta, the constant 1", LEAST),
 )
 RATE_3 = sqrt(d * log(1 / delta)) / (n * epsilon)
 RATE_4 = d * sqrt(d * log(1 / delta)) / (n * epsilon)
