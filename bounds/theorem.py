@@ -8,7 +8,7 @@ tenth), so that a minibatch ``ceil(n sqrt(epsilon/(4T)))`` is never one too larg
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,7 +180,7 @@ class Theorem:
         Besides the parameters it takes the letters that the schedule and the noise define, each in place
         of its formula: ``violated(n=100, ..., T=7)`` judges a run of 7 iterations.
         """
-        known = self._resolve(self._accept("violated", self._tested(), values, defined=True))
+        known = self._resolve(self._accept("violated", self._tested(), values, defined=True), self._tested())
         return tuple(a for a in self.assumptions if not a.holds(known))
 
     def to_latex(self) -> str:
@@ -205,11 +205,12 @@ class Theorem:
 
     def _known(self, method: str, wanted: Iterable[Any], values: dict[str, Any]) -> dict[Any, Any]:
         """Exact values of every letter ``wanted`` rests on, once the region is seen to hold."""
-        known = self._resolve(self._accept(method, {*wanted, *self._tested()}, values))
+        given = self._accept(method, {*wanted, *self._tested()}, values)
+        known = self._resolve(given, self._tested())
         for assumption in self.assumptions:
             if not assumption.holds(known):
                 self._refuse(assumption, known)
-        return known
+        return self._resolve(known, wanted)
 
     def _accept(
         self, method: str, wanted: Iterable[Any], values: dict[str, Any], *, defined: bool = False
@@ -224,9 +225,8 @@ class Theorem:
         for name, value in values.items():
             require(name in named, name, f"be a parameter of {self.id} ({', '.join(named)})", value)
         complete = {k: p.default for k, p in named.items() if p.default is not None} | values
-        given = {named[name].symbol for name in values}
-        needed = {str(symbol) for symbol in self._closure(wanted, given)}
-        missing = [name for name in named if name in needed and name not in complete]
+        needed = self._reached(wanted, {named[name].symbol for name in values})
+        missing = [str(p.symbol) for p in self.parameters if p.symbol in needed and str(p.symbol) not in complete]
         if missing:
             raise InputError(
                 f"{', '.join(missing)} must be given to {self.id}.{method}, got {', '.join(values) or 'nothing'}"
@@ -237,20 +237,20 @@ class Theorem:
         """The letters of the schedule and the noise with their formulas."""
         return dict((*self.schedule_formulas, *self.noise_formulas))
 
-    def _closure(self, wanted: Iterable[Any], given: set[Any]) -> set[Any]:
-        """The letters that the ``wanted`` ones are computed from, where those ``given`` need no formula."""
+    def _reached(self, wanted: Iterable[Any], given: Collection[Any]) -> set[Any]:
+        """The ``wanted`` letters and all that they are computed from, where those ``given`` need no formula."""
         definitions = self._definitions()
         letters: set[Any] = set()
         for symbol in wanted:
             formula = None if symbol in given else definitions.get(symbol)
-            letters |= {symbol} if formula is None else self._closure(formula.free_symbols, given)
+            letters |= {symbol} if formula is None else {symbol} | self._reached(formula.free_symbols, given)
         return letters
 
-    def _resolve(self, known: dict[Any, Any]) -> dict[Any, Any]:
-        """Add every defined letter that the known ones determine and that is not among them."""
-        known = dict(known)
+    def _resolve(self, known: dict[Any, Any], wanted: Iterable[Any]) -> dict[Any, Any]:
+        """Add the defined letters that the ``wanted`` ones rest on; no others, which may be beyond computing."""
+        known, reached = dict(known), self._reached(wanted, known)
         for symbol, formula in self._definitions().items():
-            if symbol not in known and formula.free_symbols <= known.keys():
+            if symbol in reached and symbol not in known:
                 known[symbol] = formula.xreplace(known)
         return known
 

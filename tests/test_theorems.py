@@ -325,6 +325,14 @@ def test_violated_judges_a_schedule_of_ones_own() -> None:
         THM_1.noise(**values, m=200)
 
 
+def test_numbers_are_refused_before_they_are_computed_with() -> None:
+    """The noise of phase k has 2^k below it, which no memory holds here."""
+    with pytest.raises(
+        InputError, match=r"^k must satisfy k <= K \(the phases are .*\), got 1000000000000000 at K = 13$"
+    ):
+        registry.theorem("zhang2022.theorem_3_4").noise(n=10**4, d=5, epsilon=0.5, delta=1e-6, L=1, D=1, k=10**15)
+
+
 def test_assumptions_are_found_by_name() -> None:
     assert THM_2A.assumption("start").sentence == "w_1 = v_1 = 0"
     assert [a.name for a in THM_2A.conditions] == [
