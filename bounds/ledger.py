@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def recorded() -> dict[str, dict[str, Any]]:
-    """For each claim's id its paper, the expected verdict, the method, the basis and the verdict of each reading."""
+    """For each claim's id its paper, the expected verdict, the method, the basis, who vouches, and each reading's verdict."""
     text = resources.files("dpcheck.bounds").joinpath("ledger.json").read_text("utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found
@@ -64,7 +64,8 @@ def _lines(entries: dict[str, dict[str, Any]]) -> str:
 
 def _entry(result: ClaimResult) -> dict[str, Any]:
     entry = {
-        "paper": result.claim.paper, "verdict": result.verdict, "method": result.method, "basis": result.basis
+        "paper": result.claim.paper, "verdict": result.verdict, "method": result.method, "basis": result.basis,
+        "trust": result.trust,
     }  # fmt: skip
     readings = result.evidence["readings"]
     return {**entry, "readings": readings} if readings else entry

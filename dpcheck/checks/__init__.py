@@ -77,7 +77,7 @@ def _claims(context: Context, paper: str) -> Iterator[Finding]:
         claim = result.claim
         yield Finding(
             f"{paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", result.verdict,
-            result.note, evidence=result.to_dict(),
+            f"{result.note} (Checked by: {result.trust or 'nobody'}.)", evidence=result.to_dict(),
         )  # fmt: skip
 
 
