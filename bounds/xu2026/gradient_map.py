@@ -133,8 +133,8 @@ def _error_bound() -> Decision:
             (x - y) ** 2,
         ),
         AtMost(
-            "hence |p| >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2), which is lambda mu |d|/2 or more: in units of |d|, "
-            "both sides squared, |h|^2 by Lemma 11, <h, d> = mu + k, L = mu + x, lambda^2 = 3/(mu L (1 + y))",
+            "hence |p| >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2), which is lambda mu |d|/2 or more: in units of "
+            "|d|, both sides squared, |h|^2 by Lemma 11, <h, d> = mu + k, L = mu + x, lambda^2 = 3/(mu L (1 + y))",
             mu**2 * (1 + square * ((2 * mu + x) * (mu + k) - mu * (mu + x))),
             4 * (mu + k) ** 2,
         ),
