@@ -6,7 +6,7 @@ r"""What the assumptions allow: domains, F_0, and the matrix-sensing instance.
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, Integer, Le, Rational, log, oo, symbols
+from sympy import Derivative, Eq, Ge, Integer, Le, Rational, log, oo, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
@@ -39,7 +39,7 @@ def _unbounded() -> Decision:
 
 def _stationary() -> Decision:
     steps = (
-        Identity("F = x y - y^2/2, slope in y", (x * y - y**2 / 2).diff(y), x - y),
+        Identity("F = x y - y^2/2, slope in y", Derivative(x * y - y**2 / 2, y), x - y),
         Counterexample(
             "on Y = [-1, 1] at x = 2 the maximiser is 1, where the slope is 1", Eq(x - y, 0), ((x, 2), (y, 1))
         ),
@@ -114,11 +114,13 @@ def _sensing() -> Decision:
     needed = count * log(Integer(40)) ** 2 / value ** Rational(1, 3)  # kappa log^2(4/delta_1) a^{-1/3}, a = value
     steps = (
         Identity(
-            "f in y_i: second derivative -1/n, and none mixed, since y_i is in one term", record.diff(y, 2), -1 / count
+            "f in y_i: second derivative -1/n, and none mixed, since y_i is in one term",
+            Derivative(record, (y, 2)),
+            -1 / count,
         ),
         Identity(
             "in U, V it is indefinite where y is not 0: determinant of the Hessian of u v y",
-            part.diff(u, 2) * part.diff(v, 2) - part.diff(u, v) ** 2,
+            Derivative(part, (u, 2)) * Derivative(part, (v, 2)) - Derivative(part, u, v) ** 2,
             -(y**2),
         ),
         Counterexample(
@@ -161,7 +163,7 @@ CLAIMS = (
         "002:A1+A4",
         "xu2026",
         "domain",
-        "F can be M-Lipschitz and mu-strongly concave in y on Y = R^{d2}.",
+        "F can be M-Lipschitz and mu-strongly concave in y on the whole space, Y = R^d.",
         "Assumptions 1 and 4",
         _unbounded,
     ),

@@ -19,7 +19,7 @@ from dpcheck.bounds.symbols import d, delta, epsilon, n
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 
 
-def attained(value: Any, records: int, dimension: int, loss: Any, logarithm: int) -> Identity:
+def attained(value: Any, records: int, dimension: int, loss: Any, logarithm: Any) -> Identity:
     """The privacy error is ``value`` at these n, d and epsilon, with delta = exp(-``logarithm``)."""
     at = f"n = {records}, d = {dimension}, epsilon = {loss}, delta = exp(-{logarithm})"
     sizes = (records, dimension, loss, exp(-logarithm))

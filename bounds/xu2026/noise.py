@@ -6,27 +6,31 @@ r"""The noise of Algorithm 3 and of Lemma 8 against exact privacy curves.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, erf, exp, log, oo, sqrt, symbols
+from sympy import Le, Max, Rational, Subs, erf, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import delta, epsilon, n
 
 C, s, q, c_2, p, z, chance, other = symbols("C s q c_2 p z chance other", positive=True)
+S, count = symbols("S count", positive=True)
 TINY = Rational(1, 10**5)
+DEVIATION = C * sqrt(log(1 / delta)) / epsilon * Max(1 / S, sqrt(count) / n)  # Algorithm 3, lines 1 and 2
+SENSITIVITY = 2 * C / S
 
 
 def _constant() -> Decision:
-    ratio = (C * sqrt(log(1 / delta)) / (n * epsilon)) / (2 * C / n)
+    ratio = sqrt(log(1 / delta)) / (2 * epsilon)
     half = Rational(1, 2)
     printed = ratio.subs({delta: TINY, epsilon: half})
     steps = (
         Identity(
             "one refresh of all n records, each clipped to C: noise over the sensitivity 2 C/n",
+            Subs(DEVIATION, (S, count), (n, 1)) / Subs(SENSITIVITY, S, n),
             ratio,
-            sqrt(log(1 / delta)) / (2 * epsilon),
         ),
         NotPrivate(
             "epsilon = 1/2, delta = 1e-5: the exact curve of this one release is above delta", printed, half, TINY
@@ -134,7 +138,11 @@ def _sampling() -> Decision:
         Identity(
             "every C_2 >= 1 (a smaller one is less noise): epsilon = 1, q = 1/(100 C_2^2), delta = q/1000, z = C_2^2: "
             "half^2/2",
-            (half**2 / 2).subs({epsilon: 1, delta: q * thousandth}).subs(q, rate).subs(c_2, sqrt(z)),
+            Subs(
+                half**2 / 2,
+                (epsilon, delta, q, c_2),
+                (1, (rate * thousandth).subs(c_2, sqrt(z)), rate.subs(c_2, sqrt(z)), sqrt(z)),
+            ),
             1250 * z / log(125000 * z),
         ),
         Inequality("log(1 + p) <= p, at (1 + p)^8 = 125000 z", log(1 + p), p, Domain({p: (0, oo)})),
@@ -166,8 +174,12 @@ CLAIMS = (
         "002:Alg3 l.1-2",
         "xu2026",
         "noise calibration",
-        "sigma = C sqrt(log(1/delta))/epsilon max{1/S, sqrt(count)/n}, with constant 1, makes the count "
-        "queries of sensitivity 2 C/S (epsilon, delta)-DP.",
+        stated(
+            "Noise of deviation {deviation}, with constant 1, makes the count queries of sensitivity {sensitivity} "
+            "(epsilon, delta)-DP.",
+            deviation=DEVIATION,
+            sensitivity=SENSITIVITY,
+        ),
         "Algorithm 3, lines 1 and 2",
         _constant,
     ),
@@ -175,7 +187,7 @@ CLAIMS = (
         "002:Lem8 privacy",
         "xu2026",
         "composition",
-        "Since each query is (epsilon/2, delta)-DP, Algorithm 2 is (epsilon, delta)-DP.",
+        stated("Since each query is ({half}, delta)-DP, Algorithm 2 is (epsilon, delta)-DP.", half=epsilon / 2),
         "privacy proof of Lemma 8",
         _composition,
     ),
