@@ -11,10 +11,12 @@ from sympy import Derivative, Eq, Ge, Integer, Le, Rational, log, oo, symbols
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import mu
 
-M, r, value, floor = symbols("M r value floor", positive=True)
+M, r, value, floor, count, residual = symbols("M r value floor n residual", positive=True)
 curvature, x, y = symbols("curvature x y", real=True)
+RECORD = (y * residual - y**2 / 2) / count  # one record's part of f, residual = <A, U V'> - b
 
 
 def _unbounded() -> Decision:
@@ -107,15 +109,14 @@ def _infimum() -> Decision:
 
 
 def _sensing() -> Decision:
-    count, residual, batch = symbols("n residual batch", positive=True)
-    record = (y * residual - y**2 / 2) / count  # one record's part of f, residual = <A, U V'> - b
+    batch = symbols("batch", positive=True)
     u, v = symbols("u v", real=True)
     part = u * v * y  # the bilinear part in one dimension
     needed = count * log(Integer(40)) ** 2 / value ** Rational(1, 3)  # kappa log^2(4/delta_1) a^{-1/3}, a = value
     steps = (
         Identity(
             "f in y_i: second derivative -1/n, and none mixed, since y_i is in one term",
-            Derivative(record, (y, 2)),
+            Derivative(RECORD, (y, 2)),
             -1 / count,
         ),
         Identity(
@@ -182,7 +183,11 @@ CLAIMS = (
         "002:Matrix sensing",
         "xu2026",
         "domain",
-        "The matrix-sensing game, with one dual variable a record, is a nonconvex-strongly-concave minimax problem.",
+        stated(
+            "The matrix-sensing game, to which each record adds {record} with a dual variable y of its own and the "
+            "residual of U V' at it, is a nonconvex-strongly-concave minimax problem.",
+            record=RECORD,
+        ),
         "Section 5.1",
         _sensing,
     ),

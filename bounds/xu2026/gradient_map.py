@@ -154,7 +154,7 @@ def _error_bound() -> Decision:
             ("lambda <= sqrt(3/(mu L)), for every 0 < mu <= L", "proved"),
             ("lambda <= 2/(mu + L), with mu for mu/2", "proved"),
             ("every lambda > 0, since the lemma names no condition", "refuted"),
-            ("some lambda > 2/mu, for whatever mu and L", "refuted"),
+            ("a lambda > 2/mu, whatever mu and L", "refuted"),
         ),
         condition="lambda <= sqrt(3/(mu L)), which the paper's lambda = 1/(6 L) meets for every mu <= L",
         repaired="mu |y - y*| <= |G| for lambda <= 2/(mu + L)",

@@ -33,6 +33,7 @@ FIRST = (M * n * epsilon / sqrt(F_0 * L * d * log(1 / delta))) ** Rational(2, 3)
 SECOND = (M * n * d * log(1 / delta)) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6)
 BATCH = Max(FIRST, SECOND)  # as the statement has it
 LENGTH = 1 / (2 * L)
+INNER = 1  # steps of the empirical case
 
 
 def constant_steps(count: int, start: Fraction) -> Fraction:
@@ -209,14 +210,14 @@ def _step() -> Decision:
 def _one_inner_step() -> Decision:
     steps = (
         Enumerated(
-            "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, 1), Fraction(0)
+            "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)
         ),
         Counterexample("the maximiser is 1", Eq(excess, allowed), ((excess, 0), (allowed, 1))),
         Enumerated("K = 2 moves: after 3 outer steps", dual_after, (3, 2), 1 - Fraction(5, 6) ** 3),
         Enumerated(
             "the smallest among k = 1, ..., K, as (41) has it: for K = 1 there is no v_{t,1}, u_{t,1}",
             has_estimate,
-            (1, 1),
+            (1, INNER),
             Fraction(0),
         ),
         Cited("y_{t+1} = y_{t,s}, v_t = v_{t,s}, u_t = u_{t,s}, k = 0 to K - 1", "Algorithm 3, lines 12 to 18"),
@@ -272,7 +273,7 @@ CLAIMS = (
         "002:K=1",
         "xu2026",
         "schedule",
-        "K = 1 inner step serves, with s_t the best k in {0}.",
+        stated("K = {inner} inner step serves, with s_t the best k in {{0}}.", inner=INNER),
         "Section 4.2 and Appendix B.1",
         _one_inner_step,
     ),

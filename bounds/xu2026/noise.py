@@ -13,13 +13,16 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
-from dpcheck.bounds.symbols import delta, epsilon, n
+from dpcheck.bounds.symbols import L, delta, epsilon, n
 
 C, s, q, c_2, p, z, chance, other = symbols("C s q c_2 p z chance other", positive=True)
-S, count = symbols("S count", positive=True)
+S, S_2, count, dy = symbols("S S_2 count dy", positive=True)
 TINY = Rational(1, 10**5)
 DEVIATION = C * sqrt(log(1 / delta)) / epsilon * Max(1 / S, sqrt(count) / n)  # Algorithm 3, lines 1 and 2
 SENSITIVITY = 2 * C / S
+MOVE = 2 * L * dy / S_2  # of the mean of an increment, when one record is replaced
+UNIT = c_2 * q * sqrt(log(Rational(5, 4) / delta)) / epsilon  # the noise of Lemma 8's proof over that move
+SAMPLED = MOVE * UNIT
 
 
 def _constant() -> Decision:
@@ -118,12 +121,13 @@ def _composition() -> Decision:
 def _sampling() -> Decision:
     # One record in n, minibatch of S_2 = q n: with chance q the mean moves by 2 L |dy|/S_2. The printed noise is
     # C_2 sqrt(log(1.25/delta)) q/epsilon in units of that move; event: beyond half of it.
-    half = epsilon / (2 * c_2 * q * sqrt(log(Rational(5, 4) / delta)))
+    half = 1 / (2 * UNIT)
     tail = (1 - erf(half / sqrt(2))) / 2
     at = ((epsilon, 1), (delta, TINY), (c_2, 100), (q, Rational(1, 5000)))
     rate = 1 / (100 * c_2**2)  # q for every C_2, with delta = q/1000
     thousandth = Rational(1, 1000)
     steps = (
+        Identity("the noise over the move of the mean", lambda: SAMPLED / MOVE, UNIT),
         Cited(
             "with chance q the minibatch has the record, and the mean is then above the half with chance 1 "
             "- tail; without it, tail",
@@ -195,7 +199,11 @@ CLAIMS = (
         "002:Lem8 sigma_zeta",
         "xu2026",
         "amplification",
-        "Sampling S_2 of n records lets the noise of one query be S_2/n of what it would be, with one constant C_2.",
+        stated(
+            "Sampling S_2 of n records, q = S_2/n, lets a query have the noise {noise} only, q times what it would be, "
+            "with one constant c_2.",
+            noise=SAMPLED,
+        ),
         "privacy proof of Lemma 8",
         _sampling,
     ),

@@ -104,8 +104,8 @@ CLAIMS = (
         "002:Alg3 s_t",
         "xu2026",
         "post-processing",
-        "For inputs x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda costs "
-        "no privacy once the noisy u are released.",
+        "For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda "
+        "costs no privacy once the noisy u are released.",
         "Algorithm 3, line 18",
         _selection,
     ),
