@@ -82,7 +82,7 @@ def _coefficients() -> Decision:
             Subs(4 / (K * L * lam**2 * mu), (lam, mu), (STEP, L / kappa)),
             MAP,
         ),
-        Identity("120 = 16/(L lambda) + 16 + 8", MAP + ell * Subs(16 / (L * lam) + 16 + 8, lam, STEP), ERROR),
+        Identity("120 = 16/(L lambda) + 16 + 8", Subs(MAP + ell * (16 / (L * lam) + 16 + 8), lam, STEP), ERROR),
         Identity("in (35) the move is divided by lambda", Subs(MOVE * lam**2, lam, STEP), moved),
         AtMost(
             "the other increments cancel for S_2 >= (5/6) K ell: 96 z + 24 z <= 144, K ell/S_2 = z, z = 6/(5 (1 + k))",

@@ -120,10 +120,9 @@ def _sensing() -> Decision:
             -1 / count,
         ),
         Identity(
-            "in U, V it is indefinite where y is not 0: determinant of the Hessian of u v y",
-            Derivative(part, (u, 2)) * Derivative(part, (v, 2)) - Derivative(part, u, v) ** 2,
-            -(y**2),
+            "in U, V, in one dimension, f has the part u v y: second derivative", Derivative(part, (u, 2)), Integer(0)
         ),
+        Identity("and the mixed one, so that it is indefinite where y is not 0", Derivative(part, u, v), y),
         Counterexample(
             "one record's F is flat in every other direction of R^n, where Assumption 4 wants at most -mu",
             Le(curvature, -mu),

@@ -30,11 +30,8 @@ def _constant() -> Decision:
     half = Rational(1, 2)
     printed = ratio.subs({delta: TINY, epsilon: half})
     steps = (
-        Identity(
-            "one refresh of all n records, each clipped to C: noise over the sensitivity 2 C/n",
-            Subs(DEVIATION, (S, count), (n, 1)) / Subs(SENSITIVITY, S, n),
-            ratio,
-        ),
+        Identity("one refresh of all n records, each clipped to C: sensitivity", Subs(SENSITIVITY, S, n), 2 * C / n),
+        Identity("and noise", Subs(DEVIATION, (S, count), (n, 1)), 2 * C / n * ratio),
         NotPrivate(
             "epsilon = 1/2, delta = 1e-5: the exact curve of this one release is above delta", printed, half, TINY
         ),

@@ -130,7 +130,7 @@ def _budget() -> Decision:
             n,
             ALL,
         ),
-        Identity("with S_1 = n, as in the statement, the first part alone", sized(T / q * n) / n, a ** Rational(-1, 3)),
+        Identity("with S_1 = n, as in the statement, the first part alone", sized(T / q), a ** Rational(-1, 3)),
     )
     evidence = Evidence(
         steps,

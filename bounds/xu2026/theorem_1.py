@@ -92,10 +92,10 @@ def _theorem() -> Decision:
         ),
         Identity("y*(x), inside Y", Subs(Derivative(value, y), y, best), Integer(0)),
         Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), slope),
-        Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(slope, z, half) - Subs(slope, z, -half), cos(x)),
+        Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(slope - slope.subs(z, -z), z, half), cos(x)),
         Identity(
             "their sum is twice -sin x (1 - cos x)",
-            Subs(slope, z, half) + Subs(slope, z, -half),
+            Subs(slope + slope.subs(z, -z), z, half),
             -2 * sin(x) * (1 - cos(x)),
         ),
         Inequality(
