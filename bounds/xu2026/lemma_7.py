@@ -172,7 +172,7 @@ def _step_size() -> Decision:
         "exact numbers",
         evidence,
         "The escape phase is entered with |v| < alpha, and nothing keeps |v_t| above a^{4/3}; at a smaller v_t the "
-        "second inequality turns round. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
+        "second inequality flips. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
     )
 
 

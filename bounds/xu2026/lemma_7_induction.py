@@ -1,4 +1,4 @@
-r"""Lemma 7, the induction |q| <= |p|/2: the two bounds that (25) puts in.
+r"""Lemma 7, the induction |q| <= |p|/2: the two bounds that (25) uses.
 
 Letters as in ``lemma_7``. (25) bounds the two halves of q by
 
