@@ -47,6 +47,7 @@ PRODUCT = mu * L / (mu + L) * e**2 + g**2 / (mu + L)  # Lemma 11's lower bound o
 LOWER = mu / 2 * distance  # Lemma 12's left side
 DEVIATION = alpha + 2 * kappa * gamma  # (48)
 ANCHOR = 2 * L**2 * move**2 + 2 * before**2  # (42)
+ON_Y = "f on a convex set alone, such as Y, within its affine hull"
 PAPER = "lambda = 1/(6 L), as Lemma 8 sets it, for every 0 < mu <= L"
 
 
@@ -67,8 +68,8 @@ def _cocoercive() -> Decision:
             PRODUCT,
         ),
         Cited(
-            "where f is given on a convex set with interior points only, g = H e with H symmetric, mu <= H <= L: the "
-            "mean second derivative between the points (of f made smooth, and in the limit)",
+            "where f is given on a convex set only, g = H e with H symmetric, mu <= H <= L, gradients taken within the "
+            "affine hull: the mean second derivative between the points (of f made smooth, and in the limit)",
             "mean value theorem",
         ),
         Identity(
@@ -81,7 +82,7 @@ def _cocoercive() -> Decision:
         steps,
         readings=(
             ("f on the whole space", "proved"),
-            ("f on a convex set with interior points, such as Y, alone", "proved"),
+            (ON_Y, "proved"),
         ),
     )
     return Decision(
@@ -111,7 +112,12 @@ def _error_bound() -> Decision:
     far = 2 / mu + k  # a step beyond 2/mu
     steps = (
         DOWN,
-        Quoted("of h and d: |h|^2 <= (mu + L) <h, d> - mu L |d|^2", "002:Lem11"),
+        Quoted(
+            "of h and d: |h|^2 <= (mu + L) <h, d> - mu L |d|^2",
+            "002:Lem11",
+            reading=ON_Y,
+            holds_here="y and y* are points of Y, and P sees gradients within the affine hull of Y only",
+        ),
         *_contraction(),
         Identity(
             "|y - y*| <= lambda |G| + (1 - lambda mu) |y - y*| is lambda mu |y - y*| <= lambda |G|",
@@ -178,7 +184,7 @@ def _value_gradient() -> Decision:
             "mu |y - y*|/2 <= |G|",
             "002:Lem12",
             reading=PAPER,
-            holds_here="(48) ends the proof of Lemma 8, which sets lambda = 1/(6 L)",
+            holds_here="(48) ends the proof of Lemma 8, which sets lambda = 1/(6 L); y_{t+1} lies in Y, as y_0 does",
         ),
         Identity(
             "|G| is thus mu |y - y*|/2 + k with k >= 0: the bound is the triangle inequality's |alpha| + L |y - y*|, "

@@ -27,6 +27,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, mu
+from dpcheck.bounds.xu2026.gradient_map import ON_Y
 
 ell, S_2, delta_1, d, chance, k, z = symbols("ell S_2 delta_1 d chance k z", positive=True)
 theta, chi, dx, gamma, e, x, y, w = symbols("theta chi dx gamma e x y w", positive=True)
@@ -189,8 +190,8 @@ def _contraction() -> Decision:
         Quoted(
             "<dg, dy> for the mean of the S_2 gradients, which is L-Lipschitz and mu-strongly monotone",
             "002:Lem11",
-            reading="f on a convex set with interior points, such as Y, alone",
-            holds_here="y_k and y_{k-1} are projected onto Y",
+            reading=ON_Y,
+            holds_here="y_k and y_{k-1} are projected onto Y, for which gradients within its affine hull are enough",
         ),
         Cited(
             "P is non-expansive: |y_{k+1} - y_k|^2 is at most |dy|^2 - 2 lambda <dg, dy> + lambda^2 |dg|^2 for every f "
