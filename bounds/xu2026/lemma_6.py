@@ -20,7 +20,7 @@ Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole falls with the prin
 
 from __future__ import annotations
 
-from sympy import Derivative, Ge, Integer, Integral, Le, Lt, Rational, Subs, log, pi, sqrt, symbols
+from sympy import Derivative, Ge, Integer, Le, Lt, Rational, Subs, integrate, log, pi, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Quoted
@@ -121,7 +121,7 @@ def _slab() -> Decision:
     # V_d(r) = integral over |u| <= r of V_{d-1} of the slice, V_{d-1}(r) (1 - u^2/r^2)^{(d-1)/2}.
     dimension = 1 + k
     below = 1 - (d - 1) * u**2 / (2 * radius**2)  # Bernoulli, d >= 3 or d = 1
-    part = 2 * Integral(below, (u, 0, radius / sqrt(d)))
+    part = integrate(below, (u, 0, radius / sqrt(d))) * 2
     steps = (
         Cited("on every line along e_1 the stuck starts fill at most r_0, hence r_0 V_{d-1}(r) in all", "Fubini"),
         Cited("(1 - z)^p >= 1 - p z for 0 <= z <= 1 and p = 0 or p >= 1", "Bernoulli's inequality"),
@@ -133,11 +133,11 @@ def _slab() -> Decision:
         AtMost("which is at least r/sqrt d, d = 1 + k", Integer(1), 2 - k / (3 * dimension)),
         Below("d = 2: V_1/V_2 = 2/(pi r) is below sqrt 2/r", 2 / pi, sqrt(Integer(2))),
         Identity(
-            "so that r_0 V_{d-1}/V_d with V_d = V_{d-1} r/sqrt d, the least it can be, is",
-            Subs(CHANCE, V, V_less * radius / sqrt(d)),
-            WIDE,
+            "r_0 V_{d-1}/V_d is the bound times (V_{d-1} r/sqrt d)/V_d, which is thus at most 1",
+            CHANCE,
+            lambda: WIDE * (V_less * radius / sqrt(d) / V),
         ),
-        Identity("with r_0 = delta_2 r/sqrt d", Subs(WIDE, r_0, THIN), delta_2),
+        Identity("with r_0 = delta_2 r/sqrt d", lambda: sqrt(d) * THIN / radius, delta_2),
         Counterexample(
             "separation r_0 alone does not make the stuck starts a slab: d = 1, r = 1, r_0 = delta_2 = 1/4, every "
             "other interval of length r_0 stuck",
