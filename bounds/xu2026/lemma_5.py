@@ -38,9 +38,9 @@ INNER = 1  # steps of the empirical case
 
 def constant_steps(count: int, start: Fraction) -> Fraction:
     """x after ``count`` steps x - (eta/|v|) v of Algorithm 2 on Phi = x^2/2 with v = x, eta = 1/2 (L = 1)."""
-    x = start
+    x, length = start, LENGTH.subs(L, 1)
     for _ in range(count):
-        x -= Fraction(1, 2) * (1 if x > 0 else -1)
+        x -= Fraction(int(length.p), int(length.q)) * (1 if x > 0 else -1)
     return x
 
 
