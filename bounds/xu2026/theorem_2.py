@@ -149,7 +149,7 @@ THEOREMS = (
 )
 
 
-delta_2, success = symbols("delta_2 success", positive=True)
+success = symbols("success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
 
