@@ -148,7 +148,11 @@ def _error_bound() -> Decision:
             mu / 2 - 1 / far,
             k * mu**2 / (2 * (k * mu + 2)),
         ),
-        Counterexample("in numbers: mu = 1, lambda = 4", Le(LOWER, 1 / lam), ((mu, 1), (distance, 1), (lam, 4))),
+        Counterexample(
+            "in numbers: f = -y^2/2 on [0, 1] at y = 1, lambda = 4: 1/2 against |G| = 1/4",
+            Le(LOWER, 1 / lam),
+            ((mu, 1), (distance, 1), (lam, 4)),
+        ),
     )
     evidence = Evidence(
         steps,

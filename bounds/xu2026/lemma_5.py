@@ -212,7 +212,7 @@ def _one_inner_step() -> Decision:
         Enumerated(
             "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)
         ),
-        Counterexample("the maximiser is 1", Eq(excess, allowed), ((excess, 0), (allowed, 1))),
+        Counterexample("where y stays at 0, the maximiser is 1", Eq(excess, allowed), ((excess, 0), (allowed, 1))),
         Enumerated("K = 2 moves: after 3 outer steps", dual_after, (3, 2), 1 - Fraction(5, 6) ** 3),
         Enumerated(
             "the smallest among k = 1, ..., K, as (41) has it: for K = 1 there is no v_{t,1}, u_{t,1}",

@@ -66,11 +66,6 @@ def _threshold() -> Decision:
     length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
     steps = (
         Counterexample(
-            "t_thres at X = 10, eta_H = 1/10 is below 47",
-            Ge(SHORT, 47),
-            ((alpha_h, Rational(1, 100)), *SADDLE[1:3], *((letter, Integer(1)) for letter in (L_Phi, rho_phi, C))),
-        ),
-        Counterexample(
             "on a saddle with g = alpha_H = 1/100 the sequences need not part by 2 R, R = 1/(2 L_Phi eta_H) = 5",
             Le(2 * R, growth),
             ((R, Integer(5)), length, *SADDLE),
@@ -79,6 +74,11 @@ def _threshold() -> Decision:
             "nor by 2 R for R = L_Phi eta_H alpha_H/(C rho_Phi) = 1/1000",
             Le(2 * R, growth),
             ((R, Rational(1, 1000)), length, *SADDLE),
+        ),
+        Counterexample(
+            "where t_thres, X being 10, is below 47",
+            Ge(SHORT, 47),
+            ((alpha_h, Rational(1, 100)), *SADDLE[1:3], *((letter, Integer(1)) for letter in (L_Phi, rho_phi, C))),
         ),
         Dominated(
             "as an upper bound the order is right, up to log X, for alpha_H <= 1",

@@ -33,9 +33,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Derivative, Ge, Integer, Le, Rational, Subs, cos, pi, sin, symbols
+from sympy import Derivative, Ge, Integer, Rational, Subs, cos, pi, sin, symbols
 
-from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality
@@ -105,12 +104,12 @@ def _theorem() -> Decision:
             (1 - 4 * alpha**2) * (1 - 2 * alpha) ** 2,
             Domain({alpha: (0, Rational(1, 8))}),
         ),
-        AtMost(
-            "alpha = c a^{2/3} is so small for whatever constant c, at a^{2/3} = 1/(8 (c + k))",
-            c * ORDER.subs(a, (8 * (c + k)) ** Rational(-3, 2)),
-            Rational(1, 8),
+        Identity(
+            "alpha = c a^{2/3}, whatever the constant c, is small enough: at a = (8 (c + k))^{-3/2} it is",
+            Subs(c * ORDER, a, (8 * (c + k)) ** Rational(-3, 2)),
+            c / (8 * (c + k)),
         ),
-        Exceeds("since a^{2/3} falls below every constant", Integer(1), ORDER, Region(Le(a, 1)), {a: 1 / s}),
+        AtMost("at most 1/8", c / (8 * (c + k)), Rational(1, 8)),
         attained(Rational(1, 10**6), 10**9, 10**4, half, 25),
         Counterexample(
             "no output serves both, so that one dataset is served with probability at most 1/2; delta_1 = delta_2 = "
