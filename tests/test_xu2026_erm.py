@@ -108,7 +108,7 @@ VERDICTS = {
     "002:Alg3 Clip": "refuted",
     "002:App D": "proved",
     "002:(30)": "conditional",
-    "002:(31)": "refuted",
+    "002:(31)": "conditional",
     "002:Lem5 privacy": "refuted",
     "002:Alg3 l.1-2": "refuted",
     "002:Lem8 privacy": "refuted",

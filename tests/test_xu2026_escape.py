@@ -30,7 +30,7 @@ VERDICTS = {
     "002:(25) nu": "refuted",
     "002:(10)(13)": "proved",
     "002:(14)-(16)": "conditional",
-    "002:(15)": "proved",
+    "002:(15)": "conditional",
     "002:Alg2 m_s": "conditional",
     "002:r vs C_u": "conditional",
     "002:Lem8 q,S1": "conditional",
@@ -47,7 +47,7 @@ VERDICTS = {
     "002:(44)": "conditional",
     "002:(41)(43)": "conditional",
     "002:Lem11": "proved",
-    "002:Lem12": "proved",
+    "002:Lem12": "conditional",
 }
 THM_2, THM_3 = registry.theorem("xu2026.theorem_2"), registry.theorem("xu2026.theorem_3")
 quick = settings(deadline=None, max_examples=50, derandomize=True)

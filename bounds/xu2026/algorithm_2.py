@@ -22,13 +22,15 @@ from sympy import Eq, Integer, Le, Rational, sqrt, symbols
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Counterexample, Enumerated
-from dpcheck.bounds.symbols import L
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import L, eta
 
 alpha, alpha_h, rho_phi, C, C_u, eta_h, L_Phi, a, k = symbols(
     "alpha alpha_H rho_Phi C C_u eta_H L_Phi a k", positive=True
 )
 written, read = symbols("written read")
 RADIUS = sqrt(alpha / rho_phi) / C
+CLIP = L * eta
 
 
 def anchors_found(phases: int, late: int) -> Fraction:
@@ -85,8 +87,8 @@ def _perturbation() -> Decision:
             "Lemma 7's largest r, alpha = 1/100, L = rho_Phi = C = 1: the gradient changes by 1/10, above C_u = L eta "
             "= "
             "alpha",
-            Le(L * RADIUS, C_u),
-            (*at, (C_u, Rational(1, 100))),
+            Le(L * RADIUS, CLIP),
+            (*at, (eta, Rational(1, 100))),
         ),
         Enumerated(
             "and the estimator is left 9 alpha away from the gradient",
@@ -133,8 +135,8 @@ CLAIMS = (
         "002:Alg2 m_s",
         "xu2026",
         "algorithm",
-        "With line 8's m_s = t followed by s = s + 1, the m_s that lines 12 to 19 and the output read is the anchor of "
-        "the current phase.",
+        "With line 8's m_s = t followed by s = s + 1, the m_s that the later lines and the output read is the anchor "
+        "of the current phase.",
         "Algorithm 2, lines 8 to 19",
         _anchor,
     ),
@@ -142,9 +144,12 @@ CLAIMS = (
         "002:r vs C_u",
         "xu2026",
         "schedule",
-        "With a perturbation radius r within the paper's bounds, of order sqrt(alpha/rho_Phi)/C, and increments "
-        "clipped at "
-        "C_u = L eta, clipping changes no increment.",
+        stated(
+            "With a perturbation radius r within the paper's bounds, of the order {radius}, and increments clipped at "
+            "C_u = {clip}, clipping changes no increment.",
+            radius=RADIUS,
+            clip=CLIP,
+        ),
         "Algorithms 2 and 3; Lemma 7",
         _perturbation,
     ),

@@ -24,12 +24,19 @@ the latter from max_z { -<G~ + e, z> - mu |z|^2/2 } - lambda (1 - L lambda/2) |G
 
 from __future__ import annotations
 
-from sympy import Integer, Le, Rational, symbols
+from sympy import Integer, Le, Rational, Subs, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, mu
-from dpcheck.bounds.xu2026.recursion import S_2, ell, k, z
+from dpcheck.bounds.xu2026.recursion import S_2, ell, k, lam, z
+
+STEP = 1 / (6 * L)
+MAP, ERROR = 144 * kappa / K, 144 * kappa / K + 120 * ell  # (41): |G_0|^2, |e_0|^2
+MOVE = 120 * ell * L**2 / S_2  # and |y_1 - y_0|^2
+GAMMA = 288 * kappa / K + 10 * ell / S_2  # (43): |gamma|^2, |theta|^2, L^2 |x_{t+1} - x_t|^2
+THETA, ANCHOR = 432 * kappa / K + 390 * ell, 1152 * kappa / K + 750 * ell
 
 
 def _coefficients() -> Decision:
@@ -47,8 +54,8 @@ def _coefficients() -> Decision:
     )
     bracket = Rational(11, 12) * (G - P) ** 2 + (H + P) * (G - P)
     start = G**2 + (H + P) ** 2 - (G + H) ** 2 / 2  # mu times the claimed bound less the first part of the true one
-    # (43) from (41), (42) and (35), L^2 lambda^2 = 1/36.
-    on_map, on_error, on_move = 144 * kappa / K, 144 * kappa / K + 120 * ell, 120 * ell / (36 * S_2)
+    moved = MOVE * STEP**2  # of |(y_1 - y_0)/lambda|^2, which (35) bounds
+    anchor = 2 * MAP + 6 * ERROR + 21 * moved  # (42) and (35) put into (41)
     steps = (
         Identity(
             "(39), times lambda: the surplus is a sum of squares",
@@ -71,26 +78,25 @@ def _coefficients() -> Decision:
             + Rational(66, 72) * P**2,
         ),
         Identity(
-            "144 = 4/(L lambda^2 mu) in units of kappa", Rational(4) / (L * (1 / (6 * L)) ** 2 * mu), 144 * L / mu
+            "144 = 4/(L lambda^2 mu) in units of kappa",
+            Subs(4 / (K * L * lam**2 * mu), (lam, mu), (STEP, L / kappa)),
+            MAP,
         ),
-        Identity("120 = 16/(L lambda) + 16 + 8", 16 / (L * (1 / (6 * L))) + 16 + 8, Integer(120)),
+        Identity("120 = 16/(L lambda) + 16 + 8", Subs(MAP + ell * (16 / (L * lam) + 16 + 8), lam, STEP), ERROR),
+        Identity("in (35) the move is divided by lambda", Subs(MOVE * lam**2, lam, STEP), moved),
         AtMost(
             "the other increments cancel for S_2 >= (5/6) K ell: 96 z + 24 z <= 144, K ell/S_2 = z, z = 6/(5 (1 + k))",
             (96 * z + 24 * z).subs(z, Rational(6, 5) / (1 + k)),
             Integer(144),
         ),
-        Identity("(43), |gamma|^2", 2 * on_map + 3 * on_move, 288 * kappa / K + 10 * ell / S_2),
-        AtMost(
-            "(43), |theta|^2, S_2 = 3 + k", (3 * on_error + 9 * on_move).subs(S_2, 3 + k), 432 * kappa / K + 390 * ell
-        ),
-        AtMost(
-            "(43), L^2 |x_{t+1} - x_t|^2, S_2 = 3 + k",
-            (2 * on_map + 6 * on_error + 21 * on_move).subs(S_2, 3 + k),
-            1152 * kappa / K + 750 * ell,
-        ),
+        Quoted("G_0 in (41)", "002:(42)"),
+        Quoted("y_1 - y_0 in (41)", "002:(35)", reading="no noise at k = 0, coefficient 21, i not a refresh"),
+        Identity("(43), |gamma|^2", lambda: 2 * MAP + 3 * moved, GAMMA),
+        AtMost("(43), |theta|^2, S_2 = 3 + k", (3 * ERROR + 9 * moved).subs(S_2, 3 + k), THETA),
+        AtMost("(43), L^2 |x_{t+1} - x_t|^2, S_2 = 3 + k", anchor.subs(S_2, 3 + k), ANCHOR),
         Counterexample(
             "not for S_2 = 2: 755 against 750, beside the same kappa/K",
-            Le(2 * on_map + 6 * on_error + 21 * on_move, 1152 * kappa / K + 750 * ell),
+            Le(anchor, ANCHOR),
             ((S_2, 2), (ell, 2), (kappa, 1), (K, 1)),
         ),
         Counterexample(
@@ -110,7 +116,8 @@ def _coefficients() -> Decision:
             ("144, 120, 288, 10, 432, 390, 1152, 750, given (35) with 21 and (40)", "conditional"),
             ("the noise terms of (41), with the printed 16", "refuted"),
         ),
-        condition="S_2 >= max(3, (5/6) K log(4/delta_1)), (35) with 21, and the noise terms apart",
+        condition="S_2 >= max(3, (5/6) K log(4/delta_1)); (35) with 21, without noise at k = 0 and away from a "
+        "refresh; (40) granted; and the noise terms apart",
         repaired="the coefficients as printed; noise terms of 96 + 24 (K - 1) variances times d in (41)",
     )
     return Decision(
@@ -126,8 +133,12 @@ def _coefficients() -> Decision:
 CLAIMS = (
     Claim(
         "002:(41)(43)", "xu2026", "constants",
-        "The coefficients 144 kappa/K, 120 log(4/delta_1) of (41) and 288, 10, 432, 390, 1152, 750 of (43), noise "
-        "apart, follow from (35), (39), (40) and (42) for lambda = 1/(6 L).",
+        stated(
+            "Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the "
+            "logarithm of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 "
+            "and from these {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.",
+            step=STEP, map=MAP, error=ERROR, move=MOVE, gamma=GAMMA, theta=THETA, anchor=ANCHOR,
+        ),
         "Equations (41) and (43), Appendix B.2", _coefficients,
     ),
 )  # fmt: skip

@@ -12,11 +12,19 @@ from typing import Any
 from sympy import Eq, Le, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Searched
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Searched
+from dpcheck.bounds.judge import judge
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d
 
-S, C, M, move, moved, found, wanted = symbols("S C M move moved found wanted", positive=True)
+S, S_1, S_2, B, C, M = symbols("S S_1 S_2 B C M", positive=True)
+dx, dy, j, k, moved, found, wanted = symbols("dx dy j k moved found wanted", positive=True)
+BATCH, CLIPPED, REFRESH = 2 * C / S, 2 * C / B, 2 * M / S_1  # as published
+INCREMENT = 2 * sqrt(2) * L * dy / S_2
+MOVES = Identity(
+    "L |w_t - w_{t-1}| = L |y_t - y_{t-1}|, where x and y moved by dx and dy", L * sqrt(dx**2 + dy**2), L * dy
+)
 
 
 def clipped(value: Fraction, threshold: Fraction) -> Fraction:
@@ -83,12 +91,11 @@ def _batch_clip() -> Decision:
     steps = (
         Enumerated("records 10 and -8, C = 1: the clipped mean", mean_then_clip, (1, 10, -8), Fraction(1)),
         Enumerated("one of them replaced: -10 and -8", mean_then_clip, (1, -10, -8), Fraction(-1)),
-        Counterexample(
-            "it moves by 2, twice the claimed 2 C/S = 1", Le(moved, 2 * C / S), ((moved, 2), (C, 1), (S, 2))
-        ),
+        Counterexample("it moves by 2, twice the claimed 2 C/S = 1", Le(moved, BATCH), ((moved, 2), (C, 1), (S, 2))),
         Enumerated("C = M = 10, where the clip is idle: records 10 and 10", mean_then_clip, (10, 10, 10), Fraction(10)),
         Enumerated("against -10 and 10: 2 M/S = 10 apart, and no more", mean_then_clip, (10, -10, 10), Fraction(0)),
-        Cited("for C >= M the mean moves by 2 M/S <= 2 C/S", "triangle inequality, Assumption 1"),
+        Cited("without the clip the mean moves by at most 2 M/S", "triangle inequality, Assumption 1"),
+        AtMost("which C = M + k allows", 2 * M / S, BATCH.subs(C, M + k)),
     )
     evidence = Evidence(
         steps,
@@ -106,9 +113,13 @@ def _batch_clip() -> Decision:
 def _record_clip() -> Decision:
     steps = (
         Cited(
-            "the difference of the means is (1/B) times the difference of two clipped gradients, each of "
-            "norm at most C",
+            "the difference of the means is 1/B times the difference of two clipped gradients, whose norms add up",
             "triangle inequality",
+        ),
+        AtMost(
+            "norms C/(1 + j) and C/(1 + k), which stand for any two up to C, are together within the bound",
+            (C / (1 + j) + C / (1 + k)) / B,
+            CLIPPED,
         ),
         Enumerated("attained: records 5 and 0, C = 1, B = 2", clip_then_mean, (1, 5, 0), Fraction(1, 2)),
         Enumerated("against -5 and 0", clip_then_mean, (1, -5, 0), Fraction(-1, 2)),
@@ -121,28 +132,38 @@ def _record_clip() -> Decision:
         ),
         Enumerated("against -5 and 5", difference_of_clipped, (1, -5, 5, 0, 0), Fraction(-1)),
         Counterexample(
-            "they move by 2, which is 4 C/B and not 2 C/B = 1", Le(moved, 2 * C / S), ((moved, 2), (C, 1), (S, 2))
+            "they move by 2, which is 4 C/B and not 2 C/B = 1", Le(moved, CLIPPED), ((moved, 2), (C, 1), (B, 2))
         ),
+        Enumerated("a record that was drawn twice into a batch of B = 2", clip_then_mean, (1, 5, 5), Fraction(1)),
+        Enumerated("replaced, it moves the mean by 2 as well", clip_then_mean, (1, -5, -5), Fraction(-1)),
     )
     evidence = Evidence(
         steps,
         readings=(
             ("one vector a record, clipped once: a gradient, or the difference of two", "proved"),
             ("increments as mean of clip(g) - clip(h), each gradient clipped by itself: 4 C/B", "refuted"),
+            ("batches drawn with replacement, in which the record may stand more than once", "refuted"),
         ),
+        repaired="4 C/B for increments whose two gradients are clipped one by one; C/B times twice the number of "
+        "places that a record takes in its batch",
     )
     return Decision(
         "proved",
         "triangle inequality, attained exactly",
         evidence,
-        "For one batch whose places are fixed, replace one record, and one clipped vector a record; the sentence does "
-        "not say which vector is clipped in an increment.",
+        "The mean of clipped gradients is as stated. Appendix D does not say which vector is clipped in an increment, "
+        "nor how a batch is drawn: two clipped gradients a record, or a record drawn twice, double the bound.",
     )
 
 
 def _refresh() -> Decision:
     steps = (
-        Cited("one of S_1 terms changes, of norm at most M before and after", "triangle inequality"),
+        Cited("the mean moves by 1/S_1 times the difference of two gradients", "triangle inequality"),
+        AtMost(
+            "norms M/(1 + j) and M/(1 + k), which stand for any two up to M, are together within the bound",
+            (M / (1 + j) + M / (1 + k)) / S_1,
+            REFRESH,
+        ),
         Enumerated("attained: M = 3, S_1 = 2, gradients 3 and 0", clip_then_mean, (3, 3, 0), Fraction(3, 2)),
         Enumerated("against -3 and 0", clip_then_mean, (3, -3, 0), Fraction(-3, 2)),
         Cited(
@@ -151,8 +172,8 @@ def _refresh() -> Decision:
         ),
         Counterexample(
             "if each of d coordinates has slope up to M, as Assumption 1 says word for word, the norm is M sqrt d",
-            Le(2 * M * sqrt(d) / S, 2 * M / S),
-            ((M, 1), (S, 10), (d, 4)),
+            Le(2 * M * sqrt(d) / S_1, REFRESH),
+            ((M, 1), (S_1, 10), (d, 4)),
         ),
     )
     evidence = Evidence(
@@ -169,52 +190,52 @@ def _refresh() -> Decision:
 
 def _increment() -> Decision:
     steps = (
+        Cited(
+            "for k >= 1 both gradients of a record are taken at the same x_t, so that they differ by at most L dy; "
+            "one of the S_2 records changes, and clipping the mean brings no two means further apart",
+            "Assumption 2; triangle inequality; the clip is a projection",
+        ),
         Inequality(
-            "for k >= 1, where x is the same: two differences of at most L |dy| each, within 2 sqrt 2 L |dy|",
-            2 * L * move / S,
-            2 * sqrt(2) * L * move / S,
-            Domain({L: (0, oo), move: (0, oo), S: (1, oo)}),
+            "k >= 1: two differences of at most L dy each are within the bound, 2 in place of 2 sqrt 2 being enough",
+            2 * L * dy / S_2,
+            INCREMENT,
+            Domain({L: (0, oo), dy: (0, oo), S_2: (1, oo)}),
         ),
         Enumerated(
             "k = 0, F = z x^2/2 - y^2/2, x moved from 0 to 3: a record 1 adds", first_difference, (1, 3, 0), Fraction(3)
         ),
         Enumerated("and a record -1", first_difference, (-1, 3, 0), Fraction(-3)),
         Counterexample(
-            "y did not move, so that the printed bound is 0",
-            Le(moved, 2 * sqrt(2) * L * wanted / S),
-            ((moved, 6), (L, 1), (wanted, 0), (S, 1)),
+            "y_{t,0} = y_{t,-1}, so that the printed bound is 0, where the increment changes by 6",
+            Le(moved, INCREMENT),
+            ((moved, 6), (L, 1), (dy, 0), (S_2, 1)),
+        ),
+        Counterexample(
+            "k = 0, |z| <= L, any move dx of x and any batch: 2 L dx/S_2 is above the printed bound",
+            Le(2 * L * dx / S_2, INCREMENT),
+            ((dy, 0),),
         ),
     )
     evidence = Evidence(
         steps,
-        readings=(("k >= 1", "proved"), ("k = 0, where x changes and y does not", "refuted")),
-        repaired="2 L (|x_{t,k} - x_{t,k-1}| + |y_{t,k} - y_{t,k-1}|)/S_2, or 2 L times the "
-        "distance of the pairs; noise in proportion to "
-        "it is not zero at k = 0",
+        readings=(
+            ("k >= 1, both gradients at the same x, as (31) writes them", "proved"),
+            ("k >= 1, with 2 L for 2 sqrt 2 L", "proved"),
+            ("k = 0, whenever x_t differs from x_{t-1}", "refuted"),
+        ),
+        condition="k >= 1, where both gradients of a record are taken at the same x_t; at k = 0 Algorithm 3 takes them "
+        "at x_t and x_{t-1}, at the same y",
+        repaired="2 L (|x_{t,k} - x_{t,k-1}| + |y_{t,k} - y_{t,k-1}|)/S_2 for every k, or 2 L times the "
+        "distance of the pairs; noise in proportion to it is not zero at k = 0",
     )
     return Decision(
-        "refuted",
-        "the algorithm's own step, exactly",
+        "conditional",
+        "the algorithm's own step, exactly; prover",
         evidence,
-        "The first inner step differences across x_{t-1} and x_t at the same y: what is left out "
-        "is |x_t - x_{t-1}|, and the noise there is 0.",
+        "(31) writes both gradients at one x, and is right there, with 2 L too. It is used for every increment, and "
+        "the first of each inner loop, k = 0, differences across x_{t-1} and x_t at the same y: its bound, and with it "
+        "the noise, is 0 there, whatever x did.",
     )
-
-
-def _lemma_5() -> Decision:
-    steps = (
-        Counterexample(
-            "x moves by eta = 1/(2 L) in every descent step: |w| = |(1, 0)| while y stands still",
-            Eq(sqrt(moved), found),
-            ((moved, 1), (found, 0)),
-        ),
-        Enumerated("an increment that the printed norm 0 would not cover", first_difference, (1, 1, 0), Fraction(1)),
-    )
-    evidence = Evidence(
-        steps,
-        repaired="L |w_t - w_{t-1}| <= L (|x_t - x_{t-1}| + |y_t - y_{t-1}|); the x part is eta in a descent step",
-    )
-    return Decision("refuted", "exact arithmetic", evidence, "The move of x is dropped; its length is the step size.")
 
 
 def _difference() -> Decision:
@@ -256,7 +277,10 @@ CLAIMS = (
         "002:Alg3 Clip",
         "xu2026",
         "sensitivity",
-        "The clipped mean Clip(mean of S gradients, C) changes by at most 2 C/S when one record is replaced.",
+        stated(
+            "The clipped mean Clip(mean of S gradients, C) changes by at most {bound} when one record is replaced.",
+            bound=BATCH,
+        ),
         "Algorithm 3, lines 7, 8, 14 and 15",
         _batch_clip,
     ),
@@ -264,7 +288,11 @@ CLAIMS = (
         "002:App D",
         "xu2026",
         "sensitivity",
-        "Gradients clipped one by one to C and averaged over B change by at most 2 C/B.",
+        stated(
+            "When one of B gradients is replaced, the mean of the gradients clipped one by one to C changes by at most "
+            "{bound}.",
+            bound=CLIPPED,
+        ),
         "Appendix D",
         _record_clip,
     ),
@@ -272,7 +300,7 @@ CLAIMS = (
         "002:(30)",
         "xu2026",
         "sensitivity",
-        "A refresh of S_1 records changes by at most 2 M/S_1.",
+        stated("When one of its S_1 records is replaced, a refresh changes by at most {bound}.", bound=REFRESH),
         "equation (30)",
         _refresh,
     ),
@@ -280,12 +308,28 @@ CLAIMS = (
         "002:(31)",
         "xu2026",
         "sensitivity",
-        "An increment of S_2 records changes by at most 2 sqrt 2 L |y_k - y_{k-1}|/S_2.",
+        stated(
+            "When one of its S_2 records is replaced, an increment of the inner loop, k = 0, ..., K - 1, changes by at "
+            "most {bound}, dy the length of y_k - y_{{k-1}}.",
+            bound=INCREMENT,
+        ),
         "equation (31)",
         _increment,
     ),
     Claim(
-        "002:Lem5 privacy", "xu2026", "algebra", "L |w_t - w_{t-1}| = L |y_t - y_{t-1}|.", "proof of Lemma 5", _lemma_5
+        "002:Lem5 privacy",
+        "xu2026",
+        "algebra",
+        stated(
+            "The gradient variation L |w_t - w_{{t-1}}|, w = (x, y), is L |y_t - y_{{t-1}}|: {equation} for the moves "
+            "dx and dy of x and y.",
+            equation=Eq(MOVES.left, MOVES.right, evaluate=False),
+        ),
+        "proof of Lemma 5",
+        judge(
+            MOVES,
+            repaired="L |w_t - w_{t-1}| <= L (dx + dy); x moves by the step size in every descent step",
+        ),
     ),
     Claim(
         "002:x-difference",

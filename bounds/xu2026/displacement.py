@@ -10,17 +10,20 @@ by less than T a^{1/2}/L, while a function may be steeper than the rate for long
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Rational, log, sqrt, symbols
+from sympy import Derivative, Ge, Integer, Le, Rational, Subs, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, n
 from dpcheck.bounds.xu2026 import repair
-from dpcheck.bounds.xu2026.schedule import ALL, PLACE, RATE, T_PRINTED, a
+from dpcheck.bounds.xu2026.error import ERROR, attained
+from dpcheck.bounds.xu2026.schedule import ALL, HALF, PLACE, RATE, T_PRINTED, T, a
 
 k, p, x, g, F_0, alpha = symbols("k p x g F_0 alpha", positive=True)
-MOST = T_PRINTED * sqrt(a)  # of the movement, L = 1
+LENGTH = sqrt(a)
+MOST = T_PRINTED * LENGTH  # of the movement, L = 1
 
 
 def longer_slope() -> tuple[Step, ...]:
@@ -35,12 +38,12 @@ def longer_slope() -> tuple[Step, ...]:
         Below("and 5/4 a^{1/2}/log(4/delta_1) is below a^{1/2}, whatever delta_1 < 1", Rational(5, 4), log(Integer(4))),
         Identity(
             "F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)): slope",
-            (g * (x - log(1 + x))).diff(x),
+            Derivative(g * (x - log(1 + x)), x),
             gradient,
         ),
         Identity(
             "second derivative, at most g and 2 g-Lipschitz: A1 to A5 with g <= 1/10, L = mu = 1",
-            gradient.diff(x),
+            Derivative(gradient, x),
             g / (1 + x) ** 2,
         ),
         AtMost("the slope is at least g/2 for x >= 1 = x - k", g / 2, gradient.subs(x, 1 + k)),
@@ -51,7 +54,9 @@ def longer_slope() -> tuple[Step, ...]:
             Le(g / 2, RATE),
             ((g, Rational(1, 10)), (a, Rational(1, 10**6)), (n, Integer(10**9))),
         ),
-        Identity("whose T a^{1/2} is", MOST.subs(a, Rational(1, 10**6)), Integer(10)),
+        attained(Rational(1, 10**6), 10**9, 10**4, HALF, 25),
+        Identity("T steps of the length eta add up to", Subs(T * eta, (T, eta), (T_PRINTED, LENGTH)), MOST),
+        Identity("which at that a is", Subs(MOST, a, Rational(1, 10**6)), Integer(10)),
         Exceeds(
             "whatever the constants or logarithms: with g = a^{1/6} and x_0 = 1 + a^{-1/6}, F_0 <= 2, the slope at the "
             "output is a^{1/6}/2",
@@ -122,8 +127,14 @@ CLAIMS = (
         "002:T pop",
         "xu2026",
         "schedule",
-        "T = a^{-2/3} steps of length eta = a^{1/2} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a "
-        "slope of order n^{-1/3} + a^{1/2}.",
+        stated(
+            "T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, "
+            "to a slope of the order {rate}, a = {error}.",
+            steps=T_PRINTED,
+            length=LENGTH,
+            rate=RATE,
+            error=ERROR,
+        ),
         PLACE,
         _iterations,
     ),

@@ -6,15 +6,17 @@ r"""What the assumptions allow: domains, F_0, and the matrix-sensing instance.
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, Integer, Le, Rational, log, oo, symbols
+from sympy import Derivative, Eq, Ge, Integer, Le, Rational, log, oo, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import mu
 
-M, r, value, floor = symbols("M r value floor", positive=True)
+M, r, value, floor, count, residual = symbols("M r value floor n residual", positive=True)
 curvature, x, y = symbols("curvature x y", real=True)
+RECORD = (y * residual - y**2 / 2) / count  # one record's part of f, residual = <A, U V'> - b
 
 
 def _unbounded() -> Decision:
@@ -39,7 +41,7 @@ def _unbounded() -> Decision:
 
 def _stationary() -> Decision:
     steps = (
-        Identity("F = x y - y^2/2, slope in y", (x * y - y**2 / 2).diff(y), x - y),
+        Identity("F = x y - y^2/2, slope in y", Derivative(x * y - y**2 / 2, y), x - y),
         Counterexample(
             "on Y = [-1, 1] at x = 2 the maximiser is 1, where the slope is 1", Eq(x - y, 0), ((x, 2), (y, 1))
         ),
@@ -107,20 +109,20 @@ def _infimum() -> Decision:
 
 
 def _sensing() -> Decision:
-    count, residual, batch = symbols("n residual batch", positive=True)
-    record = (y * residual - y**2 / 2) / count  # one record's part of f, residual = <A, U V'> - b
+    batch = symbols("batch", positive=True)
     u, v = symbols("u v", real=True)
     part = u * v * y  # the bilinear part in one dimension
     needed = count * log(Integer(40)) ** 2 / value ** Rational(1, 3)  # kappa log^2(4/delta_1) a^{-1/3}, a = value
     steps = (
         Identity(
-            "f in y_i: second derivative -1/n, and none mixed, since y_i is in one term", record.diff(y, 2), -1 / count
+            "f in y_i: second derivative -1/n, and none mixed, since y_i is in one term",
+            Derivative(RECORD, (y, 2)),
+            -1 / count,
         ),
         Identity(
-            "in U, V it is indefinite where y is not 0: determinant of the Hessian of u v y",
-            part.diff(u, 2) * part.diff(v, 2) - part.diff(u, v) ** 2,
-            -(y**2),
+            "in U, V, in one dimension, f has the part u v y: second derivative", Derivative(part, (u, 2)), Integer(0)
         ),
+        Identity("and the mixed one, so that it is indefinite where y is not 0", Derivative(part, u, v), y),
         Counterexample(
             "one record's F is flat in every other direction of R^n, where Assumption 4 wants at most -mu",
             Le(curvature, -mu),
@@ -161,7 +163,7 @@ CLAIMS = (
         "002:A1+A4",
         "xu2026",
         "domain",
-        "F can be M-Lipschitz and mu-strongly concave in y on Y = R^{d2}.",
+        "F can be M-Lipschitz and mu-strongly concave in y on the whole space, Y = R^d.",
         "Assumptions 1 and 4",
         _unbounded,
     ),
@@ -180,7 +182,11 @@ CLAIMS = (
         "002:Matrix sensing",
         "xu2026",
         "domain",
-        "The matrix-sensing game, with one dual variable a record, is a nonconvex-strongly-concave minimax problem.",
+        stated(
+            "The matrix-sensing game, to which each record adds {record} with a dual variable y of its own and the "
+            "residual of U V' at it, is a nonconvex-strongly-concave minimax problem.",
+            record=RECORD,
+        ),
         "Section 5.1",
         _sensing,
     ),

@@ -15,26 +15,55 @@ one or the privacy term is not the one that binds.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, sqrt
+from sympy import Le, Rational, Subs, log, sqrt
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Counterexample, Identity, Step
-from dpcheck.bounds.symbols import K, n
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import K, d, delta, epsilon, n
 from dpcheck.bounds.xu2026 import repair
-from dpcheck.bounds.xu2026.schedule import ALL, LARGE, PLACE, RATE, S_1, S_2, SIZES, C_u, T, a, q
+from dpcheck.bounds.xu2026.error import ERROR, attained
+from dpcheck.bounds.xu2026.schedule import (
+    ALL,
+    HALF,
+    LARGE,
+    PLACE,
+    Q_PRINTED,
+    RATE,
+    S_1,
+    S_1_PRINTED,
+    S_2,
+    SIZES,
+    C_u,
+    C_v,
+    T,
+    a,
+    q,
+)  # fmt: skip
+
+REFRESH = C_v * a * n / S_1  # sqrt d sigma_omega, by the first part of the maximum
+NORM = C_v * a * n ** Rational(1, 3)
+TOGETHER = n * a ** Rational(5, 3) * sqrt(K)
 
 
 def _refresh() -> Decision:
-    total = a * n / S_1  # sqrt d sigma_omega/C_v by the first part of the maximum
+    total = REFRESH / C_v
     at = ((a, Rational(1, 100)), LARGE)
     second = (a * sqrt(T / q)).subs(SIZES)
     printed = total.subs(SIZES)
     steps = (
+        Identity(
+            "the first part of the maximum in each of d coordinates",
+            lambda: sqrt(d) * (sqrt(log(1 / delta)) / epsilon * (1 / S_1)),
+            lambda: ERROR * n / S_1,
+        ),
+        Identity("with S_1 = n^{2/3} the norm of the noise", Subs(REFRESH, S_1, S_1_PRINTED), NORM),
         Dominated(
             "the first part of the maximum is the larger, constant 1, so that a n/S_1 is the norm", second, printed, ALL
         ),
         Counterexample("n = 10^6, a = 1/100: 1 against 0.11", Le(printed, RATE), at),
+        attained(Rational(1, 100), 10**6, 10**6, HALF, 25),
         Exceeds("whatever the constant, for a above n^{-2/3}", printed, RATE, ALL, {a: 1 / s, n: s**3}),
         Dominated(
             "for a <= n^{-2/3} it is within the rate, whose privacy term is then the smaller",
@@ -49,7 +78,7 @@ def _refresh() -> Decision:
             Region(Le(n ** Rational(-2, 3), a), Le(a, 1)),
             {n: s**300, a: s**-197},
         ),
-        Identity("a batch S_1 = n a^{1/2} gives a^{1/2}", total.subs(S_1, n * sqrt(a)), sqrt(a)),
+        Identity("a batch S_1 = n a^{1/2} gives a^{1/2}", Subs(total, S_1, n * sqrt(a)), sqrt(a)),
         Exceeds(
             "but with the T = 1/a steps of claim 002:T pop and q = a^{-1/3} such batches take a^{-1/6} n samples",
             (1 / a) * a ** Rational(1, 3) * n * sqrt(a),
@@ -87,13 +116,14 @@ def _increments() -> Decision:
     steps: tuple[Step, ...] = (
         Identity(
             "with q = S_2 = a^{-1/3} and C_u = L eta = a^{1/2} this is n a^{5/3} sqrt K",
-            total.subs(SIZES).subs(C_u, sqrt(a)),
-            n * a ** Rational(5, 3) * sqrt(K),
+            Subs(total, (q, S_2, C_u), (Q_PRINTED, Q_PRINTED, sqrt(a))),
+            TOGETHER,
         ),
         Dominated(
             "the second part of the maximum, sqrt(q) C_u a sqrt(T), is below it, constant 1", second, printed, ALL
         ),
         Counterexample("n = 10^6, a = 1/1000, K = 1, q = S_2 = 10: 10 against 0.042", Le(printed, RATE), at),
+        attained(Rational(1, 1000), 10**6, 10**4, HALF, 25),
         Exceeds("whatever the constant", printed, RATE, ALL, {a: 1 / s, n: s**2}),
         Dominated(
             "for a <= n^{-4/5} it is within the rate",
@@ -145,15 +175,21 @@ def _increments() -> Decision:
 CLAIMS = (
     Claim(
         "002:refresh noise", "xu2026", "utility",
-        "With S_1 = n^{2/3} the norm of the refresh noise is sqrt d sigma_omega = C_v a n/S_1 = C_v a n^{1/3}, and "
-        "within "
-        "O(n^{-1/3} + a^{1/2}), as (45) needs.",
+        stated(
+            "With S_1 = {batch} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {refresh} "
+            "= {norm}, a = {error}, and within the order {rate}, as the induction of Lemma 8 needs.",
+            batch=S_1_PRINTED, refresh=REFRESH, norm=NORM, error=ERROR, rate=RATE,
+        ),
         PLACE + "; Algorithm 3, line 1", _refresh,
     ),
     Claim(
         "002:increment noise", "xu2026", "utility",
-        "With q = S_2 = a^{-1/3}, C_u = L eta = a^{1/2} the increments' noise between two refreshes is sqrt(q K d) "
-        "sigma_zeta = n a^{5/3} sqrt K, and within O(n^{-1/3} + a^{1/2}), as (45) needs.",
+        stated(
+            "With q = S_2 = {period} and C_u = L eta = {threshold} the noises of the q K increments between two "
+            "refreshes have together the norm {norm}, and are within the order {rate}, as the induction of Lemma 8 "
+            "needs, a = {error}.",
+            period=Q_PRINTED, threshold=sqrt(a), norm=TOGETHER, rate=RATE, error=ERROR,
+        ),
         PLACE + "; Algorithm 3, line 2", _increments,
     ),
 )  # fmt: skip

@@ -18,10 +18,12 @@ from sympy import Le, Rational, log, sqrt
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity
 from dpcheck.bounds.prover import Domain
-from dpcheck.bounds.symbols import delta, epsilon, sigma
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import D, delta, epsilon, sigma
 
+VARIANCE = D**2 * log(Rational(5, 4) / delta) / epsilon**2  # as published
 MULTIPLIER = sqrt(log(Rational(5, 4) / delta)) / epsilon
 REPAIRED = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
 AT = ((epsilon, Rational(1, 2)), (delta, Rational(1, 10**5)))
@@ -35,6 +37,7 @@ def _mechanism() -> Decision:
             "its release is (epsilon, delta)-DP if and only if the curve is at most delta",
             "B. Balle, Y.-X. Wang, ICML 2018, Theorem 8",
         ),
+        Identity("the deviation over the sensitivity", lambda: sqrt(VARIANCE) / D, MULTIPLIER),
         NotPrivate("the printed noise at epsilon = 1/2, delta = 10^-5", printed, *(value for _, value in AT)),
         Counterexample(
             "the same curve against delta",
@@ -74,8 +77,11 @@ CLAIMS = (
         "002:Def3",
         "xu2026",
         "noise calibration",
-        "A query of sensitivity D with noise of variance D^2 log(1.25/delta)/epsilon^2 in each coordinate is "
-        "(epsilon, delta)-DP for 0 < epsilon < 1 and 0 < delta < 1.",
+        stated(
+            "A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for "
+            "0 < epsilon < 1 and 0 < delta < 1.",
+            variance=VARIANCE,
+        ),
         "Definition 3",
         _mechanism,
     ),

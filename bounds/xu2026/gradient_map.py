@@ -1,16 +1,19 @@
 r"""The projected gradient map: Lemmas 11 and 12, inequalities (42) and (48).
 
-Let f(x, .) be mu-strongly concave on the convex set Y, its gradient L-Lipschitz in (x, y), P the projection
+Let f(x, .) be mu-strongly concave on the closed convex set Y, its gradient L-Lipschitz in (x, y), P the projection
 onto Y, kappa = L/mu, and
 
     G(x, y) = (y - P(y + lambda grad_y f(x, y)))/lambda,   lambda = 1/(6 L) [1, Lemma 8].
 
-Lemma 11 is the co-coercivity of strongly convex functions. With it the step y -> P(y + lambda grad_y f)
-contracts by 1 - lambda mu for lambda <= 2/(mu + L), so that
+Lemma 11 is the co-coercivity of strongly convex functions. Lemma 12 names no step; with d = y - y*, p = lambda G and
+h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
 
-    |y - y*| <= |y - y^+| + |y^+ - y*| <= lambda |G| + (1 - lambda mu) |y - y*|,   mu |y - y*| <= |G|,
+    <p - lambda h, d - p> >= 0,  hence  |p| >= |d + lambda h|/2 - |d - lambda h|/2
+                                            >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2),
 
-twice what Lemma 12 says. (48) is then L |y - y*| <= 2 kappa |G|, and (42) is the non-expansiveness of P.
+and Lemma 11 bounds |h|: the lemma holds for lambda <= sqrt(3/(mu L)), and for lambda <= 2/(mu + L), where the step
+y -> P(y + lambda grad_y f) contracts by 1 - lambda mu, with mu for mu/2. For lambda > 2/mu it fails. (48) is then
+L |y - y*| <= 2 kappa |G|, and (42) is the non-expansiveness of P.
 
 The letters below are norms; squares of letters and their products stand for squared norms and inner
 products, which an identity between quadratic forms respects.
@@ -20,25 +23,33 @@ products, which an identity between quadratic forms respects.
 
 from __future__ import annotations
 
-from sympy import Eq, Le, symbols
+from sympy import Eq, Le, Rational, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
-from dpcheck.bounds.symbols import L, mu
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import L, kappa, mu
 
 lam, step = symbols("lambda s", positive=True)
 e, g, x, y, k = symbols("e g x y k", positive=True)  # e = y - y', g = grad f(y) - grad f(y')
-alpha, gamma, moved, error = symbols("alpha gamma moved error", positive=True)
+alpha, gamma, moved, error, distance, norm = symbols("alpha gamma moved error distance norm", positive=True)
+move, before = symbols("dx gamma_before", positive=True)
 
-DOWN = Cited("projection onto a convex set is non-expansive: |P(u) - P(v)| <= |u - v|", "textbook")
-SQUARE = Identity(
-    "(x + y)^2 <= 2 x^2 + 2 y^2: the difference is a square", 2 * x**2 + 2 * y**2 - (x + y) ** 2, (x - y) ** 2
+DOWN = Cited(
+    "projection onto a closed convex set is non-expansive: |P(u) - P(v)| <= |u - v|, and <u - P(u), z - P(u)> <= 0 for "
+    "every z of the set",
+    "textbook",
 )
 PRODUCT = mu * L / (mu + L) * e**2 + g**2 / (mu + L)  # Lemma 11's lower bound of <g, e>
+LOWER = mu / 2 * distance  # Lemma 12's left side
+DEVIATION = alpha + 2 * kappa * gamma  # (48)
+ANCHOR = 2 * L**2 * move**2 + 2 * before**2  # (42)
+ON_Y = "f on a convex set alone, such as Y, within its affine hull"
+PAPER = "lambda = 1/(6 L), as Lemma 8 sets it, for every 0 < mu <= L"
 
 
 def _cocoercive() -> Decision:
-    inner = symbols("inner", positive=True)  # <g, e>
+    inner, value = symbols("inner value", positive=True)  # <g, e>; an eigenvalue
     shifted = inner - mu * e**2  # <g - mu e, e>
     square = g**2 - 2 * mu * inner + mu**2 * e**2  # |g - mu e|^2
     steps = (
@@ -49,16 +60,34 @@ def _cocoercive() -> Decision:
             "Baillon and Haddad; Nesterov, Theorem 2.1.5",
         ),
         Identity(
-            "(L - mu) <g - mu e, e> - |g - mu e|^2 is (mu + L) times what is claimed",
-            (L - mu) * shifted - square,
-            (mu + L) * (inner - PRODUCT),
+            "(L - mu) <g - mu e, e> - |g - mu e|^2 is (mu + L) times <g, e> less the bound",
+            inner - ((L - mu) * shifted - square) / (mu + L),
+            PRODUCT,
+        ),
+        Cited(
+            "where f is given on a convex set only, g = H e with H symmetric, mu <= H <= L, gradients taken within the "
+            "affine hull: the mean second derivative between the points (of f made smooth, and in the limit)",
+            "mean value theorem",
+        ),
+        Identity(
+            "(mu + L) times what is claimed is then <(L - H)(H - mu) e, e>, not negative; for an eigenvalue",
+            (mu + L) * (value * e**2 - PRODUCT.subs(g, value * e)),
+            (L - value) * (value - mu) * e**2,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("f on the whole space", "proved"),
+            (ON_Y, "proved"),
         ),
     )
     return Decision(
         "proved",
-        "exact algebra from a cited fact",
-        Evidence(steps),
-        "Nesterov's Theorem 2.1.12, by Baillon-Haddad for f - mu |x|^2/2.",
+        "exact algebra from cited facts",
+        evidence,
+        "Nesterov's Theorem 2.1.12, by Baillon-Haddad for f - mu |x|^2/2. It does not need f beyond the set that the "
+        "points are from, as its use on Y asks: two points of a convex set see f on the segment between them.",
     )
 
 
@@ -75,51 +104,96 @@ def _contraction() -> tuple[Identity, AtMost]:
 
 
 def _error_bound() -> Decision:
-    distance, norm = symbols("distance norm", positive=True)  # |y - y*|, |G|
+    d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
+    square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
+    far = 2 / mu + k  # a step beyond 2/mu
     steps = (
         DOWN,
+        Quoted(
+            "of h and d: |h|^2 <= (mu + L) <h, d> - mu L |d|^2",
+            "002:Lem11",
+            reading=ON_Y,
+            holds_here="y and y* are points of Y, and P sees gradients within the affine hull of Y only",
+        ),
         *_contraction(),
         Identity(
             "|y - y*| <= lambda |G| + (1 - lambda mu) |y - y*| is lambda mu |y - y*| <= lambda |G|",
             lam * norm + (1 - lam * mu) * distance - distance,
             lam * (norm - mu * distance),
         ),
-        AtMost("mu |y - y*| <= |G| is more than claimed", mu / 2 * distance, mu * distance),
+        AtMost("mu |y - y*| <= |G| is more than claimed", LOWER, mu * distance),
+        Identity(
+            "longer steps: <p - lambda h, d - p> >= 0 puts p into a ball whose centre and radius are half of d + "
+            "lambda h and of |d - lambda h|, so that |p| is at least half of |d + lambda h| - |d - lambda h|, two "
+            "numbers whose squares differ by 4 lambda <h, d>",
+            lambda: d**2 + 2 * lam * inner + lam**2 * h**2 - (d**2 - 2 * lam * inner + lam**2 * h**2),
+            4 * lam * inner,
+        ),
+        Identity(
+            "and sum to at most 2 sqrt(|d|^2 + lambda^2 |h|^2), since twice the sum of two squares less the square of "
+            "the sum is a square",
+            2 * (x**2 + y**2) - (x + y) ** 2,
+            (x - y) ** 2,
+        ),
+        AtMost(
+            "hence |p| >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2), which is lambda mu |d|/2 or more: in units of "
+            "|d|, both sides squared, |h|^2 by Lemma 11, <h, d> = mu + k, L = mu + x, lambda^2 = 3/(mu L (1 + y))",
+            mu**2 * (1 + square * ((2 * mu + x) * (mu + k) - mu * (mu + x))),
+            4 * (mu + k) ** 2,
+        ),
+        AtMost("1/(6 L) is such a step, L = mu + k", mu * (mu + k) / (6 * (mu + k)) ** 2, Rational(3)),
+        Identity(
+            "beyond 2/mu it fails: f = -mu y^2/2 on [0, 1] at y = 1 has G = 1/lambda, for lambda = 2/mu + k below mu/2 "
+            "by",
+            mu / 2 - 1 / far,
+            k * mu**2 / (2 * (k * mu + 2)),
+        ),
         Counterexample(
-            "for a step that is too long it fails: f = -mu y^2/2 on [0, 1] at y = 1, mu = 1, lambda = 4, G = 1/lambda",
-            Le(mu / 2 * distance, 1 / lam),
+            "in numbers: f = -y^2/2 on [0, 1] at y = 1, lambda = 4: 1/2 against |G| = 1/4",
+            Le(LOWER, 1 / lam),
             ((mu, 1), (distance, 1), (lam, 4)),
         ),
     )
     evidence = Evidence(
         steps,
         readings=(
-            ("lambda = 1/(6 L), as Lemma 8 sets it", "proved"),
+            (PAPER, "proved"),
+            ("lambda <= sqrt(3/(mu L)), for every 0 < mu <= L", "proved"),
             ("lambda <= 2/(mu + L), with mu for mu/2", "proved"),
             ("every lambda > 0, since the lemma names no condition", "refuted"),
+            ("a lambda > 2/mu, whatever mu and L", "refuted"),
         ),
+        condition="lambda <= sqrt(3/(mu L)), which the paper's lambda = 1/(6 L) meets for every mu <= L",
         repaired="mu |y - y*| <= |G| for lambda <= 2/(mu + L)",
     )
     return Decision(
-        "proved",
+        "conditional",
         "exact algebra from cited facts",
         evidence,
-        "Holds with mu for mu/2: the projected step contracts. The lemma stands in an appendix that names no step "
-        "size; the paper's is 1/(6 L).",
+        "The lemma stands in an appendix that names no step size. With the paper's 1/(6 L) it holds for every mu and "
+        "L, with mu for mu/2 too, since the projected step contracts; for a step beyond 2/mu it fails.",
     )
 
 
 def _value_gradient() -> Decision:
-    distance = symbols("distance", positive=True)
     steps = (
-        Cited("grad Phi(x) = grad_x f(x, y*(x)), for constrained y too", "Danskin's theorem"),
-        DOWN,
-        *_contraction(),
-        AtMost(
-            "Lemma 12 allows |G| = mu |y - y*|/2 + k: the triangle inequality's |alpha| + L |y - y*| stays below",
-            alpha + L * distance,
-            (alpha + 2 * (L / mu) * gamma).subs(gamma, mu * distance / 2 + k),
+        Cited(
+            "grad Phi(x) = grad_x f(x, y*(x)), for constrained y too, y*(x) being unique",
+            "Danskin's theorem; f(x, .) strongly concave, Y closed",
         ),
+        Quoted(
+            "mu |y - y*|/2 <= |G|",
+            "002:Lem12",
+            reading=PAPER,
+            holds_here="(48) ends the proof of Lemma 8, which sets lambda = 1/(6 L); y_{t+1} lies in Y, as y_0 does",
+        ),
+        Identity(
+            "the bound is the triangle inequality's |alpha| + L |y - y*|, L = kappa mu, and 2 kappa (|G| - mu |y - "
+            "y*|/2) more, which is not negative",
+            DEVIATION,
+            alpha + kappa * mu * distance + 2 * kappa * (gamma - LOWER),
+        ),
+        *_contraction(),
         AtMost(
             "and with |G| = mu |y - y*| + k half of it does", alpha + L * distance, alpha + L / mu * (mu * distance + k)
         ),
@@ -143,33 +217,30 @@ def _value_gradient() -> Decision:
         "exact algebra from cited facts",
         evidence,
         "Triangle inequality, L-Lipschitz gradient, Lemma 12. This is (48); the rate displayed in Lemma 2 rests on "
-        "(45) "
-        "to (47) and is not proved by it (claims 002:refresh noise, 002:increment noise). In the main text (6) gives "
-        "gamma another meaning, the "
-        "distance y_t - y*(x_t); the proof's is the gradient map.",
+        "(45) to (47), which the noise of a refresh breaks (claim 002:refresh noise). In the main text (6) gives "
+        "gamma another meaning, the distance y_t - y*(x_t); the proof's is the gradient map.",
     )
 
 
 def _anchor_move() -> Decision:
     steps = (
         DOWN,
-        Cited("|grad_y f(x_t, y) - grad_y f(x_{t-1}, y)| <= L |x_t - x_{t-1}|", "Assumption 2"),
+        Cited("|grad_y f(x_t, y) - grad_y f(x_{t-1}, y)| <= L dx for y in Y", "Assumption 2"),
         Cited(
-            "so that |G(x_t, y_t)| <= L |x_t - x_{t-1}| + |gamma_{t-1}|, the maps being P's over lambda",
-            "triangle inequality",
+            "so that |G(x_t, y_t)| <= L dx + |G(x_{t-1}, y_t)|, the maps being P's over lambda", "triangle inequality"
         ),
-        AtMost(
-            "(42), x = L |x_t - x_{t-1}|, y = |gamma_{t-1}|: at x = y + k",
-            (2 * y + k) ** 2,
-            2 * (y + k) ** 2 + 2 * y**2,
+        Identity(
+            "the bound exceeds the square of that by a square",
+            ANCHOR - (L * move + before) ** 2,
+            (L * move - before) ** 2,
         ),
-        SQUARE,
     )
     return Decision(
         "proved",
         "exact algebra from cited facts",
         Evidence(steps),
-        "y_{t,0} = y_t, the point at which gamma_{t-1} is taken; holds for every lambda > 0.",
+        "y_{t,0} = y_t, the point at which gamma_{t-1} is taken; holds for every lambda > 0 and every t >= 1, at a "
+        "refresh too, since no estimate is in it.",
     )
 
 
@@ -178,8 +249,11 @@ CLAIMS = (
         "002:Lem11",
         "xu2026",
         "lemma",
-        "For a mu-strongly convex f with L-Lipschitz gradient, <grad f(x) - grad f(x'), x - x'> is at least mu L/(mu + "
-        "L) |x - x'|^2 + |grad f(x) - grad f(x')|^2/(mu + L), for all x and x'.",
+        stated(
+            "For a mu-strongly convex f with L-Lipschitz gradient, <g, e> is at least {product} for all x and x', e = "
+            "x - x' and g = grad f(x) - grad f(x').",
+            product=PRODUCT,
+        ),
         "Lemma 11, Appendix C",
         _cocoercive,
     ),
@@ -187,8 +261,11 @@ CLAIMS = (
         "002:Lem12",
         "xu2026",
         "lemma",
-        "For every y in Y, (mu/2) |y - y*(x)| <= |G(x, y)|, G the projected gradient map with the paper's step 1/(6 "
-        "L).",
+        stated(
+            "For every y in Y, {lower} is at most |G(x, y)|, distance that of y from y*(x) and G the projected "
+            "gradient map with step lambda.",
+            lower=LOWER,
+        ),
         "Lemma 12, Appendix C",
         _error_bound,
     ),
@@ -196,9 +273,12 @@ CLAIMS = (
         "002:Lem2/(48)",
         "xu2026",
         "step",
-        "|v_t - grad Phi(x_t)| <= |v_t - grad_x f(x_t, y_{t+1})| + 2 kappa |G(x_t, y_{t+1})|: (48) alone, not the "
-        "rate that "
-        "Lemma 2 displays.",
+        stated(
+            "|v_t - grad Phi(x_t)| is at most {bound}, alpha the norm of v_t - grad_x f(x_t, y_{{t+1}}), gamma that of "
+            "G(x_t, y_{{t+1}}) and kappa = L/mu: the last display of the proof of Lemma 8, without the "
+            "rate of Lemma 2.",
+            bound=DEVIATION,
+        ),
         "Equation (48), Appendix B.2; Lemma 2",
         _value_gradient,
     ),
@@ -206,7 +286,11 @@ CLAIMS = (
         "002:(42)",
         "xu2026",
         "step",
-        "|G(x_t, y_t)|^2 <= 2 L^2 |x_t - x_{t-1}|^2 + 2 |G(x_{t-1}, y_t)|^2.",
+        stated(
+            "|G(x_t, y_t)|^2 is at most {bound}, dx the length of x_t - x_{{t-1}} and gamma_before that of "
+            "G(x_{{t-1}}, y_t).",
+            bound=ANCHOR,
+        ),
         "Equation (42), Appendix B.2",
         _anchor_move,
     ),

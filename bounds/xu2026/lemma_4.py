@@ -20,18 +20,27 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from sympy import Ge, Integer, Le, Rational, exp, log, oo, sqrt, symbols
+from sympy import Derivative, Ge, Integer, Le, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, eta
 
 F_0, A_0, B_1, B_2, Q, logs, delta_1 = symbols("F_0 A_0 B_1 B_2 Q logs delta_1", positive=True)
 excess, allowed, spread, error, nabla, slope = symbols("excess allowed b error nabla g", positive=True)
+squared, moves, chance = symbols("squared moves chance", positive=True)
 change = symbols("change", real=True)
+DEVIATION, SURE = log(1 / delta_1) * (B_2**2 * moves + B_1**2), 1 - delta_1  # Lemmas 1 and 3
+NORM, STEP, PERIOD = sqrt(F_0 / (Q * T) + B_1), Le(2 * L * eta, 1), 1 / (T * eta) ** 2  # (8)
 RIGHT = eta / 2 * error - (eta / 2 - L * eta**2 / 2) * nabla**2  # of (9), less F(w_t)
+MULTIPLIED = log(1 / delta_1) * RIGHT
+OUTPUT = logs * (
+    2 * F_0 / (T * A_0) * (1 + B_2**2 * eta**2 * Q) + (eta / A_0 + 2 + B_2**2 * eta**3 * Q / A_0) * B_1**2
+)  # (12)
+UNIFORM = "a uniform i*, in expectation, delta_1 <= 1/e, (10) and Lemma 1 granted"
 
 
 def squared_signs(count: int, level: int) -> Fraction:
@@ -66,9 +75,14 @@ def _deviation() -> Decision:
             "the squared sum exceeds 2, the claimed bound, with probability", squared_signs, (2, 2), Fraction(1, 2)
         ),
         Counterexample(
-            "which is not at most delta_1, say 1/10",
-            Le(excess, allowed),
-            ((excess, Rational(1, 2)), (allowed, Rational(1, 10))),
+            "it is then 4: delta_1 = 1/10, B_1 = B_2 = |dw| = 1, errors of sqrt(log 10) each",
+            Le(squared, DEVIATION),
+            ((squared, 4 * log(Integer(10))), (delta_1, Rational(1, 10)), (B_1, 1), (B_2, 1), (moves, 1)),
+        ),
+        Counterexample(
+            "so that the bound holds with chance 1/2 only",
+            Ge(chance, SURE),
+            ((chance, Rational(1, 2)), (delta_1, Rational(1, 10))),
         ),
         Enumerated("in expectation the squares do add: two of them", mean_square, (2,), Fraction(2)),
         Enumerated("and five", mean_square, (5,), Fraction(5)),
@@ -79,7 +93,7 @@ def _deviation() -> Decision:
         ),
         Identity(
             "that chance is delta_1 for r^2 = 2 log(2/delta_1) b^2, b^2 = log(1/delta_1)(B_2^2 sum |dw|^2 + B_1^2)",
-            2 * exp(-(2 * log(2 / delta_1) * spread**2) / (2 * spread**2)),
+            lambda: 2 * exp(-(2 * log(2 / delta_1) * spread**2) / (2 * spread**2)),
             delta_1,
         ),
     )
@@ -106,7 +120,7 @@ def _deviation() -> Decision:
 def _lemma_4() -> Decision:
     c = symbols("c", positive=True)
     gradient = 2 * (1 - 1 / T) ** T  # |grad F| after T steps x <- x - (1/T) grad F from distance 2: the least so far
-    printed = c * sqrt(F_0 / (Q * T) + B_1)
+    printed = c * NORM
     away = eta / 2 - L * eta**2 / 2 - eta**3 * B_2**2 * Q / 2
     letters = {T: (1, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
     period = Le(4 * B_2**2 * eta**2 * Q, 1)
@@ -127,12 +141,19 @@ def _lemma_4() -> Decision:
             ((T, 100), (eta, Rational(1, 100)), (F_0, 2), (Q, 1), (B_1, 0), (c, 1)),
         ),
         Cited("(1 - 1/T)^T >= 1/4 for T >= 2, so that the slope is at least 1/2", "Bernoulli, (1 - 1/T)^{T/2} >= 1/2"),
-        Exceeds("whatever the constant: 1/2 against sqrt(2/T)", Rational(1, 2), sqrt(2 / T), Region(), {T: s}),
+        Exceeds(
+            "whatever the constant, with B_1 = 0: 1/2 against sqrt(2/T), where q = 1 is within 1/(T eta)^2",
+            Rational(1, 2),
+            NORM.subs(B_1, 0),
+            Region(STEP, Le(Q, PERIOD)),
+            {T: s, eta: 1 / s, F_0: 2},
+        ),
+        Quoted("the proof's (12)", "002:(12)", reading=UNIFORM),
         Inequality(
             "the proof's end: for q <= 1/(4 B_2^2 eta^2), eta <= 1/(2 L), A_0 is at least eta/8",
             eta / 8,
             away,
-            Domain({L: (0, oo), **letters}, where=(period, Le(2 * L * eta, 1))),
+            Domain({L: (0, oo), **letters}, where=(period, STEP)),
         ),
         Counterexample(
             "not for q = 1/(B_2 eta)^2: at eta = 1/(2 L) A_0 is negative",
@@ -177,8 +198,8 @@ def _descent() -> Decision:
     rise = (value.subs(x, x - eta) - value).subs(y, 0)  # v = x > 0, so that the step is -eta
     dual = y - y**2 / 2
     steps = (
-        Identity("F = x^2/2 - y^2/2 (of bounded slope further out), L = 1, at y = 0: v", value.diff(x), x),
-        Identity("u, which leaves y where it is", value.diff(y).subs(y, 0), Integer(0)),
+        Identity("F = x^2/2 - y^2/2 (of bounded slope further out), L = 1: v", Derivative(value, x), x),
+        Identity("u, which leaves y where it is, at 0", Derivative(value, y), -y),
         Counterexample(
             "the step -eta v/|v| of Algorithm 2 from x = 1/100, alpha = 1/200, exact gradients, eta = 1/(2 L): F rises "
             "by .12, (9) wants a fall",
@@ -198,7 +219,7 @@ def _descent() -> Decision:
         ),
         Identity(
             "whose error is then 4 |grad_y F|^2 for exact u and v, against (v, -u)",
-            (-value.diff(y) - value.diff(y)) ** 2,
+            lambda: (-y - y) ** 2,  # slope less what stands for it
             4 * y**2,
         ),
         Counterexample(
@@ -236,16 +257,16 @@ def _multiplied() -> Decision:
     (x,) = value.free_symbols
     fall = value.subs(x, x - eta * nabla) - value
     at = ((x, 1), (L, 1))
-    first = (*at, (nabla, 1), (eta, Rational(1, 2)), (error, 0), (logs, 4))
-    second = (*at, (nabla, 2), (eta, Rational(1, 4)), (error, 1), (logs, 2))
+    first = (*at, (nabla, 1), (eta, Rational(1, 2)), (error, 0), (delta_1, exp(-4)))
+    second = (*at, (nabla, 2), (eta, Rational(1, 4)), (error, 1), (delta_1, exp(-2)))
     steps = (
         Counterexample(
             "F = x^2/2 at x = 1, L = 1, exact gradient, eta = 1/(2 L), delta_1 = e^-4: F falls by 3/8, and the right "
             "side asks for 1/2",
-            Le(fall, logs * RIGHT),
+            Le(fall, MULTIPLIED),
             first,
         ),
-        Counterexample("delta_1 = e^-2, eta = 1/4, an estimate 2 of the gradient 1", Le(fall, logs * RIGHT), second),
+        Counterexample("delta_1 = e^-2, eta = 1/4, an estimate 2 of the gradient 1", Le(fall, MULTIPLIED), second),
         Inequality(
             "with the factor on the error alone the step holds for log(1/delta_1) >= 1",
             excess - allowed,
@@ -266,21 +287,18 @@ def _multiplied() -> Decision:
 def _combined() -> Decision:
     mean = F_0 / (logs * T * A_0) + eta * B_1**2 / (2 * A_0)  # (10)
     deviation = logs * (Q * eta**2 * B_2**2 * mean + B_1**2)
-    printed = logs * (
-        2 * F_0 / (T * A_0) * (1 + B_2**2 * eta**2 * Q) + (eta / A_0 + 2 + B_2**2 * eta**3 * Q / A_0) * B_1**2
-    )
     letters = {F_0: (0, oo), T: (1, oo), A_0: (0, oo), B_1: (0, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
     share = window_share(2, 1, 0, 1, 0, 0)
     steps = (
         Inequality(
             "2 error + 2 mean is within (12) where log(1/delta_1) >= 1",
             2 * deviation + 2 * mean,
-            printed,
+            OUTPUT,
             Domain({**letters, logs: (1, oo)}),
         ),
         Counterexample(
             "not for log(1/delta_1) = 1/10",
-            Le(2 * deviation + 2 * mean, printed),
+            Le(2 * deviation + 2 * mean, OUTPUT),
             ((logs, Rational(1, 10)), *((letter, 1) for letter in letters)),
         ),
         Enumerated(
@@ -296,15 +314,17 @@ def _combined() -> Decision:
         ),
         Enumerated("the mean over all i* does not", window_share, (2, -1, 0, 1, 0, 0), Fraction(1, 2)),
         Cited("nor ever: each square is in the sums of at most q indices", "counting"),
+        Quoted("the error of the estimator at i*", "002:Lem1/3"),
     )
     evidence = Evidence(
         steps,
         readings=(
-            ("a uniform i*, in expectation, delta_1 <= 1/e", "proved"),
+            (UNIFORM, "proved"),
             ("the i* that Algorithms 2 and 3 return, or delta_1 > 1/e", "refuted"),
         ),
         condition="delta_1 <= 1/e, A_0 > 0, a uniform index i* and the mean over it on the left, which Algorithms 2 "
-        "and 3 do not draw, and (10) and Lemma 1 granted",
+        "and 3 do not draw, and (10) and Lemma 1 granted, which needs a factor 2 log(2/delta_1) more "
+        "(claim 002:Lem1/3)",
     )
     return Decision(
         "conditional",
@@ -319,8 +339,12 @@ CLAIMS = (
         "002:Lem1/3",
         "xu2026",
         "lemma",
-        "|Delta_t - grad F|^2 <= log(1/delta_1)(B_2^2 sum |dw|^2 + B_1^2) with probability 1 - delta_1, if "
-        "refresh and increments satisfy theirs.",
+        stated(
+            "If refresh and increments satisfy their bounds, |Delta_t - grad F|^2 is at most {bound} with probability "
+            "at least {sure}, moves the sum of |w_k - w_{{k-1}}|^2 since the refresh.",
+            bound=DEVIATION,
+            sure=SURE,
+        ),
         "Lemmas 1 and 3",
         _deviation,
     ),
@@ -328,7 +352,12 @@ CLAIMS = (
         "002:Lem4 (8)",
         "xu2026",
         "utility",
-        "For eta <= 1/(2 L) and q <= O(1/(T eta)^2) the gradient norm is O(sqrt(F_0/(q T) + B_1)).",
+        stated(
+            "For {step} and a period Q of at most the order {period}, the gradient norm is of the order {norm}.",
+            step=STEP,
+            period=PERIOD,
+            norm=NORM,
+        ),
         "Lemma 4, equation (8)",
         _lemma_4,
     ),
@@ -336,8 +365,11 @@ CLAIMS = (
         "002:(9)",
         "xu2026",
         "step",
-        "F(w_{t+1}) <= F(w_t) + (eta/2)|grad F - nabla_t|^2 - (eta/2 - L eta^2/2)|nabla_t|^2, nabla_t = (v, -u), for "
-        "the steps of Algorithm 2.",
+        stated(
+            "For the steps of Algorithm 2, F(w_{{t+1}}) - F(w_t) is at most {right}, nabla the norm of nabla_t = (v, "
+            "-u) and error the square of |grad F - nabla_t|.",
+            right=RIGHT,
+        ),
         "equation (9)",
         _descent,
     ),
@@ -345,9 +377,23 @@ CLAIMS = (
         "002:(9)->next",
         "xu2026",
         "step",
-        "The whole right side of (9) may be multiplied by log(1/delta_1).",
+        stated(
+            "The whole right side of (9) may be multiplied by a logarithm: F(w_{{t+1}}) - F(w_t) is at most {right}.",
+            right=MULTIPLIED,
+        ),
         "after equation (9)",
         _multiplied,
     ),
-    Claim("002:(12)", "xu2026", "step", "(10), (11) and Lemma 1 give (12).", "equation (12)", _combined),
+    Claim(
+        "002:(12)",
+        "xu2026",
+        "step",
+        stated(
+            "For the returned index i*, |grad F|^2 is at most {bound}, Q the period q and logs the logarithm of "
+            "1/delta_1, by the two displays before it and Lemma 1.",
+            bound=OUTPUT,
+        ),
+        "equation (12)",
+        _combined,
+    ),
 )

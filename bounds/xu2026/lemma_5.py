@@ -15,23 +15,32 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Eq, Ge, Integer, Le, Max, Rational, oo, sqrt, symbols
+from sympy import Eq, Ge, Integer, Le, Max, Rational, Subs, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Region
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import L, d, epsilon, n
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
+from dpcheck.bounds.xu2026.error import ERROR, attained
 
-M, F_0, a, logs, excess, allowed, p = symbols("M F_0 a logs excess allowed p", positive=True)
+M, F_0, a, logs, excess, allowed, p, x = symbols("M F_0 a logs excess allowed p x", positive=True)
+Q = symbols("q", positive=True)  # not rounded
 LONG = ((L * F_0) ** Rational(1, 4) / (sqrt(M) * a)) ** Rational(4, 3)  # the first T of the maximum
+STEPS, PERIOD, ORDER = Max(LONG, 1 / a), 1 / (T * a**2), a ** Rational(2, 3)  # as at the end of the proof
+FIRST = (M * n * epsilon / sqrt(F_0 * L * d * log(1 / delta))) ** Rational(2, 3)
+SECOND = (M * n * d * log(1 / delta)) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6)
+BATCH = Max(FIRST, SECOND)  # as the statement has it
+LENGTH = 1 / (2 * L)
+INNER = 1  # steps of the empirical case
 
 
 def constant_steps(count: int, start: Fraction) -> Fraction:
     """x after ``count`` steps x - (eta/|v|) v of Algorithm 2 on Phi = x^2/2 with v = x, eta = 1/2 (L = 1)."""
-    x = start
+    x, length = start, LENGTH.subs(L, 1)
     for _ in range(count):
-        x -= Fraction(1, 2) * (1 if x > 0 else -1)
+        x -= Fraction(int(length.p), int(length.q)) * (1 if x > 0 else -1)
     return x
 
 
@@ -56,18 +65,24 @@ def has_estimate(k: int, inner: int) -> Fraction:
 
 def _schedule() -> Decision:
     short = Region(Le(L * F_0, M**2 * a), Le(a, 1))  # where 1/a is the larger
+    published = Region(Le(a, 1), Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
+    third = (M * L * F_0) ** Rational(1, 3)
     steps = (
-        Identity("at the first T: M T a^2", M * LONG * a**2, (M * L * F_0) ** Rational(1, 3) * a ** Rational(2, 3)),
-        Identity(
-            "and F_0 L/T is its square", F_0 * L / LONG, ((M * L * F_0) ** Rational(1, 3) * a ** Rational(2, 3)) ** 2
+        Quoted(
+            "sqrt(F_0 L/T) + M sqrt(T/q) a, up to constants, for eta = 1/(2 L) and B_1 = M sqrt(T/q) a",
+            "002:Lem4 (8)",
+            reading="from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)",
         ),
+        Identity("with q = 1/(T a^2) the second term is M T a^2", Subs(M * sqrt(T / Q) * a, Q, PERIOD), M * T * a**2),
+        Identity("at the first T of the maximum that is", Subs(M * T * a**2, T, LONG), third * ORDER),
+        Identity("and F_0 L/T is its square", Subs(F_0 * L / T, T, LONG), (third * ORDER) ** 2),
         Dominated(
             "at T = 1/a, the larger for L F_0 <= M^2 a, both terms are of order M a^{2/3}",
             sqrt(F_0 * L * a) + M * a,
-            M * a ** Rational(2, 3),
+            M * ORDER,
             short,
         ),
-        Identity("1/q = T a^2 at the first T, cubed", (LONG * a**2) ** 3, (a * sqrt(L * F_0) / M) ** 2),
+        Identity("1/q = T a^2 at the first T, cubed", Subs((T * a**2) ** 3, T, LONG), (a * sqrt(L * F_0) / M) ** 2),
         AtMost(
             "so that q >= 1 for a <= M/sqrt(L F_0), a (1 + p) = M/sqrt(L F_0)",
             ((a * sqrt(L * F_0) / M) ** 2).subs(a, M / (sqrt(L * F_0) * (1 + p))),
@@ -75,63 +90,94 @@ def _schedule() -> Decision:
         ),
         Counterexample(
             "not for every a <= 1: a = 1/2, M = 1, L F_0 = 16 gives q = floor(.63) = 0",
-            Ge(1 / (LONG * a**2), 1),
+            Ge(PERIOD.subs(T, STEPS), 1),
             ((a, Rational(1, 2)), (M, 1), (L, 16), (F_0, 1)),
         ),
+        attained(Rational(1, 2), 8, 1, Rational(1, 2), 4),
         AtMost("T >= q where T = (1 + p)/a", 1 / ((1 + p) / a * a**2), (1 + p) / a),
         Counterexample(
-            "the statement's T = 1/(a sqrt L_1), where it is the larger, does not keep T >= 1/(T a^2): L_1 = 16",
+            "the statement's q = 1/(L^2 T a^2) is another formula: L = 2, T = 1/a = 100",
+            Eq(1 / (L**2 * T * a**2), PERIOD),
+            ((L, 2), (T, 100), (a, Rational(1, 100))),
+        ),
+        Counterexample(
+            "and its T = 1/(a sqrt(log(1/delta))), where it is the larger, does not keep T >= q, which the proof asks "
+            "for: log(1/delta) = 16, L = 1",
             Ge((1 / (a * sqrt(logs))) ** 2 * a**2, 1),
             ((a, Rational(1, 100)), (logs, 16)),
         ),
-        Counterexample(
-            "and its q = 1/(L^2 T a^2) is not the proof's: L = 2, T = 1/a = 100",
-            Eq(1 / (L**2 * a), 1 / a),
-            ((L, 2), (a, Rational(1, 100))),
+        Identity(
+            "but no rate is lost: with the statement's q the second term is L times the proof's",
+            Subs(M * sqrt(T / Q) * a, Q, 1 / (L**2 * T * a**2)),
+            L * (M * T * a**2),
+        ),
+        Dominated(
+            "which is within the rate at the statement's T = 1/(a sqrt(log(1/delta))) too, log(1/delta) >= 1; with one "
+            "refresh, where q > T, the second term is M a",
+            L * M * a / sqrt(logs) + M * a,
+            L * M * ORDER + M * ORDER,
+            published,
+        ),
+        AtMost(
+            "and sqrt(F_0 L/T) falls in T, so that a maximum over more than the first T only lowers it: T = (1 + p) x",
+            F_0 * L / ((1 + p) * x),
+            F_0 * L / x,
         ),
     )
     evidence = Evidence(
         steps,
         readings=(
-            ("T and q of the proof, a <= M/sqrt(L F_0), from sqrt(F_0 L/T) + M T a^2", "proved"),
-            ("T and q of the statement", "refuted"),
+            ("T and q of the proof, a <= min(1, M/sqrt(L F_0)), from sqrt(F_0 L/T) + M T a^2", "proved"),
+            (
+                "T and q of the statement, the order of the same bound, L constant, log(1/delta) and q at least 1",
+                "proved",
+            ),
+            ("T and q of the statement are those of the proof", "refuted"),
+            ("T >= q, which the proof asks for, with the T and q of the statement", "refuted"),
+            ("T and q for every a <= 1, rounded down", "refuted"),
         ),
-        condition="T and q as at the end of the proof, without L^2 in q and with 1/a in T; a <= min(1, M/sqrt(L F_0)), "
-        "so that q >= 1; and the proof's bound sqrt(F_0 L/T) + M T a^2 granted",
+        condition="a <= min(1, M/sqrt(L F_0)), so that q >= 1, and the proof's bound sqrt(F_0 L/T) + M T a^2 granted; "
+        "with the statement's L^2 in q and log(1/delta) outside the root in T the order is the same, L a constant",
     )
     return Decision(
         "conditional",
         "linear program with exact multipliers; exact numbers",
         evidence,
         "The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a is "
-        "small.",
+        "small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= q, "
+        "which the proof asks for, may fail, and then one refresh serves the whole run.",
     )
 
 
 def _batch() -> Decision:
-    needed = M ** Rational(1, 3) * n * (sqrt(d * logs) / (n * epsilon)) ** Rational(2, 3) / (L * F_0) ** Rational(1, 6)
-    first = (M * n * epsilon / sqrt(F_0 * L * d * logs)) ** Rational(2, 3)
-    second = (M * n * d * logs) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6)
-    ones = {M: 1, n: 1000, d: 1, logs: 1, L: 1, F_0: 1}
+    needed = n / sqrt(T)
+    at = ((epsilon, Rational(1, 8)), (M, 1), (n, 1000), (d, 1), (delta, exp(-1)), (L, 1), (F_0, 1))
     steps = (
         Identity(
-            "n/sqrt T at the proof's T is the printed second term over epsilon^{2/3}",
-            needed,
-            second / epsilon ** Rational(2, 3),
+            "n/sqrt T at the proof's T is the second of the two over epsilon^{2/3}",
+            Subs(needed, T, LONG).subs(a, ERROR),
+            SECOND / epsilon ** Rational(2, 3),
         ),
         Counterexample(
-            "epsilon = 1/8: 40 are needed, the printed terms are 25 and 10",
-            Le(needed, Max(first, second)),
-            ((epsilon, Rational(1, 8)), *ones.items()),
+            "epsilon = 1/8, delta = 1/e: 40 are needed, the terms are 25 and 10",
+            Ge(BATCH, needed.subs(T, LONG).subs(a, ERROR)),
+            at,
         ),
         Inequality(
-            "for epsilon >= 1 the printed one is enough",
+            "for epsilon >= 1 the second is enough",
             epsilon ** Rational(-2, 3),
             Integer(1),
             Domain({epsilon: (1, oo)}),
         ),
     )
-    evidence = Evidence(steps, condition="epsilon >= 1, or the factor epsilon^{-2/3} put back")
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("epsilon >= 1, or the second term over epsilon^{2/3}", "proved"),
+            ("every epsilon below 1, as Definition 3 has it", "refuted"),
+        ),
+        condition="epsilon >= 1, which Definition 3 excludes, or the factor epsilon^{-2/3} put back",
+    )
     return Decision(
         "conditional", "exact algebra", evidence, "A factor epsilon^{-2/3} is lost between the proof and the statement."
     )
@@ -139,7 +185,10 @@ def _batch() -> Decision:
 
 def _step() -> Decision:
     steps = (
-        Enumerated("Phi = x^2/2 from 1/4: after 1 step", constant_steps, (1, Fraction(1, 4)), Fraction(-1, 4)),
+        Identity(
+            "a step of that length from its half leads to the other side", lambda: LENGTH / 2 - LENGTH, -LENGTH / 2
+        ),
+        Enumerated("Phi = x^2/2, L = 1, from 1/4: after 1 step", constant_steps, (1, Fraction(1, 4)), Fraction(-1, 4)),
         Enumerated("after 1000 steps", constant_steps, (1000, Fraction(1, 4)), Fraction(1, 4)),
         Counterexample(
             "the gradient stays at 1/4, never below alpha = 1/5",
@@ -161,14 +210,14 @@ def _step() -> Decision:
 def _one_inner_step() -> Decision:
     steps = (
         Enumerated(
-            "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, 1), Fraction(0)
+            "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)
         ),
-        Counterexample("the maximiser is 1", Eq(excess, allowed), ((excess, 0), (allowed, 1))),
+        Counterexample("where y stays at 0, the maximiser is 1", Eq(excess, allowed), ((excess, 0), (allowed, 1))),
         Enumerated("K = 2 moves: after 3 outer steps", dual_after, (3, 2), 1 - Fraction(5, 6) ** 3),
         Enumerated(
             "the smallest among k = 1, ..., K, as (41) has it: for K = 1 there is no v_{t,1}, u_{t,1}",
             has_estimate,
-            (1, 1),
+            (1, INNER),
             Fraction(0),
         ),
         Cited("y_{t+1} = y_{t,s}, v_t = v_{t,s}, u_t = u_{t,s}, k = 0 to K - 1", "Algorithm 3, lines 12 to 18"),
@@ -194,8 +243,13 @@ CLAIMS = (
         "002:Lem5 T,q",
         "xu2026",
         "schedule",
-        "T = max{((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a} and q = 1/(T a^2), rounded down, give a gradient norm of order "
-        "a^{2/3}.",
+        stated(
+            "T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}.",
+            steps=STEPS,
+            period=PERIOD,
+            order=ORDER,
+            error=ERROR,
+        ),
         "Lemma 5",
         _schedule,
     ),
@@ -203,8 +257,7 @@ CLAIMS = (
         "002:Lem5 S2",
         "xu2026",
         "schedule",
-        "S_2 >= max{(M n epsilon/sqrt(F_0 L d log(1/delta)))^{2/3}, (M n d log(1/delta))^{1/3}/(L F_0)^{1/6}} ensures "
-        "S_2 >= n/sqrt T.",
+        stated("S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof.", batch=BATCH, needed=n / sqrt(T)),
         "Lemma 5 and Theorem 1",
         _batch,
     ),
@@ -212,7 +265,7 @@ CLAIMS = (
         "002:Lem5 eta=1/(2L)",
         "xu2026",
         "schedule",
-        "eta = 1/(2 L) serves Algorithm 2, whose descent steps are -(eta/|v|) v.",
+        stated("eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v.", length=LENGTH),
         "Lemma 5",
         _step,
     ),
@@ -220,7 +273,7 @@ CLAIMS = (
         "002:K=1",
         "xu2026",
         "schedule",
-        "K = 1 inner step serves, with s_t the best k in {0}.",
+        stated("K = {inner} inner step serves, with s_t the best k in {{0}}.", inner=INNER),
         "Section 4.2 and Appendix B.1",
         _one_inner_step,
     ),

@@ -20,15 +20,24 @@ Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole falls with the prin
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Lt, Rational, integrate, log, pi, sqrt, symbols
+from sympy import Derivative, Ge, Integer, Le, Lt, Rational, Subs, integrate, log, pi, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d
 
 delta_1, delta_2, eta_h, g, R, D_bar, threshold = symbols("delta_1 delta_2 eta_H g R Dbar t_thres", positive=True)
 alpha = symbols("alpha", positive=True)
 k, u, s, Q, x, radius, moved, root, shown = symbols("k u s Q x r moved root shown", positive=True)
+t, m, V, V_less, r_0, spread = symbols("t m V_d V_less r_0 spread", positive=True)
+
+SURE = 1 - delta_1 - delta_2  # Lemma 6
+CHANCE = r_0 * V_less / V  # (13), V_less the volume of the ball of radius r in d - 1 dimensions
+THIN = delta_2 * radius / sqrt(d)  # r_0 as published
+WIDE = sqrt(d) * r_0 / radius
+PATH, STRAIGHT = sqrt((t - m) * spread), (t - m) * sqrt(D_bar)  # (15)
+MEAN_SQUARE = R**2 / threshold**2  # the largest Dbar
 
 # f = Phi(x) - y^2/2 on R x [-1, 1], Phi = g/(2 (1 + x^2)), g = 1/100; L_Phi = rho_Phi = C = 1, eta_H = 1/10,
 # alpha_H = 1/200, r = L_Phi eta_H alpha_H/(C rho_Phi) = 1/2000, r_0 = r/10: X = 10, R = 1/(2 L_Phi eta_H) = 5.
@@ -49,6 +58,7 @@ def _failure_probability() -> Decision:
     farthest = grown * (radius + threshold * eta_h * alpha)
     given = (*SADDLE, (alpha, Rational(1, 200) ** 2))  # alpha_H = sqrt(rho_Phi alpha)
     steps = (
+        Quoted("the slab has a chance of at most delta_2", "002:(10)(13)"),
         AtMost(
             "two bounds of chances p and q to fail: together at most p + q",
             only + other + both,
@@ -57,20 +67,20 @@ def _failure_probability() -> Decision:
         Counterexample(
             "with Lemma 7's 4 delta_1 and the slab's delta_2, exclusive failures allowed by both: 1/2 is left at "
             "delta_1 = delta_2 = 1/10, not 4/5",
-            Ge(1 - 4 * delta_1 - delta_2, 1 - delta_1 - delta_2, evaluate=False),
+            Ge(1 - 4 * delta_1 - delta_2, SURE, evaluate=False),
             ((delta_1, Rational(1, 10)), (delta_2, Rational(1, 10))),
         ),
         Identity(
             "run with delta_1/4 the union bound gives",
-            (1 - 4 * delta_1 - delta_2).subs(delta_1, delta_1 / 4),
-            1 - delta_1 - delta_2,
+            Subs(1 - 4 * delta_1 - delta_2, delta_1, delta_1 / 4),
+            SURE,
         ),
         Identity(
             "the lemma's other printed parameters, on Phi = g/(2 (1 + x^2)), a strict saddle at 0: Hessian",
-            slope.diff(x).subs(x, 0),
+            Subs(Derivative(slope, x), x, 0),
             -g,
         ),
-        Identity("and slope: at most g |x|", slope, -g * x / (1 + x**2) ** 2),
+        Identity("and slope: at most g |x|", Derivative(g / (2 * (1 + x**2)), x), -g * x / (1 + x**2) ** 2),
         Below("t_thres = 2 log(10)/eta_H is below 47", 20 * log(Integer(10)), Integer(47)),
         Counterexample(
             "to break the phase with Dbar = R^2/t_thres^2 some step must be at least R/t_thres; none is, for |v - grad "
@@ -122,7 +132,12 @@ def _slab() -> Decision:
         ),
         AtMost("which is at least r/sqrt d, d = 1 + k", Integer(1), 2 - k / (3 * dimension)),
         Below("d = 2: V_1/V_2 = 2/(pi r) is below sqrt 2/r", 2 / pi, sqrt(Integer(2))),
-        Identity("with r_0 = delta_2 r/sqrt d", sqrt(d) * (delta_2 * radius / sqrt(d)) / radius, delta_2),
+        Identity(
+            "r_0 V_{d-1}/V_d is the bound times (V_{d-1} r/sqrt d)/V_d, which is thus at most 1",
+            CHANCE,
+            lambda: WIDE * (V_less * radius / sqrt(d) / V),
+        ),
+        Identity("with r_0 = delta_2 r/sqrt d", lambda: sqrt(d) * THIN / radius, delta_2),
         Counterexample(
             "separation r_0 alone does not make the stuck starts a slab: d = 1, r = 1, r_0 = delta_2 = 1/4, every "
             "other interval of length r_0 stuck",
@@ -161,6 +176,7 @@ def _displacement() -> Decision:
             Ge(moved, R),
             ((moved, Integer(0)), (R, Integer(2))),
         ),
+        Identity("Dbar = R^2/t_thres^2 lets the mean step be", lambda: sqrt(MEAN_SQUARE), R / threshold),
         Cited("|x_t - x_{m+1}| >= |x_t - x_m| - |xi| >= R - r", "triangle inequality"),
         AtMost(
             "Dbar = ((R - r)/t_thres)^2 is enough then: at most t_thres - 1 = k steps move by less than R - r = u",
@@ -207,22 +223,35 @@ def _cauchy_schwarz() -> Decision:
             k * (k * D_bar),
             (k + 1) ** 2 * D_bar,
         ),
-        Counterexample(
-            "the sign < fails where nothing moves, as at t = m + 1: 0 < 0",
-            Lt(moved, root),
-            ((moved, Integer(0)), (root, Integer(0))),
+        Identity(
+            "whose roots are the two bounds, at t - m = k + 1 and a sum of (k + 1) Dbar",
+            Subs(PATH, (spread, t), ((k + 1) * D_bar, m + k + 1)),
+            Subs(STRAIGHT, t, m + k + 1),
         ),
+        Counterexample(
+            "the printed sign < fails at t = m + 1, where nothing has moved: 0 < 0",
+            Lt(moved, PATH),
+            ((moved, Integer(0)), (spread, Integer(0)), (t, Integer(11)), (m, Integer(10))),
+        ),
+        AtMost("and holds from the first step on that moves: k Q and a positive Q more", k * Q, (k + 1) * Q),
     )
     evidence = Evidence(
         steps,
-        readings=(("with <= for <", "proved"), ("with < for the first sign, where nothing has moved", "refuted")),
+        readings=(
+            ("with <= for <", "proved"),
+            ("with <, once a step since the perturbation has moved x", "proved"),
+            ("with < as printed, at t = m + 1, where nothing has moved", "refuted"),
+        ),
+        condition="<= for the first sign, or a step since the perturbation that moved x; the printed < fails at t = m "
+        "+ 1, where both sides are 0",
         repaired="<= for <; (16) stays strict, since there are at most t_thres - 1 increments",
     )
     return Decision(
-        "proved",
+        "conditional",
         "exact algebra, induction",
         evidence,
-        "Cauchy-Schwarz over the t - m - 1 steps since the perturbation, each phase test passed so far.",
+        "Cauchy-Schwarz over the t - m - 1 steps since the perturbation, each of which passed the phase's test. Only "
+        "the strict sign is too much: (15) is printed for every t from m + 1 on, where x_t is still x_{m+1}.",
     )
 
 
@@ -232,8 +261,11 @@ CLAIMS = (
         "002:Lem6 title",
         "xu2026",
         "failure prob",
-        "Given Lemma 7 and (13), an escape phase that is not broken certifies lambda_min(grad^2 Phi(x_m)) >= -alpha_H "
-        "with probability at least 1 - delta_1 - delta_2.",
+        stated(
+            "Given Lemma 7 and the slab of its stuck starts, an escape phase that is not broken certifies "
+            "lambda_min(grad^2 Phi(x_m)) >= -alpha_H with probability at least {sure}.",
+            sure=SURE,
+        ),
         PLACE,
         _failure_probability,
     ),
@@ -241,8 +273,14 @@ CLAIMS = (
         "002:(10)(13)",
         "xu2026",
         "lemma",
-        "Starts that fill at most r_0 = delta_2 r/sqrt d of every line along e_1 are hit by a uniform start in the "
-        "ball with probability at most r_0 V_{d-1}(r)/V_d(r) <= sqrt d r_0/r <= delta_2.",
+        stated(
+            "Starts that fill at most r_0 = {thin} of every line along e_1 are hit by a uniform start in the ball of "
+            "radius r with probability at most {chance}, V_d its volume and V_less that of the ball of d - 1 "
+            "dimensions, and that is at most {wide}, which is delta_2.",
+            thin=THIN,
+            chance=CHANCE,
+            wide=WIDE,
+        ),
         PLACE + ", (13)",
         _slab,
     ),
@@ -250,8 +288,11 @@ CLAIMS = (
         "002:(14)-(16)",
         "xu2026",
         "step",
-        "From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{m+1}| >= R, which an unbroken phase with Dbar <= "
-        "R^2/t_thres^2 and r <= R contradicts.",
+        stated(
+            "From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{{m+1}}| >= R, which an unbroken phase with Dbar "
+            "<= {mean_square} and r <= R contradicts.",
+            mean_square=MEAN_SQUARE,
+        ),
         PLACE + ", (14) to (16)",
         _displacement,
     ),
@@ -259,8 +300,12 @@ CLAIMS = (
         "002:(15)",
         "xu2026",
         "step",
-        "In an unbroken phase |x_t - x_{m+1}| is at most sqrt((t - m) sum_{i=m+1..t-1} |x_{i+1} - x_i|^2), and that at "
-        "most (t - m) sqrt Dbar.",
+        stated(
+            "In an unbroken phase |x_t - x_{{m+1}}| is below {path} for every t > m, spread the sum of |x_{{i+1}} - "
+            "x_i|^2 over i = m + 1, ..., t - 1, and that is at most {straight}.",
+            path=PATH,
+            straight=STRAIGHT,
+        ),
         PLACE + ", (15)",
         _cauchy_schwarz,
     ),

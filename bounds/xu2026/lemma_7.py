@@ -29,16 +29,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Integer, Le, Rational, log, symbols
+from sympy import Ge, Integer, Le, Rational, Subs, log, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.xu2026.error import ERROR, attained
 
 eta_h, alpha_h, L_Phi, rho_phi, C, R, r_0, X, g, z = symbols("eta_H alpha_H L_Phi rho_Phi C R r_0 X g z", positive=True)
 a, v, nu, p, q, steps_left, hessian, w = symbols("a v nu p q t Delta w", positive=True)
+RATIO = L_Phi * eta_h * alpha_h / (C * rho_phi * r_0)  # X
 THRESHOLD = 2 * log(X) / eta_h
+SHORT, ORDER = THRESHOLD.subs(X, RATIO), 1 / (eta_h * alpha_h)  # as published, and the order beside it
+FIRST, SECOND = r_0 / (2 * v), a ** Rational(-4, 3) * r_0 / 2  # the chain of eta_H
+RADIUS = 1 / (2 * L_Phi * eta_h)
+LEFT = (1 + eta_h * g) ** q * (eta_h * L_Phi * R + Rational(1, 4)) * r_0  # (25), t - m = q
+RIGHT = (1 + eta_h * g) ** q * r_0 / 2  # (26)
 REPAIRED_THRESHOLD = 2 * log(4 * X) / (eta_h * alpha_h)
 
 # alpha_H = g = 1/100, eta_H = 1/10, L_Phi = rho_Phi = C = 1, d = 1, r = 1/1000, r_0 = r/10: X = 10, R = 5.
@@ -57,7 +65,6 @@ def _threshold() -> Decision:
     growth = (1 + eta_h * g) ** steps_left * r_0 / 2
     length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
     steps = (
-        Below("t_thres at X = 10, eta_H = 1/10 is below 47", THRESHOLD.subs(dict(SADDLE)), Integer(47)),
         Counterexample(
             "on a saddle with g = alpha_H = 1/100 the sequences need not part by 2 R, R = 1/(2 L_Phi eta_H) = 5",
             Le(2 * R, growth),
@@ -68,15 +75,20 @@ def _threshold() -> Decision:
             Le(2 * R, growth),
             ((R, Rational(1, 1000)), length, *SADDLE),
         ),
+        Counterexample(
+            "where t_thres, X being 10, is below 47",
+            Ge(SHORT, 47),
+            ((alpha_h, Rational(1, 100)), *SADDLE[1:3], *((letter, Integer(1)) for letter in (L_Phi, rho_phi, C))),
+        ),
         Dominated(
             "as an upper bound the order is right, up to log X, for alpha_H <= 1",
             1 / eta_h,
-            1 / (eta_h * alpha_h),
+            ORDER,
             Region(Le(alpha_h, 1)),
         ),
         Exceeds(
             "as an equation of orders it is not: 1/(eta_H alpha_H) outgrows 1/eta_H",
-            1 / (eta_h * alpha_h),
+            ORDER,
             1 / eta_h,
             Region(Le(alpha_h, 1)),
             {alpha_h: 1 / s},
@@ -84,7 +96,7 @@ def _threshold() -> Decision:
         Inequality("log(1 + z) >= z/2 for z = eta_H g <= 1", z / 2, log(1 + z), Domain({z: (0, 1)})),
         Identity(
             "with alpha_H in the denominator and 4 X the logarithm of the growth is at least, by g >= alpha_H,",
-            eta_h * alpha_h * REPAIRED_THRESHOLD / 2,
+            Subs(eta_h * alpha_h * steps_left / 2, steps_left, REPAIRED_THRESHOLD),
             log(4 * X),
         ),
     )
@@ -116,31 +128,32 @@ def _threshold() -> Decision:
 
 def _step_size() -> Decision:
     eighth = (a, Rational(1, 8))
-    largest = a ** Rational(-4, 3) * r_0 / 2
+    largest = SECOND
     steps = (
         Identity(
             "the chain's second part says |v_t| >= a^{4/3}: ratio of its sides",
-            (r_0 / (2 * v)) / (a ** Rational(-4, 3) * r_0 / 2),
+            lambda: FIRST / SECOND,
             a ** Rational(4, 3) / v,
         ),
         Counterexample(
             "a = 1/8, |v_t| = 1/32, well inside the escape phase's |v| < alpha: 16 r_0 against 8 r_0",
-            Le(r_0 / (2 * v), a ** Rational(-4, 3) * r_0 / 2),
+            Le(FIRST, SECOND),
             ((v, Rational(1, 32)), eighth, (r_0, Integer(1))),
         ),
+        attained(Rational(1, 8), 32, 1, Rational(1, 2), 4),
         Below("there |v_t| is below alpha = a^{2/3}", Rational(1, 32), Rational(1, 8) ** Rational(2, 3)),
         AtMost(
             "what |v_t| <= alpha = v + k gives is a lower bound of r_0/(2 |v_t|)", r_0 / (2 * (v + w)), r_0 / (2 * v)
         ),
         Identity(
             "R's two printed forms agree only for eta_H = a^{-4/3} r_0/2",
-            (1 / (2 * L_Phi * eta_h)).subs(eta_h, largest),
+            Subs(RADIUS, eta_h, largest),
             a ** Rational(4, 3) / (L_Phi * r_0),
         ),
         Counterexample(
             "then the first part asks for |v_t| <= a^{4/3} and the second for >=: at |v_t| = 2 a^{4/3} = 1/8 the "
             "first fails",
-            Le(largest, r_0 / (2 * v)),
+            Le(largest, FIRST),
             ((v, Rational(1, 8)), eighth, (r_0, Integer(1))),
         ),
     )
@@ -159,7 +172,7 @@ def _step_size() -> Decision:
         "exact numbers",
         evidence,
         "The escape phase is entered with |v| < alpha, and nothing keeps |v_t| above a^{4/3}; at a smaller v_t the "
-        "second inequality turns round. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
+        "second inequality flips. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
     )
 
 
@@ -169,10 +182,13 @@ def _radius() -> Decision:
     steps = (
         Identity(
             "with R = 1/(2 L_Phi eta_H), the factor of r_0 in (25) is 3/4",
-            (L_Phi * eta_h * R).subs(R, 1 / (2 * L_Phi * eta_h)) + Rational(1, 4),
+            Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS),
             Rational(3, 4),
         ),
         Counterexample("(26) needs at most 1/2", Le(L_Phi * eta_h * R + Rational(1, 4), Rational(1, 2)), at),
+        Counterexample(
+            "so that at t = m + 1, g = 1 the bound is above", Le(LEFT, RIGHT), (*at, (g, 1), (r_0, 1), (q, 1))
+        ),
         Counterexample(
             "the condition L_Phi eta_H R <= 3/4 of the text is not enough either: it allows a factor 1",
             Le(L_Phi * eta_h * R + Rational(1, 4), Rational(1, 2)),
@@ -186,7 +202,7 @@ def _radius() -> Decision:
         ),
         Exceeds(
             "with R = 1/(2 L_Phi eta_H) >= 1/2 and t of order 1/(eta_H alpha_H) it outgrows every constant",
-            factor.subs({R: 1 / (2 * L_Phi * eta_h), steps_left: 1 / (eta_h * alpha_h)}),
+            factor.subs({R: RADIUS, steps_left: ORDER}),
             Integer(1),
             Region(Le(L_Phi * eta_h, 1), Le(alpha_h, 1)),
             {alpha_h: 1 / s},
@@ -202,13 +218,15 @@ def _radius() -> Decision:
         Below("indeed", Rational(1, 2), Rational(1251, 1001) ** 2 - 1),
         Identity(
             "1/(4 L_Phi eta_H) is the largest R that (26) allows",
-            (L_Phi * eta_h * R).subs(R, 1 / (4 * L_Phi * eta_h)) + Rational(1, 4),
+            Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS / 2),
             Rational(1, 2),
         ),
         Identity(
             "with the repaired R and t_thres and C = 12 L_Phi eta_H log(4 X) the first half is 1/4",
-            factor.subs({R: L_Phi * eta_h * alpha_h / (C * rho_phi), steps_left: REPAIRED_THRESHOLD}).subs(
-                C, 12 * L_Phi * eta_h * log(4 * X)
+            Subs(
+                factor.subs({R: L_Phi * eta_h * alpha_h / (C * rho_phi), steps_left: REPAIRED_THRESHOLD}),
+                C,
+                12 * L_Phi * eta_h * log(4 * X),
             ),
             Rational(1, 4),
         ),
@@ -240,7 +258,7 @@ CLAIMS = (
         "002:t_thres",
         "xu2026",
         "schedule",
-        "t_thres = 2 log(X)/eta_H, X = eta_H alpha_H L_Phi/(C rho_Phi r_0), is O(1/(eta_H alpha_H)) up to logarithms.",
+        stated("t_thres = {short} is of the order {order} up to logarithms.", short=SHORT, order=ORDER),
         "Lemmas 6 and 7, Appendix B.1",
         _threshold,
     ),
@@ -248,8 +266,13 @@ CLAIMS = (
         "002:Lem7 eta_H chain",
         "xu2026",
         "schedule",
-        "In the escape phase r_0/(2 |v_t|) <= a^{-4/3} r_0/2, so that eta_H below the first is below the second, a = "
-        "sqrt(d log(1/delta))/(n epsilon).",
+        stated(
+            "In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below "
+            "the first is below the second.",
+            first=FIRST,
+            second=SECOND,
+            error=ERROR,
+        ),
         PLACE,
         _step_size,
     ),
@@ -257,8 +280,13 @@ CLAIMS = (
         "002:Lem7 R",
         "xu2026",
         "schedule",
-        "R = 1/(2 L_Phi eta_H) makes the bound (25), (1 + eta_H g)^{t-m} (eta_H L_Phi R + 1/4) r_0, at most half of (1 "
-        "+ eta_H g)^{t-m} r_0.",
+        stated(
+            "R = {radius} makes the proof's bound of |q_{{t+1}}|, {left} with q = t - m, at most half of |p_{{t+1}}|, "
+            "{right}.",
+            radius=RADIUS,
+            left=LEFT,
+            right=RIGHT,
+        ),
         PLACE + ", (25) and (26)",
         _radius,
     ),

@@ -1,4 +1,4 @@
-r"""Lemma 7, the induction |q| <= |p|/2: the two bounds that (25) puts in.
+r"""Lemma 7, the induction |q| <= |p|/2: the two bounds that (25) uses.
 
 Letters as in ``lemma_7``. (25) bounds the two halves of q by
 
@@ -11,12 +11,18 @@ for |nu_i| <= a^{2/3}. The first needs the Hessian's Lipschitz constant rho_Phi 
 
 from __future__ import annotations
 
-from sympy import Integer, Le, Rational, cos, sin, sqrt, symbols
+from sympy import Derivative, Ge, Integer, Le, Rational, Subs, cos, sin, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d
-from dpcheck.bounds.xu2026.lemma_7 import PLACE, L_Phi, R, eta_h, g, hessian, nu, p, q, r_0, rho_phi, w, z
+from dpcheck.bounds.xu2026.error import ERROR, attained
+from dpcheck.bounds.xu2026.lemma_7 import PLACE, L_Phi, R, a, eta_h, g, hessian, nu, p, q, r_0, rho_phi, w, z
+
+count = symbols("q", positive=True, integer=True)  # t - m
+ALLOWED, CHANGE = a ** Rational(2, 3), L_Phi * R  # of |nu_i|, |Delta_i|
+QUARTER = (1 + eta_h * g) ** count * r_0 / 4  # (25)
 
 
 def _hessian() -> Decision:
@@ -25,17 +31,17 @@ def _hessian() -> Decision:
     steps = (
         Identity(
             "f = Phi(x) - y^2/2, Phi = cos(10 x)/100: L_Phi = 1, rho_Phi = 10, H = -1 at x_m = 0",
-            (cos(10 * w) / 100).diff(w, 2),
+            Derivative(cos(10 * w) / 100, (w, 2)),
             -cos(10 * w),
         ),
         Identity(
             "its mean Hessian over an interval is the difference of -sin(10 x)/10 over the length",
-            (sin(10 * w) / 10).diff(w),
+            Derivative(sin(10 * w) / 10, w),
             cos(10 * w),
         ),
         Counterexample(
             "eta_H = 1, R = 1/(2 L_Phi eta_H) = 1/2, x'_t = 1/4, x_t = 7/20: Delta = 1.95 above L_Phi R",
-            Le(hessian, L_Phi * R),
+            Le(hessian, CHANGE),
             ((hessian, 1 - average), (L_Phi, Integer(1)), (R, Rational(1, 2))),
         ),
         Below("rho_Phi R = 5 does bound it", 1 - average, Integer(5)),
@@ -73,19 +79,25 @@ def _noise_sum() -> Decision:
     largest = L_Phi * eta_h * curve / (C * rho_phi)  # r
     # x_m = 0, Phi = -x^2/4 nearby, x_t = 1/32 = -x'_t, v_t = 1/16 = -v'_t: |v - grad Phi| = 5/64 <= a^{2/3} = 1/4.
     instance = ((eta_h, Rational(1, 2)), (g, Rational(1, 2)), (r_0, Rational(1, 16)), (nu, Rational(5, 32)))
-    first = (1 + eta_h * g) * r_0
     total = ((1 + z) ** k - 1) / z  # sum of (1 + z)^j, j < k
     steps = (
-        Counterexample("already the first term, t = m + 1: 5/64 against 5/256", Le(eta_h * nu, first / 4), instance),
-        Below("its nu is one that |nu| <= a^{2/3}, a = 1/8, allows", Rational(5, 32), Rational(1, 8) ** Rational(2, 3)),
+        Counterexample(
+            "already the first term, t = m + 1: 5/64 against 5/256", Le(eta_h * nu, QUARTER), (*instance, (count, 1))
+        ),
+        Counterexample(
+            "its nu is one that |nu| <= a^{2/3}, a = 1/8, allows",
+            Ge(nu, ALLOWED),
+            ((nu, Rational(5, 32)), (a, Rational(1, 8))),
+        ),
+        attained(Rational(1, 8), 32, 1, Rational(1, 2), 4),
         Identity(
             "its eta_H is the printed one, a^{-4/3} r_0/2 = r_0/(2 |v|)",
-            Rational(1, 8) ** Rational(-4, 3) * Rational(1, 32),
+            Subs(a ** Rational(-4, 3) * r_0 / 2, (a, r_0), (Rational(1, 8), Rational(1, 16))),
             Rational(1, 2),
         ),
         Identity(
             "and R the printed one: 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0) = 1",
-            Rational(1, 8) ** Rational(4, 3) * 16,
+            Subs(a ** Rational(4, 3) / (L_Phi * r_0), (a, L_Phi, r_0), (Rational(1, 8), 1, Rational(1, 16))),
             Integer(1),
         ),
         Counterexample(
@@ -94,19 +106,21 @@ def _noise_sum() -> Decision:
             ((q, Rational(5, 64)), (p, Rational(5, 64))),
         ),
         Identity(
-            "the sequences meet: w - eta_H (v - v')", Rational(1, 16) - Rational(1, 2) * Rational(1, 8), Integer(0)
+            "the sequences meet: w - eta_H (v - v')",
+            Subs(w - eta_h * z, (w, eta_h, z), (Rational(1, 16), Rational(1, 2), Rational(1, 8))),
+            Integer(0),
         ),
         Identity("the geometric sum, one term more", total.subs(k, k + 1) - total, (1 + z) ** k),
         Identity(
             "so sum eta_H (1 + eta_H g)^j |nu| < (1 + eta_H g)^k |nu|/g, which is r_0/4 of it for",
-            (nu / g).subs(nu, g * r_0 / 4),
+            Subs(nu / g, nu, g * r_0 / 4),
             r_0 / 4,
         ),
         Identity(
             "at |nu| = alpha, g = alpha_H = sqrt(rho_Phi alpha), r_0 = delta_2 r/sqrt d and r at its bound the ratio "
             "of "
             "|nu|/g to r_0/4 is",
-            (alpha / curve) / (delta_2 * largest / sqrt(d) / 4),
+            lambda: (alpha / curve) / (delta_2 * largest / sqrt(d) / 4),
             4 * C * sqrt(d) / (delta_2 * L_Phi * eta_h),
         ),
         AtMost(
@@ -140,8 +154,11 @@ CLAIMS = (
         "002:(25) Hessian",
         "xu2026",
         "lemma",
-        "While both sequences stay within R of x_m, the mean Hessian between them differs from the Hessian at x_m by "
-        "at most L_Phi R, L_Phi the Lipschitz constant of grad Phi.",
+        stated(
+            "While both sequences stay within R of x_m, the mean Hessian between them differs from the Hessian at x_m "
+            "by at most {change}, L_Phi the Lipschitz constant of grad Phi.",
+            change=CHANGE,
+        ),
         PLACE + ", after (26)",
         _hessian,
     ),
@@ -149,8 +166,13 @@ CLAIMS = (
         "002:(25) nu",
         "xu2026",
         "step",
-        "With |nu_i| <= a^{2/3} and the lemma's parameters, eta_H sum_{i=m+1..t} (1 + eta_H g)^{t-i} |nu_i| is at most "
-        "(1 + eta_H g)^{t-m} r_0/4.",
+        stated(
+            "With |nu_i| <= {allowed}, a = {error}, and the lemma's parameters, the sum of eta_H (1 + eta_H g)^(t-i) "
+            "|nu_i| over i = m + 1, ..., t is at most {quarter}, q = t - m.",
+            allowed=ALLOWED,
+            error=ERROR,
+            quarter=QUARTER,
+        ),
         PLACE + ", (25)",
         _noise_sum,
     ),

@@ -6,28 +6,32 @@ r"""The noise of Algorithm 3 and of Lemma 8 against exact privacy curves.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, erf, exp, log, oo, sqrt, symbols
+from sympy import Le, Max, Rational, Subs, erf, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import delta, epsilon, n
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import L, delta, epsilon, n
 
 C, s, q, c_2, p, z, chance, other = symbols("C s q c_2 p z chance other", positive=True)
+S, S_2, count, dy = symbols("S S_2 count dy", positive=True)
 TINY = Rational(1, 10**5)
+DEVIATION = C * sqrt(log(1 / delta)) / epsilon * Max(1 / S, sqrt(count) / n)  # Algorithm 3, lines 1 and 2
+SENSITIVITY = 2 * C / S
+MOVE = 2 * L * dy / S_2  # of the mean of an increment, when one record is replaced
+UNIT = c_2 * q * sqrt(log(Rational(5, 4) / delta)) / epsilon  # the noise of Lemma 8's proof over that move
+SAMPLED = MOVE * UNIT
 
 
 def _constant() -> Decision:
-    ratio = (C * sqrt(log(1 / delta)) / (n * epsilon)) / (2 * C / n)
+    ratio = sqrt(log(1 / delta)) / (2 * epsilon)
     half = Rational(1, 2)
     printed = ratio.subs({delta: TINY, epsilon: half})
     steps = (
-        Identity(
-            "one refresh of all n records, each clipped to C: noise over the sensitivity 2 C/n",
-            ratio,
-            sqrt(log(1 / delta)) / (2 * epsilon),
-        ),
+        Identity("one refresh of all n records, each clipped to C: sensitivity", Subs(SENSITIVITY, S, n), 2 * C / n),
+        Identity("and noise", Subs(DEVIATION, (S, count), (n, 1)), 2 * C / n * ratio),
         NotPrivate(
             "epsilon = 1/2, delta = 1e-5: the exact curve of this one release is above delta", printed, half, TINY
         ),
@@ -114,12 +118,13 @@ def _composition() -> Decision:
 def _sampling() -> Decision:
     # One record in n, minibatch of S_2 = q n: with chance q the mean moves by 2 L |dy|/S_2. The printed noise is
     # C_2 sqrt(log(1.25/delta)) q/epsilon in units of that move; event: beyond half of it.
-    half = epsilon / (2 * c_2 * q * sqrt(log(Rational(5, 4) / delta)))
+    half = 1 / (2 * UNIT)
     tail = (1 - erf(half / sqrt(2))) / 2
     at = ((epsilon, 1), (delta, TINY), (c_2, 100), (q, Rational(1, 5000)))
     rate = 1 / (100 * c_2**2)  # q for every C_2, with delta = q/1000
     thousandth = Rational(1, 1000)
     steps = (
+        Identity("the noise over the move of the mean", lambda: SAMPLED / MOVE, UNIT),
         Cited(
             "with chance q the minibatch has the record, and the mean is then above the half with chance 1 "
             "- tail; without it, tail",
@@ -134,7 +139,11 @@ def _sampling() -> Decision:
         Identity(
             "every C_2 >= 1 (a smaller one is less noise): epsilon = 1, q = 1/(100 C_2^2), delta = q/1000, z = C_2^2: "
             "half^2/2",
-            (half**2 / 2).subs({epsilon: 1, delta: q * thousandth}).subs(q, rate).subs(c_2, sqrt(z)),
+            Subs(
+                half**2 / 2,
+                (epsilon, delta, q, c_2),
+                (1, (rate * thousandth).subs(c_2, sqrt(z)), rate.subs(c_2, sqrt(z)), sqrt(z)),
+            ),
             1250 * z / log(125000 * z),
         ),
         Inequality("log(1 + p) <= p, at (1 + p)^8 = 125000 z", log(1 + p), p, Domain({p: (0, oo)})),
@@ -166,8 +175,12 @@ CLAIMS = (
         "002:Alg3 l.1-2",
         "xu2026",
         "noise calibration",
-        "sigma = C sqrt(log(1/delta))/epsilon max{1/S, sqrt(count)/n}, with constant 1, makes the count "
-        "queries of sensitivity 2 C/S (epsilon, delta)-DP.",
+        stated(
+            "Noise of deviation {deviation}, with constant 1, makes the count queries of sensitivity {sensitivity} "
+            "(epsilon, delta)-DP.",
+            deviation=DEVIATION,
+            sensitivity=SENSITIVITY,
+        ),
         "Algorithm 3, lines 1 and 2",
         _constant,
     ),
@@ -175,7 +188,7 @@ CLAIMS = (
         "002:Lem8 privacy",
         "xu2026",
         "composition",
-        "Since each query is (epsilon/2, delta)-DP, Algorithm 2 is (epsilon, delta)-DP.",
+        stated("Since each query is ({half}, delta)-DP, Algorithm 2 is (epsilon, delta)-DP.", half=epsilon / 2),
         "privacy proof of Lemma 8",
         _composition,
     ),
@@ -183,7 +196,11 @@ CLAIMS = (
         "002:Lem8 sigma_zeta",
         "xu2026",
         "amplification",
-        "Sampling S_2 of n records lets the noise of one query be S_2/n of what it would be, with one constant C_2.",
+        stated(
+            "Sampling S_2 of n records, q = S_2/n, lets a query have the noise {noise} only, q times what it would be, "
+            "with one constant c_2.",
+            noise=SAMPLED,
+        ),
         "privacy proof of Lemma 8",
         _sampling,
     ),

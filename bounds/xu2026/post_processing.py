@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from sympy import Le, Rational, exp, symbols
+
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Enumerated
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
+from dpcheck.bounds.symbols import delta, epsilon
+
+chance, other = symbols("chance other", positive=True)
 
 KEPT = Cited(
     "a function of an (epsilon, delta)-DP output, with randomness of its own, is (epsilon, delta)-DP",
@@ -46,20 +51,27 @@ def _selection() -> Decision:
             "y_{t,k+1} = P(y_{t,k} + lambda u_{t,k}): all y are functions of y_0 and of released u",
             "Algorithm 3, lines 16 and 18",
         ),
+        Enumerated("the same u = 6, 3, -2 from y_{t,0} = 1", chosen, (1, 6, 3, -2), Fraction(0)),
+        Counterexample(
+            "a y_0 that reads the data, 0 or 1, shows in the choice, the released u being equal: chance 1 against 0",
+            Le(chance, exp(epsilon) * other + delta),
+            ((chance, 1), (other, 0), (epsilon, 1), (delta, Rational(1, 10**5))),
+        ),
     )
     evidence = Evidence(
         steps,
         readings=(
             ("y_0 fixed without looking at the data, every u_{t,k} accounted for", "proved"),
-            ("y_0 from PiSARAH on the data, as in Lemma 8, whose privacy nobody counts", "unresolved"),
+            ("the choice is a function of the released u also where y_0 depends on the data", "refuted"),
+            ("Algorithm 2 with y_0 from PiSARAH on the data, as in Lemma 8, whose privacy nobody counts", "unresolved"),
         ),
     )
     return Decision(
         "proved",
         "post-processing, the choice run on released values",
         evidence,
-        "The surrogate is computed from iterates alone; no gradient is evaluated for it. The start y_0 must not depend "
-        "on the data, and all u_{t,k} count as released, also those that are not chosen.",
+        "The surrogate is computed from iterates alone; no gradient is evaluated for it. The start y_0, an input of "
+        "Algorithm 2, must not depend on the data, and all u_{t,k} count as released, also those that are not chosen.",
     )
 
 
@@ -82,7 +94,8 @@ def _escape() -> Decision:
         "proved",
         "post-processing, the test run on released values",
         Evidence(steps),
-        "Provided the released v are private, which is another matter, and x_0, y_0 do not depend on the data.",
+        "Provided the released v are private, which is another matter, and neither x_0, y_0 nor the thresholds and "
+        "step sizes depend on the data (an F_0 taken from the data would).",
     )
 
 
@@ -91,7 +104,8 @@ CLAIMS = (
         "002:Alg3 s_t",
         "xu2026",
         "post-processing",
-        "Choosing the k with the smallest |y_k - y_{k+1}|/lambda costs no privacy once the noisy u are released.",
+        "For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda "
+        "costs no privacy once the noisy u are released.",
         "Algorithm 3, line 18",
         _selection,
     ),
@@ -99,7 +113,7 @@ CLAIMS = (
         "002:Alg2 escape test",
         "xu2026",
         "post-processing",
-        "The movement test D uses released v only and costs no privacy.",
+        "For inputs that do not depend on the data, the movement test D uses released v only and costs no privacy.",
         "Algorithm 2, lines 12 to 19",
         _escape,
     ),

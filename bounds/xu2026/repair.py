@@ -16,7 +16,7 @@ and proves no theorem.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, sqrt, symbols
+from sympy import Le, Rational, Subs, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.evidence import Identity, Step
@@ -37,10 +37,10 @@ def with_tree() -> tuple[Step, ...]:
     """All errors are of the order alpha, and the samples n."""
     attained = Region(Le(alpha, 1), Le(n ** Rational(-1, 3), alpha), Le(sqrt(a), alpha))
     return (
-        Identity("tree noise, eta = alpha, T = 1/alpha^2: the samples", T / q * S_1 + T * S_2, 2 * n),
-        Identity("a refresh's noise is alpha at q = a/alpha^3", REFRESH.subs(q, PRIVATE), alpha),
+        Identity("tree noise, eta = alpha, T = 1/alpha^2: the samples", lambda: T / q * S_1 + T * S_2, 2 * n),
+        Identity("a refresh's noise is alpha at q = a/alpha^3", Subs(REFRESH, q, PRIVATE), alpha),
         Identity(
-            "and its sampling error 1/sqrt(S_1) is alpha at q = 1/(n alpha^4)", (1 / S_1).subs(q, SAMPLED), alpha**2
+            "and its sampling error 1/sqrt(S_1) is alpha at q = 1/(n alpha^4)", Subs(1 / S_1, q, SAMPLED), alpha**2
         ),
         Dominated("the increments' noise along a tree, up to logarithms", INCREMENT, alpha, attained),
         Dominated("the increments' sampling error squared, q/n", (PRIVATE + SAMPLED) / n, alpha**2, attained),
@@ -54,7 +54,7 @@ def independent() -> tuple[Step, ...]:
     return (
         Identity(
             "independent noise at the least q that a refresh allows, a/alpha^3: the increments at alpha = a^{3/7}",
-            together.subs(alpha, a ** Rational(3, 7)),
+            Subs(together, alpha, a ** Rational(3, 7)),
             a ** Rational(3, 7),
         ),
         Exceeds(

@@ -19,50 +19,67 @@ to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Rational, sqrt, symbols
+from typing import Any
+
+from sympy import Ge, Integer, Le, Rational, Subs, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, n
+from dpcheck.bounds.xu2026.error import ERROR, attained
 
-a, u, C_1, C_Phi, C_u, log_1, k = symbols("a u C_1 C_Phi C_u ell_1 k", positive=True)
+a, u, C_1, C_Phi, C_u, C_v, log_1, k = symbols("a u C_1 C_Phi C_u C_v ell_1 k", positive=True)
 q, S_1, S_2, T, p = symbols("q S_1 S_2 T p", positive=True)  # as the formulas have them, not rounded
 
 T_PRINTED, Q_PRINTED, S_1_PRINTED = a ** Rational(-2, 3), a ** Rational(-1, 3), n ** Rational(2, 3)
 RATE = n ** Rational(-1, 3) + sqrt(a)
 SPENT = T / q * S_1 + T * K * S_2
 SIZES = {T: T_PRINTED, q: Q_PRINTED, S_1: S_1_PRINTED, S_2: Q_PRINTED}
+PERIOD, REFRESHES = a ** Rational(1, 3), T / q * S_1  # of the statement of Lemma 8; the samples that refreshes take
+MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
+HALF = Rational(1, 2)
 ALL = Region(Le(a, 1), Le(1, n * a))  # sqrt(d log(1/delta)) >= epsilon
 LARGE = (n, Integer(10**6))
 
 
+def sized(formula: Any, **more: Any) -> Subs:
+    """``formula`` at the sizes of Lemma 8's proof; kept as it is written until it is evaluated."""
+    values = [each.subs(a, more.get("a", a)) for each in SIZES.values()]
+    return Subs(formula, tuple(SIZES), tuple(values))
+
+
 def _period() -> Decision:
     steps = (
-        Counterexample("a = 1/8: a period of 1/2 outer iteration", Ge(a ** Rational(1, 3), 1), ((a, Rational(1, 8)),)),
+        Counterexample("a = 1/8: a period of 1/2 outer iteration", Ge(PERIOD, 1), ((a, Rational(1, 8)),)),
+        attained(Rational(1, 8), 32, 1, HALF, 4),
         Exceeds(
             "whatever the constant, a period of at least one is not O(a^{1/3})",
             Integer(1),
-            a ** Rational(1, 3),
+            PERIOD,
             Region(Le(a, 1)),
             {a: 1 / s},
         ),
         Counterexample(
             "S_1 = n with the proof's T = a^{-2/3} = 4 and q = a^{-1/3} = 2: the refreshes alone take 2 n samples of n",
-            Le(T / q * S_1, n),
-            ((T, Integer(4)), (q, Integer(2)), (S_1, Integer(10**6)), LARGE),
+            Le(REFRESHES, n),
+            ((T, Integer(4)), (q, Integer(2)), (S_1, Integer(32)), (n, Integer(32))),
         ),
-        Identity("that is a^{-1/3} n for every a < 1", (T / q * n).subs(SIZES), a ** Rational(-1, 3) * n),
+        Identity("that is a^{-1/3} n for every a < 1", sized(T / q * n), a ** Rational(-1, 3) * n),
         Dominated("the proof's q = a^{-1/3} is at least one", Integer(1), Q_PRINTED, Region(Le(a, 1))),
         Identity(
             "and its S_1 = n^{2/3} takes, a = u/n, u = sqrt(d log(1/delta))/epsilon, in units of n",
-            (T / q * S_1).subs(SIZES).subs(a, u / n) / n,
+            sized(REFRESHES / n, a=u / n),
             u ** Rational(-1, 3),
         ),
         AtMost("at most 1 for u = (1 + p)^3", 1 / (1 + p), Integer(1)),
         Counterexample(
-            "not for u < 1: u = 1/8", Le((T / q * S_1).subs(SIZES), n), ((a, Rational(1, 8) / 10**6), LARGE)
+            "not for u < 1, which takes a delta near 1: u = 1/8",
+            Le(REFRESHES.subs(SIZES), n),
+            ((a, Rational(1, 8) / 10**6), LARGE),
         ),
+        attained(Rational(1, 8) / 10**6, 10**6, 1, HALF, Rational(1, 256)),
     )
     evidence = Evidence(
         steps,
@@ -85,20 +102,20 @@ def _period() -> Decision:
 
 def _budget() -> Decision:
     spent = SPENT.subs(SIZES)
-    half = Rational(1, 2)
     steps = (
         Identity(
             "in units of n, with a = u/n, u = sqrt(d log(1/delta))/epsilon",
-            spent.subs(a, u / n) / n,
+            sized(SPENT / n, a=u / n),
             u ** Rational(-1, 3) + K / u,
         ),
-        AtMost("u >= 8 makes the first part at most 1/2, u^{1/3} = 2 + k", 1 / (2 + k), half),
-        AtMost("u >= 2 K the second, u = 2 K + k", K / (2 * K + k), half),
+        AtMost("u >= 8 makes the first part at most 1/2, u^{1/3} = 2 + k", 1 / (2 + k), HALF),
+        AtMost("u >= 2 K the second, u = 2 K + k", K / (2 * K + k), HALF),
         Counterexample(
-            "without: d = 4, log(1/delta) = 16, epsilon = 1, so u = 8, n = 10^6, K = 10: 1.75 million samples",
+            "without: d = 1, log(1/delta) = 16, epsilon = 1/2, so u = 8, n = 10^6, K = 10: 1.75 million samples",
             Le(spent, n),
             ((a, Rational(8, 10**6)), (K, Integer(10)), LARGE),
         ),
+        attained(Rational(8, 10**6), 10**6, 1, HALF, 16),
         Counterexample(
             "and with K = 1 at u = 1: 2 million", Le(spent, n), ((a, Rational(1, 10**6)), (K, Integer(1)), LARGE)
         ),
@@ -113,9 +130,7 @@ def _budget() -> Decision:
             n,
             ALL,
         ),
-        Identity(
-            "with S_1 = n, as in the statement, the first part alone", (T / q * n).subs(SIZES) / n, a ** Rational(-1, 3)
-        ),
+        Identity("with S_1 = n, as in the statement, the first part alone", sized(T / q), a ** Rational(-1, 3)),
     )
     evidence = Evidence(
         steps,
@@ -139,25 +154,23 @@ def _budget() -> Decision:
 
 def _steps() -> Decision:
     largest = a / (L**2 * log_1**2 * C_1**2)  # Lemma 8's bound of eta^2 and of D
-    claimed = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)
     ones = ((a, Rational(1, 100)), (L, 1), (log_1, 2), (C_1, 1), (C_Phi, 1), (kappa, 2))
     one_step = symbols("step", positive=True)
     steps = (
-        Counterexample("kappa = 2, C_1 = C_Phi: eta^2 is four times the claimed bound", Le(largest, claimed), ones),
-        Identity("the ratio of the two", largest / claimed, (kappa * C_Phi / C_1) ** 2),
-        Counterexample(
-            "r has no constant C_1 to save it: kappa = 2, C_Phi = 1", Le(a / (L * log_1) ** 2, claimed), ones
-        ),
+        Counterexample("kappa = 2, C_1 = C_Phi: eta^2 is four times the claimed bound", Le(largest, MOVE), ones),
+        attained(Rational(1, 100), 400, 1, HALF, 4),
+        Identity("the ratio of the two", lambda: largest / MOVE, (kappa * C_Phi / C_1) ** 2),
+        Counterexample("r has no constant C_1 to save it: kappa = 2, C_Phi = 1", Le(a / (L * log_1) ** 2, MOVE), ones),
         Counterexample(
             "and D bounds a mean: of 4 steps of an unbroken phase, 0, 0, 0 and 2 sqrt D, the last has 4 D, even for "
             "kappa = 1",
-            Le(one_step, claimed),
+            Le(one_step, MOVE),
             ((one_step, 4 * Rational(1, 400)), *ones[:-1], (kappa, 1)),
         ),
         AtMost(
             "eta, r and sqrt D smaller by the factor kappa C_Phi, with C_1 >= 1: enough",
             largest.subs(C_1, (1 + k) * kappa * C_Phi),
-            claimed,
+            MOVE,
         ),
     )
     evidence = Evidence(
@@ -186,20 +199,28 @@ PLACE = "proof of Lemma 8, Appendix B.2"
 CLAIMS = (
     Claim(
         "002:Lem8 q,S1", "xu2026", "schedule",
-        "A period q = O(a^{1/3}) and refresh batches S_1 = n are possible: q >= 1, and the (T/q) S_1 samples are at "
-        "most n.",
+        stated(
+            "A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, "
+            "and the {refreshes} samples are at most n.",
+            period=PERIOD, error=ERROR, refreshes=REFRESHES,
+        ),
         "Lemma 8, Appendix B.2", _period,
     ),
     Claim(
         "002:budget", "xu2026", "schedule",
-        "(T/q) S_1 + T K S_2 <= n for T = a^{-2/3}, S_1 = n^{2/3}, q = S_2 = a^{-1/3}, a = sqrt(d log(1/delta))/(n "
-        "epsilon).",
+        stated(
+            "The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}.",
+            spent=SPENT, steps=T_PRINTED, batch=S_1_PRINTED, period=Q_PRINTED, error=ERROR,
+        ),
         PLACE, _budget,
     ),
     Claim(
         "002:(44)", "xu2026", "step",
-        "With Lemma 8's choices |x_{t+1} - x_t|^2 <= max{eta^2, r^2, D} <= a/(log^2(4/delta_1) kappa^2 L^2 C_Phi^2) "
-        "for every t.",
+        stated(
+            "With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most "
+            "{bound}, ell_1 the logarithm of 4/delta_1 and a = {error}.",
+            bound=MOVE, error=ERROR,
+        ),
         "Equation (44), Appendix B.2", _steps,
     ),
 )  # fmt: skip

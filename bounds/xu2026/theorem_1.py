@@ -33,17 +33,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Integer, Rational, cos, pi, sin, symbols
+from sympy import Derivative, Ge, Integer, Rational, Subs, cos, pi, sin, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import c, k
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.bounds.xu2026.empirical import ASSUMPTIONS, PARAMETERS, REGIMES, SCHEDULE
-from dpcheck.bounds.xu2026.lemma_5 import dual_after
+from dpcheck.bounds.xu2026.error import ERROR, attained
+from dpcheck.bounds.xu2026.lemma_5 import ORDER, a, dual_after
 from dpcheck.bounds.xu2026.theorem_2 import NOISE, delta_1, delta_2
 
 alpha, success = symbols("alpha success", positive=True)
+SURE = 1 - delta_1 - delta_2
 
 THEOREMS = (
     Theorem(
@@ -77,7 +81,7 @@ def _theorem() -> Decision:
         Enumerated("K = 1: y stays where it starts, here for 1000 steps", dual_after, (1000, 1), Fraction(0)),
         Identity(
             "v is made of grad_x F at (x_t, y_0) and (x_{t-1}, y_0) and of noise: z is not in it",
-            value.diff(x).diff(z),
+            Derivative(value, x, z),
             Integer(0),
         ),
         Cited(
@@ -85,12 +89,12 @@ def _theorem() -> Decision:
             "and thresholds; u, which does see z, moves only the y_{t,1} that is never chosen",
             "Algorithms 2 and 3",
         ),
-        Identity("y*(x), inside Y", value.diff(y).subs(y, best), Integer(0)),
-        Identity("Phi = cos x + (sin x + z)^2/2: slope", value.subs(y, best).diff(x), slope),
-        Identity("the slopes at z = 1/2 and z = -1/2 differ by", slope.subs(z, half) - slope.subs(z, -half), cos(x)),
+        Identity("y*(x), inside Y", Subs(Derivative(value, y), y, best), Integer(0)),
+        Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), slope),
+        Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(slope - slope.subs(z, -z), z, half), cos(x)),
         Identity(
             "their sum is twice -sin x (1 - cos x)",
-            slope.subs(z, half) + slope.subs(z, -half),
+            Subs(slope + slope.subs(z, -z), z, half),
             -2 * sin(x) * (1 - cos(x)),
         ),
         Inequality(
@@ -100,16 +104,20 @@ def _theorem() -> Decision:
             (1 - 4 * alpha**2) * (1 - 2 * alpha) ** 2,
             Domain({alpha: (0, Rational(1, 8))}),
         ),
-        Below(
-            "alpha = 100 a^{2/3} is so small at a = 10^-6", 100 * Rational(1, 10**6) ** Rational(2, 3), Rational(1, 8)
+        Identity(
+            "alpha = c a^{2/3}, whatever the constant c, is small enough: at a = (8 (c + k))^{-3/2} it is",
+            Subs(c * ORDER, a, (8 * (c + k)) ** Rational(-3, 2)),
+            c / (8 * (c + k)),
         ),
+        AtMost("at most 1/8", c / (8 * (c + k)), Rational(1, 8)),
+        attained(Rational(1, 10**6), 10**9, 10**4, half, 25),
         Counterexample(
             "no output serves both, so that one dataset is served with probability at most 1/2; delta_1 = delta_2 = "
             "1/10",
-            Ge(success, 1 - delta_1 - delta_2),
+            Ge(success, SURE),
             ((success, half), (delta_1, Rational(1, 10)), (delta_2, Rational(1, 10))),
         ),
-        Identity("with exact estimates x settles at pi, where the slope of Phi is -z", slope.subs(x, pi), -z),
+        Identity("with exact estimates x settles at pi, where the slope of Phi is -z", Subs(slope, x, pi), -z),
     )
     evidence = Evidence(
         steps,
@@ -135,9 +143,14 @@ CLAIMS = (
         "002:Thm1",
         "xu2026",
         "utility",
-        "Algorithm 2 with the printed parameters is (epsilon, delta)-DP and finds an (alpha, sqrt(rho "
-        "alpha))-second-order stationary point, alpha = O~(a^{2/3}), with "
-        "probability 1 - delta_1 - delta_2.",
+        stated(
+            "Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi "
+            "alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with "
+            "probability at least {sure}.",
+            order=ORDER,
+            error=ERROR,
+            sure=SURE,
+        ),
         "Theorem 1",
         _theorem,
     ),

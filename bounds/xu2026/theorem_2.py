@@ -45,14 +45,17 @@ Max(n**(-1/3), d**(1/4)*log(1/delta)**(1/4)/(sqrt(epsilon)*sqrt(n)))
 
 from __future__ import annotations
 
-from sympy import Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
+from sympy import Ge, Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import Counterexample
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
 from dpcheck.bounds.theorem import Assumption, Formulas, Parameter, Theorem
 from dpcheck.bounds.xu2026 import repair
 from dpcheck.bounds.xu2026.displacement import longer_slope
+from dpcheck.bounds.xu2026.error import ERROR
 from dpcheck.bounds.xu2026.schedule import ALL, RATE, a
 
 q, S_1, S_2 = symbols("q S_1 S_2", integer=True, positive=True)
@@ -146,9 +149,18 @@ THEOREMS = (
 )
 
 
+success = symbols("success", positive=True)
+SURE = 1 - delta_1 - delta_2
+
+
 def _population() -> Decision:
     steps = (
         *longer_slope(),
+        Counterexample(
+            "on that function the output is never good: chance 0, delta_1 = delta_2 = 1/10",
+            Ge(success, SURE),
+            ((success, 0), (delta_1, Rational(1, 10)), (delta_2, Rational(1, 10))),
+        ),
         Exceeds(
             "the refresh noise a n/S_1 alone is more than the rate",
             a * n ** Rational(1, 3),
@@ -192,9 +204,14 @@ CLAIMS = (
         "002:Thm2",
         "xu2026",
         "utility",
-        "DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at least "
-        "-sqrt(rho_Phi alpha), alpha = O(n^{-1/3} + a^{1/2}) up to logarithms, a = sqrt(d log(1/delta))/(n epsilon), "
-        "with probability at least 1 - delta_1 - delta_2, for all n, d, epsilon and delta.",
+        stated(
+            "DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at "
+            "least minus the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with "
+            "probability at least {sure}, for all n, d, epsilon and delta.",
+            rate=RATE,
+            error=ERROR,
+            sure=SURE,
+        ),
         "Theorem 2",
         _population,
     ),
