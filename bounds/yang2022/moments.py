@@ -13,15 +13,26 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from sympy import Integer, Le, Rational, diff, exp, log, symbols
+from sympy import Derivative, Integer, Le, Lt, Pow, Rational, exp, log, oo, sqrt, symbols
 
+from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
+from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import G_w, T, c_1, c_2, delta, ell, epsilon, m, n, sigma
 from dpcheck.bounds.zhang2025.lemma_2 import amplification
 from dpcheck.bounds.zhang2025.moments import composition, tail
 from dpcheck.bounds.zhang2025.theorem_1_proof import theorem, upper_normal
 
-q, lam, x = symbols("q lam x", positive=True)  # x = 1/s^2
+q, lam, x, s, alpha, hidden = symbols("q lambda x s alpha C", positive=True)  # x = 1/s^2
+least = symbols("least", real=True)  # the printed delta
+# What the paper states: the tail bound, Lemma 2 with C for the constant of its O, the moment of T releases, and (3).
+TAIL = alpha - lam * epsilon
+LEMMA_2 = q**2 * lam * (lam + 1) / ((1 - q) * sigma**2) + hidden * q**3 * lam**3 / sigma**3
+MOMENT = q**2 * T * lam**2 / s**2
+REGION = Lt(epsilon, c_1 * m**2 * T / n**2)
+EQUATION_3 = c_2 * G_w * sqrt(T * log(1 / delta)) / (n * epsilon)
 
 
 def mixture_moment(order: int) -> Any:
@@ -58,18 +69,18 @@ def without_replacement() -> tuple[Step, ...]:
         ),
         Identity(
             "the first weight is a second derivative",
-            diff(u ** (lam + 1), u, 2),
+            Derivative(u ** (lam + 1), u, 2),
             lam * (lam + 1) * u ** (lam - 1),
         ),
         Identity(
             "so is the second, and it is at most lambda (lambda + 1), so that g(w) <= lambda (lambda + 1)/2 (w - 1)^2",
-            diff(w ** (-lam) - 1 + lam * (w - 1), w, 2),
+            Derivative(w ** (-lam) - 1 + lam * (w - 1), w, 2),
             lam * (lam + 1) * w ** (-lam - 2),
         ),
         Identity(
             "(w - 1)^2 = q^2 (r - 1)^2, and E[(r - 1)^2; r > 1] at x = z^2 is 0 at z = 0 and has the derivative 2 z "
             "times a function that grows",
-            diff(above(z), z),
+            Derivative(above(z), z),
             2 * z * exp(z**2) * upper_normal(3 * z / 2),
         ),
         Below(
@@ -92,9 +103,8 @@ def without_replacement() -> tuple[Step, ...]:
 
 def _released() -> Decision:
     k, z = symbols("k z", positive=True)
-    printed = q**2 * lam**2 * x
-    known = ((q, Rational(1, 10**4)), (x, 1))
-    small = ((q, Rational(1, 10**4)), (x, 16))
+    known = ((q, Rational(1, 10**4)), (x, 1), (s, 1), (T, 1))
+    small = ((q, Rational(1, 10**4)), (x, 16), (s, Rational(1, 4)), (T, 1))
     steps: tuple[Step, ...] = (
         Cited(
             "f = z G_w w, m = 1, T = 1, n = 10^4: all records are -1 but one, which is 1 or -1. In units of the "
@@ -110,8 +120,8 @@ def _released() -> Decision:
         *(
             Counterexample(
                 f"s = 1, lambda = {order}, inside the conditions at the end of the proof",
-                Le(log(mixture_moment(order)), printed.subs(lam, order)),
-                known,
+                Le(log(mixture_moment(order)), MOMENT),
+                ((lam, order), *known),
             )
             for order in range(1, 7)
         ),
@@ -119,15 +129,15 @@ def _released() -> Decision:
             Below(
                 f"this instance is within the printed bound at lambda = {order}",
                 log(mixture_moment(order)).subs(known),
-                printed.subs(lam, order).subs(known),
+                MOMENT.subs(lam, order).subs(known),
             )
             for order in range(7, 10)
         ),
         Below("lambda = 9 is below s^2 log(1/(q s)) at s = 1, q = 1/10^4", Integer(9), log(10**4)),
         Counterexample(
             "for small noise larger lambda fail too: s = 1/4, lambda = 9",
-            Le(log(mixture_moment(9)), printed.subs(lam, 9)),
-            small,
+            Le(log(mixture_moment(9)), MOMENT),
+            ((lam, 9), *small),
         ),
         *without_replacement(),
     )
@@ -147,7 +157,7 @@ def _released() -> Decision:
         "place of lambda^2 the larger 7/4 lambda (lambda + 1)/(1 - q), with the remainder O(q^3 T lambda^3/s^3) of "
         "Lemma 2",
         repaired="7/4 q^2 T lambda (lambda + 1)/((1 - q) s^2) + O(q^3 T lambda^3/s^3) in that region, "
-        "s = m sigma/(2 G) (claim Y05). lambda^2 itself needs lambda >= 7 at s = 1 at least",
+        "s = m sigma/(2 G) (Y05). lambda^2 itself needs lambda >= 7 at s = 1 at least",
     )
     return Decision(
         "conditional",
@@ -161,9 +171,16 @@ def _released() -> Decision:
 
 def _amplification() -> Decision:
     decision = amplification()
+    share = Rational(1, 100100)
+    line = Counterexample(
+        "the paper's own letters: P = (1 - q) N(0) + q N(1) against Q = N(0), n = 100100, m = 1, lambda = 1, "
+        "sigma = 1/2, even with 1000 for the constant C",
+        Le(log(1 + q**2 * (exp(1 / sigma**2) - 1)), LEMMA_2),
+        ((q, share), (sigma, Rational(1, 2)), (lam, 1), (hidden, 1000)),
+    )
     evidence = replace(
         decision.evidence,
-        steps=(*decision.evidence.steps, *without_replacement()),
+        steps=(*decision.evidence.steps, line, *without_replacement()),
         readings=(
             *decision.evidence.readings,
             (
@@ -185,9 +202,35 @@ def _amplification() -> Decision:
     return replace(decision, note=note, evidence=evidence)
 
 
+def _tail() -> Decision:
+    decision = tail()
+    line = Counterexample(
+        "in the paper's own letters: alpha = lambda (lambda + 1)/2 is 3/8 at lambda = 1/2, so that the rule gives "
+        "delta = -1/8 for epsilon = 1, and the exact curve is positive",
+        Le(curve(sigma, epsilon), TAIL),
+        ((sigma, Integer(1)), (epsilon, Integer(1)), (alpha, Rational(3, 8)), (lam, Rational(1, 2))),
+    )
+    return replace(decision, evidence=replace(decision.evidence, steps=(*decision.evidence.steps, line)))
+
+
 def _theorem_1() -> Decision:
     decision = theorem()
     here = (
+        Identity(
+            "the square of equation (3) is that of the noise at which the pair of gradients of a step is rho-zCDP with "
+            "rho = 4 epsilon^2/(c_2^2 (m/n)^2 T log(1/delta)), sensitivity 2 G_w/m, c_3 = c_2",
+            lambda: (2 * G_w / m) ** 2 / (4 * epsilon**2 / (c_2**2 * (m / n) ** 2 * T * log(1 / delta))),
+            Pow(EQUATION_3, 2, evaluate=False),
+        ),
+        Inequality(
+            "which is at most 4/2401 at c_2 = 49 in the printed region with c_1 <= 1, for epsilon <= ell = log(1/delta)",
+            4 * epsilon**2 * n**2 / (49**2 * m**2 * T * ell),
+            Rational(4, 49**2),
+            Domain(
+                {n: (1, oo), m: (1, oo), T: (1, oo), epsilon: (0, oo), ell: (0, oo), c_1: (0, 1)},
+                where=(REGION, Le(epsilon, ell)),
+            ),
+        ),
         Cited(
             "so for Algorithm 1: a record moves the mean gradient of a minibatch without replacement by 2 G/m, G for "
             "C. In the instance n = m = 1, where the samplings agree, V = [-1, 1], T >= 2, and the last iterate has "
@@ -231,18 +274,19 @@ CLAIMS = (
         "Y02",
         "yang2022",
         "tail bound",
-        "A is (epsilon, delta)-DP with delta = min over lambda of alpha_A(lambda) - lambda epsilon.",
+        stated("A is (epsilon, delta)-DP with delta the minimum over lambda of {tail}, alpha at lambda.", tail=TAIL),
         "Lemma 1(b), Appendix B",
-        tail,
+        _tail,
     ),
     Claim(
         "Y03",
         "yang2022",
         "moment bound",
-        "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a "
-        "moment of at most "
-        "q^2 lambda (lambda + 1)/((1 - q) sigma^2) + C q^3 lambda^3/sigma^3 at q = m/n, for all lambda, "
-        "sigma and m < n.",
+        stated(
+            "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
+            "at most {bound} at q = m/n, with one constant C, for all lambda, sigma and m < n.",
+            bound=LEMMA_2,
+        ),
         "Lemma 2, Appendix B",
         _amplification,
     ),
@@ -250,7 +294,10 @@ CLAIMS = (
         "Y06",
         "yang2022",
         "moment",
-        "The moment of the T releases in w is at most q^2 T lambda^2/s^2, s the noise over the sensitivity.",
+        stated(
+            "The moment of the T releases in w is at most {bound}, s the noise over the sensitivity, q = m/n.",
+            bound=MOMENT,
+        ),
         "proof of Theorem 1, Appendix B",
         _released,
     ),
@@ -258,9 +305,12 @@ CLAIMS = (
         "Y09",
         "yang2022",
         "calibration",
-        "There are c_1, c_2, c_3 such that sigma = c G sqrt(T log(1/delta))/(n epsilon) is (epsilon, "
-        "delta)-DP for all "
-        "epsilon < c_1 m^2 T/n^2 and all delta.",
+        stated(
+            "There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm 1 "
+            "(epsilon, delta)-DP for all {region} and all delta.",
+            noise=EQUATION_3,
+            region=REGION,
+        ),
         "Theorem 1 and equation (3)",
         _theorem_1,
     ),

@@ -9,16 +9,23 @@ alpha_A(lambda) = sup log E_{O ~ A(S)} (P[A(S) = O]/P[A(S') = O])^lambda [1, Def
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
-from sympy import Eq, Integer, Le, Rational, log, sqrt, symbols
+from sympy import Eq, Integer, Le, Mul, Pow, Rational, log, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, T, c_1, delta, epsilon, m, n, sigma_w
 from dpcheck.bounds.yang2022.sampling import largest_difference
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
 
-k, q, total, lam = symbols("k q total lam", positive=True)
+k, q, total, lam, ell = symbols("k q total lam ell", positive=True)  # ell = log(1/delta)
+# What the paper states: a sensitivity, a normalised noise, two regions, and two noises that are to be one.
+SENSITIVITY = 2 * G_w / m
+NORMALISED = sigma_w / (2 * G_w)
+THEOREM_6, THEOREM_1 = c_1 * T / n**2, c_1 * m**2 * T / n**2
+REMARK, PROOF = dict(NOISE)[sigma_w], 8 * m**2 * T * log(n) / (n**2 * epsilon**2)  # PROOF is a square
 
 
 def _minibatch_sensitivity() -> Decision:
@@ -38,7 +45,7 @@ def _minibatch_sensitivity() -> Decision:
         Enumerated("without replacement: 2 G/m", largest_difference, (4, 3, False), Fraction(2, 3)),
         Counterexample(
             "two draws of the differing record, k = m = 2",
-            Le(2 * k * G_w / m, 2 * G_w / m),
+            Le(2 * k * G_w / m, SENSITIVITY),
             ((k, 2), (m, 2), (G_w, 1)),
         ),
         Cited("k draws of the record change the mean by k (g - g')/m, and |g - g'| <= 2 G", "A1"),
@@ -62,25 +69,23 @@ def _minibatch_sensitivity() -> Decision:
 
 
 def _normalisation() -> Decision:
-    normalised = symbols("s", positive=True)
-    scale = 2 * G_w / m  # mean = scale * g_t, g_t = sum/(2 G_w) of sensitivity 1
     steps = (
-        Identity("the released mean is 2 G_w/m times g_t", scale * (total / (2 * G_w)), total / m),
+        Identity(
+            "the released mean is 2 G_w/m times g_t = sum/(2 G_w), of sensitivity 1",
+            lambda: (2 * G_w / m) * (total / (2 * G_w)),
+            total / m,
+        ),
         Identity(
             "noise s on g_t is noise sigma_w on the mean for s = m sigma_w/(2 G_w)",
-            (scale * normalised).subs(normalised, m * sigma_w / (2 * G_w)),
+            lambda: (2 * G_w / m) * (m * sigma_w / (2 * G_w)),
             sigma_w,
         ),
         Counterexample(
             "s = sigma_w/(2 G_w) gives the mean half of its noise at m = 2",
-            Eq((scale * normalised).subs(normalised, sigma_w / (2 * G_w)), sigma_w),
+            Eq(2 * G_w / m * NORMALISED, sigma_w),
             ((m, 2), (sigma_w, 1), (G_w, 1)),
         ),
-        AtMost(
-            "the printed one is never the larger, m = 1 + k",
-            sigma_w / (2 * G_w),
-            (1 + k) * sigma_w / (2 * G_w),
-        ),
+        AtMost("the printed one is never the larger, m = 1 + k", NORMALISED, (1 + k) * NORMALISED),
     )
     evidence = Evidence(
         steps,
@@ -166,26 +171,27 @@ def _joint_moment() -> Decision:
 
 
 def _region() -> Decision:
-    theorem_6, theorem_1 = c_1 * T / n**2, c_1 * m**2 * T / n**2
     steps = (
         Counterexample(
             "n = 10, T = 10, m = 5, c_1 = 1: 1/10 and 5/2",
-            Eq(theorem_6, theorem_1),
+            Eq(THEOREM_6, THEOREM_1),
             ((n, 10), (T, 10), (m, 5), (c_1, 1)),
         ),
-        Identity("no other constant serves: the ratio is m^2", theorem_1 / theorem_6, m**2),
+        Identity(
+            "no other constant serves: the ratio is m^2", lambda: (c_1 * m**2 * T / n**2) / (c_1 * T / n**2), m**2
+        ),
         AtMost(
             "Theorem 6's region lies within Theorem 1's, m = 1 + k",
-            theorem_6,
-            theorem_1.subs(m, 1 + k),
+            THEOREM_6,
+            THEOREM_1.subs(m, 1 + k),
         ),
         Identity(
             "with T = n, as Theorem 2(a) uses it, Theorem 6 covers epsilon < c_1/n only",
-            theorem_6.subs(T, n),
+            lambda: c_1 * n / n**2,
             c_1 / n,
         ),
-        Identity("at n = m = 1 both are epsilon < c_1 T", theorem_6.subs(n, 1), theorem_1.subs({n: 1, m: 1})),
-        Cited("where no constants work for epsilon far above log(1/delta)", "claim Y09"),
+        Identity("at n = m = 1 both are epsilon < c_1 T", lambda: c_1 * 1**2 * T / 1**2, c_1 * T),
+        Quoted("Theorem 1 itself, which fails for epsilon far above log(1/delta) whatever the constants", "Y09"),
     )
     evidence = Evidence(
         steps,
@@ -207,39 +213,45 @@ def _region() -> Decision:
     )
 
 
+def _equal(left: Any, right: Any) -> Any:
+    return Eq(left, right, evaluate=False)
+
+
 def _remark_constant() -> Decision:
-    ell = symbols("ell", positive=True)  # log(1/delta), which is 2 log n at delta = 1/n^2
-    remark = dict(NOISE)[sigma_w] ** 2
-    proof = 8 * m**2 * T * log(n) / (n**2 * epsilon**2)
-    unit = (2 * G_w / m) ** 2  # square of the sensitivity of the mean
-    remark_ell, proof_ell = remark.subs(log(1 / delta), ell), proof.subs(log(n), ell / 2)
-    # Theorem 1: lambda^2 q^2 T/s^2 = lambda epsilon/4 with q = m/n, exp(-lambda epsilon/4) = delta.
-    moment = 4 * ell / epsilon
-    square = 4 * (m / n) ** 2 * T * moment / epsilon
     at = ((n, 10), (T, 4), (m, 3), (epsilon, 1), (G_w, 1), (delta, Rational(1, 100)))
-    minibatch = (m, n * sqrt(epsilon / (4 * T)))
+    square = Pow(REMARK, 2, evaluate=False)
     steps = (
         Identity(
-            "in units of 2 G/m the proof's noise has the constant 4 for 8",
-            4 * unit * proof_ell,
-            remark_ell,
+            "in units of 2 G/m the proof's noise has the constant 4 for 8: squares, log n = ell/2",
+            lambda: 4 * (2 * G_w / m) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
+            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
         ),
-        Counterexample("in units of 2 G/m", Eq(unit * proof, remark), at),
-        Counterexample("in units of 2 G, as printed (Y05)", Eq((2 * G_w) ** 2 * proof, remark), at),
-        AtMost("the remark's noise is at least the proof's", unit * proof_ell, remark_ell),
+        Counterexample("in units of 2 G/m", _equal(Mul(SENSITIVITY**2, PROOF, evaluate=False), square), at),
+        Counterexample("in units of 2 G, as Y05 prints them", _equal(Mul(4 * G_w**2, PROOF, evaluate=False), square), at),
         Identity(
-            "Theorem 1's first two conditions, with equality, give the constant 8",
-            unit * square,
-            remark_ell,
+            "in units of 2 G the two agree at m = 2, and there alone",
+            lambda: (2 * G_w) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
+            (m**2 / 4) * (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        AtMost(
+            "the remark's noise is at least the proof's",
+            (SENSITIVITY**2 * PROOF).subs(log(n), ell / 2),
+            (REMARK**2).subs(log(1 / delta), ell),
         ),
         Identity(
-            "the third, lambda <= s^2 log(n/(m s)), at the remark's minibatch: lambda = s^2",
-            square.subs(*minibatch),
-            moment,
+            "Theorem 1's first two conditions, with equality, give the constant 8: s^2 = 4 (m/n)^2 T lambda/epsilon "
+            "at lambda = 4 ell/epsilon, in units of 2 G/m",
+            lambda: (2 * G_w / m) ** 2 * (4 * (m / n) ** 2 * T * (4 * ell / epsilon) / epsilon),
+            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        Identity(
+            "the third, lambda <= s^2 log(n/(m s)), at the remark's minibatch, (m/n)^2 = epsilon/(4 T): lambda = s^2",
+            lambda: 4 * (epsilon / (4 * T)) * T * (4 * ell / epsilon) / epsilon,
+            4 * ell / epsilon,
         ),
         Identity(
             "and (m s/n)^2 = log(1/delta)/T, which must be at most exp(-2)",
-            ((m / n) ** 2 * square).subs(*minibatch),
+            lambda: (epsilon / (4 * T)) * (4 * ell / epsilon),
             ell / T,
         ),
     )
@@ -248,10 +260,12 @@ def _remark_constant() -> Decision:
         readings=(
             ("the noise of the proof is the noise of the remark, in units of 2 G/m", "refuted"),
             ("the same in units of 2 G, as Y05 prints them, unless m = 2", "refuted"),
+            ("the same in units of 2 G, m = 2", "proved"),
             ("the noise of the remark is at least that of the proof", "proved"),
             ("the noise of the proof, in units of 2 G/m, is half that of the remark", "proved"),
         ),
-        condition="a factor 2: the constant of the proof is 4 for 8",
+        condition="m = 2 and units of 2 G, as Y05 prints them; in the right units, 2 G/m, a factor 2 is put in, since "
+        "the constant of the proof is 4 for 8",
         repaired="the proof's choice is 4 G sqrt(T log(1/delta))/(n epsilon); 8 is what the two "
         "conditions of Theorem 1, for the pair of releases, give with equality",
     )
@@ -271,7 +285,11 @@ CLAIMS = (
         "Y04",
         "yang2022",
         "sensitivity",
-        "On neighbouring datasets the mean gradient of one minibatch drawn with replacement differs by at most 2 G/m.",
+        stated(
+            "On neighbouring datasets the mean gradient of one minibatch drawn with replacement differs by at most "
+            "{bound}.",
+            bound=SENSITIVITY,
+        ),
         "proof of Theorem 1, Appendix B",
         _minibatch_sensitivity,
     ),
@@ -279,7 +297,7 @@ CLAIMS = (
         "Y05",
         "yang2022",
         "normalisation",
-        "For the sum over 2 G_w, of sensitivity 1, the noise is sigma_w/(2 G_w).",
+        stated("For the sum over 2 G_w, of sensitivity 1, the noise is {noise}.", noise=NORMALISED),
         "proof of Theorem 1, Appendix B",
         _normalisation,
     ),
@@ -295,7 +313,11 @@ CLAIMS = (
         "Y08",
         "yang2022",
         "text",
-        "Theorem 6 restates Theorem 1: its region epsilon < c_1 T/n^2 is Theorem 1's epsilon < c_1 m^2 T/n^2.",
+        stated(
+            "Theorem 6 restates Theorem 1: its region epsilon < {six} is Theorem 1's epsilon < {one}.",
+            six=THEOREM_6,
+            one=THEOREM_1,
+        ),
         "Theorem 6, Appendix B",
         _region,
     ),
@@ -303,8 +325,12 @@ CLAIMS = (
         "Y11",
         "yang2022",
         "const",
-        "At delta = 1/n^2 the noise sigma^2 = 8 m^2 T log(n)/(n epsilon)^2 of the proof, in units "
-        "of the sensitivity, is the noise 8 G sqrt(T log(1/delta))/(n epsilon) of Remark 1.",
+        stated(
+            "At delta = 1/n^2 the noise sigma^2 = {proof} of the proof, in units of the sensitivity, is the noise "
+            "{remark} of Remark 1.",
+            proof=PROOF,
+            remark=REMARK,
+        ),
         "Remark 1 and its proof, Appendix B",
         _remark_constant,
     ),
