@@ -22,16 +22,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sympy import Rational, exp, sqrt, symbols
+from sympy import Le, Max, Pow, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Searched, Step
-from dpcheck.bounds.symbols import G_v, G_w, T, delta, epsilon, m, n, sigma_v, sigma_w
+from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import G_v, G_w, T, delta, ell, epsilon, m, n, sigma_v, sigma_w
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
 from dpcheck.bounds.zhang2025.theorem_1_settings import CLAIMS as SETTINGS
 
-q, ell = symbols("q ell", positive=True)
+q = symbols("q", positive=True)
+BATCH = Max(1, n * sqrt(epsilon / (4 * T)))  # as printed, not rounded
+SIGMA = dict(NOISE)[sigma_w]
+LOSS, CHANCE = Le(epsilon, 1), Le(delta, 1 / n**2)
 EDGE = Rational(999, 1000)  # delta at n = 1
 PAIRS = ((1.0, 0.0), (0.0, 1.0), (0.5, -0.5))  # where the record and its replacement move the release
 MARGIN = 0.05
@@ -95,7 +100,6 @@ def _without_replacement() -> tuple[Step, ...]:
 
 
 def _remark() -> Decision:
-    ratio = ((2 * G_w / (m * sigma_w)) ** 2 + (2 * G_v / (m * sigma_v)) ** 2).subs(dict(NOISE))
     steps: tuple[Step, ...] = (
         Cited(
             "n = m = 1: f = z (G_w w + G_v v), records 1 and -1. With T = 2 the last iterate and the mean one both "
@@ -105,10 +109,35 @@ def _remark() -> Decision:
         NotPrivate("n = 1, delta = .999, epsilon = 1, T = 2: one of the two releases", multiplier(2), 1, EDGE),
         NotPrivate("and at T = 1, if its release is put out", multiplier(1), 1, EDGE),
         Identity(
-            "n >= 2, without replacement: the squared ratio of sensitivity and noise of a step as one release, which "
-            "the steps below call x (C_1 for G_w, C_2 for G_v; references as in zhang2025.theorem_1_settings)",
-            ratio.subs(delta, exp(-ell)).subs(m, q * n),
-            epsilon**2 / (8 * q**2 * T * ell),
+            "n >= 2, without replacement: sigma_w^2 at which the pair of gradients of a step, as one release, has the "
+            "squared ratio epsilon^2/(8 q^2 T log(1/delta)) of sensitivity and noise, q = m/n, which the steps below "
+            "call x (C_1 for G_w, C_2 for G_v; references as in zhang2025.theorem_1_settings)",
+            lambda: 2 * (2 * G_w / (q * n)) ** 2 / (epsilon**2 / (8 * q**2 * T * log(1 / delta))),
+            Pow(SIGMA, 2, evaluate=False),
+        ),
+        Inequality(
+            "the printed minibatch, and so the next integer, has q^2 T at least epsilon/4",
+            epsilon / 4,
+            T * BATCH**2 / n**2,
+            Domain({epsilon: (0, 1), T: (1, oo), n: (1, oo)}),
+        ),
+        Inequality(
+            "in the printed range delta is at most 1/4 for n >= 2",
+            delta,
+            Rational(1, 4),
+            Domain({n: (2, oo), delta: (0, 1)}, where=(CHANCE,)),
+        ),
+        Inequality(
+            "so that 2 log(1/delta) is at least 4 log 2",
+            4 * log(2),
+            2 * log(1 / delta),
+            Domain({delta: (0, Rational(1, 4))}),
+        ),
+        Inequality(
+            "and 2 log(1/delta)/epsilon, which bounds 1/x from below, is no less, ell = log(1/delta)",
+            2 * ell,
+            2 * ell / epsilon,
+            Domain({epsilon: (0, oo), ell: (0, oo)}, where=(LOSS,)),
         ),
         *_without_replacement(),
         Searched(
@@ -146,8 +175,14 @@ CLAIMS = (
         "Y10",
         "yang2022",
         "calibration",
-        "For epsilon <= 1, delta <= 1/n^2 and m = max(1, n sqrt(epsilon/(4 T))) the constant 8 makes Algorithm 1 "
-        "(epsilon, delta)-DP.",
+        stated(
+            "For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 "
+            "(epsilon, delta)-DP.",
+            loss=LOSS,
+            chance=CHANCE,
+            batch=BATCH,
+            sigma=SIGMA,
+        ),
         "Remark 1",
         _remark,
     ),
