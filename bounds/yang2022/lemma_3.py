@@ -28,6 +28,11 @@ the term in 1/sqrt(m T) is not even needed. What |w_1 - w|^2 is depends on the s
 
 Algorithm 1 leaves the start open. ``OPTIMISATION_ERROR`` is the sum in (13), for the start at 0.
 
+The mean of the records' gradients must be a (sub)gradient of F_S. It is where f is differentiable, or where each
+f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is
+convex-concave and the f have kinks, generalised gradients of the f need not have such a mean
+(:func:`kinked_gap`).
+
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix C.1.
 """
 
@@ -36,18 +41,23 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Le, Rational, pi, sqrt, symbols
+from sympy import Le, Rational, oo, pi, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, T, d, d_1, d_2, eta, m, sigma_v, sigma_w
 
 SQUARES = D_w**2 + D_v**2
 COMMON = eta * (G_w**2 + G_v**2) / 2 + (D_w * G_w + D_v * G_v) / sqrt(m * T)
 NOISE_TERM = eta * d * (sigma_w**2 + sigma_v**2)
 
-LEMMA_3 = COMMON + SQUARES / (eta * T) + NOISE_TERM  # as Lemma 3 prints it
-OPTIMISATION_ERROR = COMMON + SQUARES / (2 * eta * T) + NOISE_TERM  # as equation (13) prints it
+WHOLE, HALF = SQUARES / (eta * T), SQUARES / (2 * eta * T)  # of Lemma 3, of equation (13)
+BLOCK_NOISE = eta**2 * d_1 * sigma_w**2  # of equation (8)
+
+LEMMA_3 = COMMON + WHOLE + NOISE_TERM  # as Lemma 3 prints it
+OPTIMISATION_ERROR = COMMON + HALF + NOISE_TERM  # as equation (13) prints it
 
 
 def linear_gap(start: Fraction, eta: Fraction, T: int) -> Fraction:
@@ -64,6 +74,20 @@ def linear_gap(start: Fraction, eta: Fraction, T: int) -> Fraction:
     return (total_w / T + 1) - (-1 - total_v / T)
 
 
+def kinked_gap(eta: Fraction, T: int) -> Fraction:
+    """Weak gap of noiseless DP-SGDA from 0 on f = w - v + z (|w| + |v|) over [-1, 1]^2, records 1 and -1.
+
+    F_S = w - v. At 0 the generalised gradients of both f in w are those from 0 to 2, and 0 is taken;
+    likewise in v. Here D_w = D_v = 1 and G_w = G_v = 2, and every minibatch has the same gradient at 0.
+    """
+    w = v = total_w = total_v = Fraction(0)
+    for _ in range(T):
+        total_w, total_v = total_w + w, total_v + v
+        pull = Fraction(0) if w == v == 0 else Fraction(1)
+        w, v = max(Fraction(-1), w - eta * pull), max(Fraction(-1), v - eta * pull)
+    return (total_w / T + 1) - (-1 - total_v / T)
+
+
 # One coordinate of a step before projection, from w_t - w = r, gradient g and noise x.
 r, g, x = symbols("r g x", real=True)
 STEP = Identity(
@@ -77,7 +101,8 @@ PROOF = (
     Cited(
         "for fixed w, E<w - w_t, g_t - grad F_S> = 0 = E<w - w_t, xi_t> = E<g_t, xi_t>, "
         "|g_t| <= G_w and E|xi_t|^2 = d_1 sigma_w^2",
-        "I_t, xi_t are independent of w_t and of each other; A1",
+        "I_t, xi_t are independent of w_t and of each other; A1; f is differentiable, or each f(., .; z) convex-concave "
+        "(sum rule)",
     ),
 )
 
@@ -102,17 +127,25 @@ AT_EDGE = (
     (T, 100),
     (eta, Rational(1, 50)),
 )
+AT_KINK = (
+    *((letter, 1) for letter in (D_w, D_v, d, m)),
+    *((letter, 2) for letter in (G_w, G_v)),
+    *((letter, 0) for letter in (sigma_w, sigma_v)),
+    (T, 100),
+    (eta, Rational(1, 10)),
+)
+SUPPORTED = "f is differentiable or convex-concave for every record"
 
 
-def _radius(printed: Any, factor: Any, name: str) -> Decision:
-    """Lemma 3 or (13), whose first term is ``factor`` times (D_w^2 + D_v^2)/(eta T)."""
-    from_zero = SQUARES / (2 * eta * T)
+def _radius(printed: Any, term: Any, name: str) -> Decision:
+    """Lemma 3 or (13), in which the start enters as ``term``."""
     steps = (
         *PROOF,
-        AtMost(
-            f"with |w_1 - w| <= D_w the first term is within {name}",
-            from_zero,
-            factor * SQUARES / (eta * T),
+        AtMost(f"with |w_1 - w| <= D_w the first term is within {name}", HALF, term),
+        Identity(
+            "with |w_1 - w| <= 2 D_w, from any start, it is twice Lemma 3's",
+            lambda: ((2 * D_w) ** 2 + (2 * D_v) ** 2) / (2 * eta * T),
+            2 * WHOLE,
         ),
         *EDGE,
         Counterexample(
@@ -122,17 +155,27 @@ def _radius(printed: Any, factor: Any, name: str) -> Decision:
         ),
         Identity(
             "there the proof's own 2 (D_w^2 + D_v^2)/(eta T), without the term in 1/sqrt(m T), is attained",
-            (2 * SQUARES / (eta * T) + eta * (G_w**2 + G_v**2) / 2).subs(AT_EDGE),
+            lambda: 2 * (1**2 + 1**2) / (Rational(1, 50) * 100) + Rational(1, 50) * (1**2 + 1**2) / 2,
             Rational(101, 50),
         ),
+        Enumerated(
+            "f = w - v + z (|w| + |v|), records 1 and -1: F_S = w - v is convex-concave, the f are not, and with the "
+            "generalised gradient 0 of both at 0 the run stays there; the gap",
+            kinked_gap,
+            (Fraction(1, 10), 100),
+            Fraction(2),
+        ),
+        Counterexample(f"which is above {name}, from the start 0 and without noise", Le(2, printed), AT_KINK),
     )
     evidence = Evidence(
         steps,
         readings=(
-            ("w_1 = v_1 = 0", "proved"),
+            (f"w_1 = v_1 = 0; {SUPPORTED}", "proved"),
+            (f"2 (D_w^2 + D_v^2)/(eta T) in its place, from any start; {SUPPORTED}", "proved"),
             ("w_1 and v_1 anywhere in W and V, as Algorithm 1 allows", "refuted"),
+            ("w_1 = v_1 = 0, F_S alone convex-concave, generalised gradients where f has kinks", "refuted"),
         ),
-        condition="w_1 = v_1 = 0",
+        condition="w_1 = v_1 = 0; and f is differentiable, or convex-concave for every record, as Theorem 2 assumes",
         repaired="for any start in W x V: 2 (D_w^2 + D_v^2)/(eta T)",
     )
     return Decision(
@@ -141,37 +184,32 @@ def _radius(printed: Any, factor: Any, name: str) -> Decision:
         evidence,
         "The distance from w_1 to the comparison point is at most D_w only from the start 0; from "
         "elsewhere it reaches 2 D_w, and f = w - v from the edge breaks the printed bound "
-        "(noise 0; the gap is continuous in the noise).",
+        "(noise 0; the gap is continuous in the noise). Where f has kinks, convexity of F_S alone is not enough.",
     )
 
 
 def _lemma_3_radius() -> Decision:
-    return _radius(LEMMA_3, 1, "Lemma 3")
+    return _radius(LEMMA_3, WHOLE, "Lemma 3")
 
 
 def _equation_13_radius() -> Decision:
-    return _radius(OPTIMISATION_ERROR, Rational(1, 2), "equation (13)")
+    return _radius(OPTIMISATION_ERROR, HALF, "equation (13)")
 
 
 def _noise_term() -> Decision:
-    e = symbols("e", positive=True)
-    G, D, s = symbols("G D s", positive=True)
     derived = eta * (d_1 * sigma_w**2 + d_2 * sigma_v**2) / 2
-    # f = G|w| on [-D, D], the same for every record, w_1 = 0. For every t >= 1,
-    # P(|w_{t+1}| = D) >= P(|eta xi_t| >= D) = P(|N(0, 1)| >= 1/2) >= 3/5.
-    left = 2 * eta * G * D * Rational(3, 5) * (T - 1)
-    right = 2 * D**2 + T * eta**2 * G**2 + eta**2 * d_1 * s**2
+    # f = G_w |w| on [-D_w, D_w], the same for every record, w_1 = 0. For every t >= 1,
+    # P(|w_{t+1}| = D_w) >= P(|eta xi_t| >= D_w) = P(|N(0, 1)| >= 1/2) >= 3/5.
+    left = 2 * eta * G_w * D_w * Rational(3, 5) * (T - 1)
+    right = 2 * D_w**2 + T * eta**2 * G_w**2 + BLOCK_NOISE
+    positive = dict.fromkeys((eta, d, d_1, d_2, sigma_w, sigma_v), (0, oo))
     steps = (
         *PROOF,
-        AtMost(
-            "Lemma 3's noise term covers the derived one, d_1 the larger",
-            derived.subs(d_1, d_2 + e),
-            NOISE_TERM.subs(d, d_2 + e),
-        ),
-        AtMost(
-            "Lemma 3's noise term covers the derived one, d_2 the larger",
-            derived.subs(d_2, d_1 + e),
-            NOISE_TERM.subs(d, d_1 + e),
+        Inequality(
+            "Lemma 3's noise term covers the derived one, d the larger of d_1 and d_2",
+            derived,
+            NOISE_TERM,
+            Domain(positive, where=(Le(d_1, d), Le(d_2, d))),
         ),
         Below(
             "the standard normal puts less than 2/5 on [-1/2, 1/2]",
@@ -183,10 +221,10 @@ def _noise_term() -> Decision:
             "convexity of the normal tail on the positive axis",
         ),
         Counterexample(
-            "equation (8) on f(w, v; z) = G|w| over [-D, D] with eta s = 2 D, whose left side "
-            "is at least 2 eta G D (3/5)(T - 1)",
+            "equation (8) on f(w, v; z) = G_w |w| over [-D_w, D_w] with eta sigma_w = 2 D_w, whose left side is at "
+            "least 2 eta G_w D_w (3/5)(T - 1)",
             Le(left, right),
-            ((G, 1), (D, 1), (d_1, 1), (T, 100), (eta, Rational(1, 10)), (s, 20)),
+            ((G_w, 1), (D_w, 1), (d_1, 1), (T, 100), (eta, Rational(1, 10)), (sigma_w, 20)),
         ),
     )
     evidence = Evidence(
@@ -201,7 +239,7 @@ def _noise_term() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; counterexample in exact arithmetic",
+        "prover; counterexample in exact arithmetic",
         evidence,
         "Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term "
         "itself stands, and is at least twice what the proof gives.",
@@ -213,7 +251,7 @@ CLAIMS = (
         "Y13",
         "yang2022",
         "const",
-        "The start enters the optimisation error as (D_w^2 + D_v^2)/(eta T).",
+        stated("The start enters the optimisation error as {term}.", term=WHOLE),
         "Lemma 3, Appendix C.1",
         _lemma_3_radius,
     ),
@@ -221,8 +259,11 @@ CLAIMS = (
         "Y14",
         "yang2022",
         "const",
-        "The noise enters Lemma 3 as eta d (sigma_w^2 + sigma_v^2), and equation (8), which sums T "
-        "steps of the w block, as eta^2 d_1 sigma_w^2.",
+        stated(
+            "The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}.",
+            lemma=NOISE_TERM,
+            block=BLOCK_NOISE,
+        ),
         "Lemma 3 and equation (8), Appendix C.1",
         _noise_term,
     ),
@@ -230,7 +271,7 @@ CLAIMS = (
         "Y15",
         "yang2022",
         "algebra",
-        "The start enters the bound as (D_w^2 + D_v^2)/(2 eta T).",
+        stated("The start enters the bound as {term}.", term=HALF),
         "equation (13), Appendix C.3",
         _equation_13_radius,
     ),
