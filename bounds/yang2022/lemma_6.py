@@ -18,9 +18,12 @@ lemma's own assumption. Let h(u) be the minibatch mean of (grad_w f, -grad_v f) 
 
 Each place of the minibatch holds each record with chance 1/n, with replacement or without, and the
 mean of the records' fields is a (sub)gradient field of F_S: in a because f is differentiable, in b
-because each f(., .; z) is convex-concave. Theorem 2 assumes the latter, and it follows from Lemma 6's
-assumption on almost every sample: a defect of convexity above c > 0 at some points, if its
-probability were positive, would be shared by all n records of a sample with positive probability. So
+because each f(., .; z) is convex-concave. Theorem 2 assumes the latter. It also follows from Lemma 6's
+assumption: if F_S is convex-concave for every sample, it is for n copies of one record, where F_S is
+that record's f. If it is for almost every sample, f is for almost every record: f is continuous, so that
+a defect of convexity shows at points of a countable dense set, above some c > 0. Were that to have
+probability r > 0 for some of these points, all n records would share it with probability r^n > 0, and
+F_S would have it. All points in the proof are iterates, which lie in W x V. So
 
     E[h(u) - h'(u')] = H(u) - H(u') + e/n,   H = E h the field of F_S,   |e| <= 2 G,
     <Delta, H(u) - H(u')> >= 0   since F_S is convex-concave [1, Lemma 5],
@@ -45,11 +48,13 @@ from fractions import Fraction
 from sympy import E, Eq, Integer, Le, Rational, exp, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, T, eta, m, n, t
 from dpcheck.bounds.yang2022.sampling import chance_absent, mean_share
 
 SMOOTH = 4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
+ABSENT = 1 - m / n
 LIPSCHITZ = 4 * sqrt(2) * eta * (G_w + G_v) ** 2 * (sqrt(T) + T / n)
 
 # G is sqrt(G_w^2 + G_v^2), D is |Delta|, X and Y its two blocks; n is written 1 + k.
@@ -71,9 +76,11 @@ FIRST_MOMENT: tuple[Step, ...] = (
         for sizes in ((2, 2), (3, 2), (2, 4), (4, 3))
     ),
     Cited("each place of a minibatch holds each record with chance 1/n", "Algorithm 1, line 4"),
-    Cited(
-        "<Delta, H(u) - H(u')> >= 0 for H the mean of the records' fields, a (sub)gradient field of F_S",
-        "Lemma 5 (claim Y16); linearity of gradients",
+    Quoted(
+        "<Delta, H(u) - H(u')> >= 0 for H the mean of the records' fields",
+        "Y16",
+        "Lemma 5",
+        "F_S is convex-concave, and H is a (sub)gradient field of it at the iterates, which lie in W x V",
     ),
     Identity(
         "Young's inequality: the difference is a square",
@@ -88,8 +95,9 @@ STEP_A = AtMost(
 )
 NONSMOOTH = Cited(
     "where f is not differentiable the mean of subgradients is one of F_S if each f(., .; z) is convex-concave, as "
-    "Theorem 2 assumes. If F_S is so for almost every sample, almost every f(., .; z) is: records with a defect above "
-    "c > 0 at given points, if not of probability 0, would make up a whole sample with positive probability",
+    "Theorem 2 assumes; the lemma's own assumption implies it. If F_S is so for every sample, take n copies of one "
+    "record. If for almost every sample, then f for almost every record: otherwise, f being continuous, records with a "
+    "defect above c > 0 at some points of a countable dense set have probability r > 0, and a whole sample of them r^n",
     "sum rule for convex functions; i.i.d. records",
 )
 STEP_B = Identity("one step of b is the printed recursion", SPLIT + 4 * G**2 * eta**2, RECURSION_B)
@@ -103,10 +111,11 @@ TO_STABILITY: tuple[Step, ...] = (
         "E|mean of Delta_t| <= max_t sqrt(E|Delta_t|^2), and the bound increases with t",
         "Jensen's inequality",
     ),
-    Cited(
-        "the population gap exceeds the empirical one by at most G_w E|w_mean - w'_mean| + G_v E|v_mean - v'_mean|, in "
-        "which S and S' may be exchanged",
-        "Lemma 4 as repaired in claim Y16; A1",
+    Quoted(
+        "the population gap exceeds the empirical one by at most G_w E|w_mean - w'_mean| + G_v E|v_mean - v'_mean|",
+        "Y16",
+        "Lemma 4 with the pair reversed in the second supremum, or each supremum of an absolute value",
+        "by A1 the two distances, in which S and S' may be exchanged, bound absolute values in both suprema",
     ),
 )
 # f = z w over W = R, one record z = +-1 with equal chance, w_1 = 0, any noise. F = 0, so the
@@ -132,7 +141,7 @@ def _absent() -> Decision:
         Enumerated("without replacement it is 1 - m/n", chance_absent, (4, 3, False), Fraction(1, 4)),
         Counterexample(
             "two draws from two records miss one of them with chance 1/4, not 0",
-            Eq((1 - 1 / n) ** m, 1 - m / n),
+            Eq((1 - 1 / n) ** m, ABSENT),
             ((n, 2), (m, 2)),
         ),
         Identity(
@@ -165,8 +174,9 @@ def _precondition() -> Decision:
         "exact algebra from cited facts",
         Evidence((*FIRST_MOMENT, NONSMOOTH, STEP_A, STEP_B, *TO_STABILITY)),
         "The printed proof uses that each f(., .; z) is convex-concave, which the lemma does not assume. In "
-        "expectation over the minibatch F_S is enough, with the same recursions, for differentiable f; for other f the "
-        "lemma's assumption, on almost every sample, gives convexity of each record's f.",
+        "expectation over the minibatch F_S is enough, with the same recursions, for differentiable f. For other f the "
+        "lemma's assumption, on every sample or almost every one, gives convexity of each record's f. On one given "
+        "sample it would not (Y13).",
     )
 
 
@@ -186,7 +196,8 @@ def _smooth() -> Decision:
         "proved",
         "exact algebra from cited facts",
         Evidence(steps, repaired="sharper: 2 (G_w^2 + G_v^2) in place of 4 (G_w + G_v)^2"),
-        "The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to holds.",
+        "The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to holds. Smoothness is "
+        "used between iterates only, which lie in W x V.",
     )
 
 
@@ -239,7 +250,9 @@ CLAIMS = (
         "Y17",
         "yang2022",
         "probability",
-        "A record is absent from a minibatch of m draws with replacement with probability 1 - m/n.",
+        stated(
+            "A record is absent from a minibatch of m draws with replacement with probability {chance}.", chance=ABSENT
+        ),
         "proof of Lemma 6(a), Appendix C.2",
         _absent,
     ),
@@ -255,8 +268,7 @@ CLAIMS = (
         "Y19",
         "yang2022",
         "const",
-        "In the smooth case the generalisation error is at most "
-        "4 sqrt(e (T + T^2/n)) (G_w + G_v)^2 eta exp(L^2 T eta^2/2)/sqrt n.",
+        stated("In the smooth case the generalisation error is at most {bound}.", bound=SMOOTH),
         "Lemma 6(a), Appendix C.2",
         _smooth,
     ),
@@ -264,7 +276,7 @@ CLAIMS = (
         "Y20",
         "yang2022",
         "const",
-        "In the Lipschitz case the generalisation error is at most 4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n).",
+        stated("In the Lipschitz case the generalisation error is at most {bound}.", bound=LIPSCHITZ),
         "Lemma 6(b), Appendix C.2",
         _lipschitz,
     ),
