@@ -135,6 +135,8 @@ AT_KINK = (
     (eta, Rational(1, 10)),
 )
 SUPPORTED = "f is differentiable or convex-concave for every record"
+ANY_START = f"2 (D_w^2 + D_v^2)/(eta T) in its place, from any start; {SUPPORTED}"
+NOISE_READING = "Lemma 3: eta d (sigma_w^2 + sigma_v^2)"
 
 
 def _radius(printed: Any, term: Any, name: str) -> Decision:
@@ -171,7 +173,7 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
         steps,
         readings=(
             (f"w_1 = v_1 = 0; {SUPPORTED}", "proved"),
-            (f"2 (D_w^2 + D_v^2)/(eta T) in its place, from any start; {SUPPORTED}", "proved"),
+            (ANY_START, "proved"),
             ("w_1 and v_1 anywhere in W and V, as Algorithm 1 allows", "refuted"),
             ("w_1 = v_1 = 0, F_S alone convex-concave, generalised gradients where f has kinks", "refuted"),
         ),
@@ -230,7 +232,7 @@ def _noise_term() -> Decision:
     evidence = Evidence(
         steps,
         readings=(
-            ("Lemma 3: eta d (sigma_w^2 + sigma_v^2)", "proved"),
+            (NOISE_READING, "proved"),
             ("equation (8): the noise of T steps is eta^2 d_1 sigma_w^2", "refuted"),
         ),
         condition="the factor T, which the next display has, is put back in (8)",

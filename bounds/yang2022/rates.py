@@ -5,62 +5,97 @@ r"""Theorem 2's rates from their parts, and the notions they rest on.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from sympy import Ge, Le, Rational, oo, sqrt, symbols
 
-from dpcheck.bounds.asymptotics import Dominated, Region
+from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import d, epsilon, m, mu, n
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import T, d, ell, epsilon, eta, m, mu, n
+from dpcheck.bounds.yang2022.lemma_3 import ANY_START, NOISE_READING, linear_gap
 
-ell, larger, B, X, Y = symbols("ell larger B X Y", positive=True)  # ell = log(1/delta)
+larger, B, X, Y, risk = symbols("larger B X Y risk", positive=True)
 convex, concave = symbols("convex concave", positive=True)
+# ell is log(1/delta), ``larger`` max{sqrt n, sqrt(d ell)/epsilon}; the maximum of the rate is written as a sum.
 SHARE = sqrt(d * ell) / epsilon
-REGION = Region(Ge(larger, sqrt(n)), Ge(larger, SHARE))
 RATE = 1 / sqrt(n) + SHARE / n
+SMOOTH_T, LIPSCHITZ_T = n, n**2
+MINIBATCH_VARIANCE = B**2 / m
 
 
-def _parts(steps: Any, size: Any, generalisation: Any) -> Any:
-    """The four parts of the risk; ``larger`` is max{sqrt n, sqrt(d ell)/epsilon}."""
-    return generalisation + size + 1 / (size * steps) + 1 / sqrt(steps) + size * d * steps * ell / (n * epsilon) ** 2
+def _schedule(steps: Any, size: Any) -> tuple[Any, ...]:
+    """T and eta are of these orders."""
+    return Le(T, steps), Ge(T, steps), Le(eta, size), Ge(eta, size)
+
+
+def _parts(generalisation: Any) -> Any:
+    """The parts of the risk but D^2/(eta T)."""
+    return eta * generalisation + eta + 1 / sqrt(T) + eta * d * T * ell / (n * epsilon) ** 2
 
 
 def _rates() -> Decision:
-    smooth = _parts(n, 1 / larger, sqrt(n + n**2 / n) / (larger * sqrt(n)))
-    lipschitz = _parts(n**2, 1 / (n * larger), (n + n**2 / n) / (n * larger))
-    most = sqrt(n) + SHARE  # of ``larger``
+    known = (Ge(larger, sqrt(n)), Ge(larger, SHARE))
+    smooth = _schedule(SMOOTH_T, 1 / larger)
+    lipschitz = _schedule(LIPSCHITZ_T, 1 / (n * larger))
     steps = (
-        Dominated("a) without 1/(eta T)", smooth - larger / n, RATE, REGION),
-        Dominated("b) without 1/(eta T)", lipschitz - larger / n, RATE, REGION),
-        Cited("max{a, b} <= a + b <= 2 max{a, b}", "definition"),
-        Identity("1/(eta T) in a), with the sum for the maximum, is the rate", 1 / (1 / most * n), RATE),
-        Identity("and in b)", 1 / (1 / (n * most) * n**2), RATE),
-        Cited(
-            "exp(L^2 T eta^2) is O(1) for constant L (claim Y22); the parts are Lemmas 3 and 6, with D^2/(2 eta T) "
-            "from the start at 0 and 2 D^2/(eta T) at most from any other",
-            "claims Y13, Y15, Y19, Y20, Y22",
+        Quoted(
+            "the optimisation error", "Y13", ANY_START, "Theorem 2 assumes f convex-concave; Theorem 7's F_S implies it"
+        ),
+        Quoted("its noise term", "Y14", NOISE_READING, "the parts are summed with Lemma 3's, not with equation (8)'s"),
+        Quoted("the generalisation error, a)", "Y19"),
+        Quoted("the generalisation error, b)", "Y20"),
+        Quoted("exp(L^2 T eta^2) is O(1)", "Y22", "L is a constant inside the O", "Theorem 2 has one L, fixed"),
+        Cited("sqrt(a + b) <= sqrt a + sqrt b, and max{a, b} <= a + b <= 2 max{a, b}", "definitions"),
+        Dominated(
+            "a) all parts but D^2/(eta T)", _parts(sqrt(T) / sqrt(n) + T / n), RATE, Region(*known, *smooth)
+        ),
+        Dominated("b) likewise", _parts(sqrt(T) + T / n), RATE, Region(*known, *lipschitz)),
+        Dominated("D^2/(eta T) in a)", 1 / (eta * T), larger / n, Region(*smooth)),
+        Dominated("and in b)", 1 / (eta * T), larger / n, Region(*lipschitz)),
+        Identity("which is the rate, with the sum for the maximum", lambda: (sqrt(n) + SHARE) / n, RATE),
+        Enumerated(
+            "Theorem 7's prefactor has no L: f = w - v on [-1, 1]^2 is L-smooth for every L; with L = 10^12, n = T = "
+            "10^4, epsilon large and eta = 1/(sqrt L sqrt n) the risk is still",
+            linear_gap,
+            (Fraction(0), Fraction(1, 10**8), 10**4),
+            Fraction(199990001, 100000000),
+        ),
+        Counterexample(
+            "which is above 4/sqrt n, the prefactor times the rate, even with the constant 10",
+            Le(risk, 10 * 4 / sqrt(n)),
+            ((risk, Rational(199990001, 100000000)), (n, 10**4)),
+        ),
+        Exceeds("and no constant helps as n and L grow", n**0, 1 / sqrt(n), Region(Ge(n, 1)), {n: s}),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("D, G and L are constants of the O", "proved"),
+            ("Theorem 7(a) with a constant that depends on nothing, not on L either", "refuted"),
         ),
     )
     return Decision(
         "proved",
         "linear program with exact multipliers",
-        Evidence(steps),
+        evidence,
         "With D, G and L constants of the O, given the noise of Theorem 1; for all epsilon, all delta < 1 and any "
-        "start, which costs a factor 4 in one part.",
+        "start, which costs a factor 4 in one part. Theorem 7's explicit prefactor leaves out L in a) (Y22).",
     )
 
 
 def _variance() -> Decision:
     steps = (
-        Identity("a mean of m independent draws of variance B has variance B/m", m * (B / m**2), B / m),
+        Identity("a mean of m independent draws of variance B has variance B/m", lambda: m * (B / m**2), B / m),
         Counterexample(
             "the proofs use B^2/m: at B = 1/4, m = 1 that is below the variance",
-            Le(B / m, B**2 / m),
+            Le(B / m, MINIBATCH_VARIANCE),
             ((B, Rational(1, 4)), (m, 1)),
         ),
-        Identity("with B the standard deviation it is B^2/m", m * (B**2 / m**2), B**2 / m),
+        Identity("with B the standard deviation it is B^2/m", lambda: m * (B**2 / m**2), MINIBATCH_VARIANCE),
     )
     evidence = Evidence(
         steps,
@@ -99,8 +134,13 @@ CLAIMS = (
         "Y21",
         "yang2022",
         "rate",
-        "Both schedules, T of order n (smooth) and T of order n^2, give O(max{1/sqrt n, sqrt(d "
-        "log(1/delta))/(n epsilon)}).",
+        stated(
+            "Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order {rate}, "
+            "ell the logarithm of 1/delta.",
+            smooth=SMOOTH_T,
+            lipschitz=LIPSCHITZ_T,
+            rate=RATE,
+        ),
         "Theorems 2 and 7",
         _rates,
     ),
@@ -108,7 +148,9 @@ CLAIMS = (
         "Y24",
         "yang2022",
         "text",
-        "B_w and B_v bound the variances of the gradients, and B^2/m that of a minibatch.",
+        stated(
+            "B_w and B_v bound the variances of the gradients, and {term} that of a minibatch.", term=MINIBATCH_VARIANCE
+        ),
         "Assumption 2",
         _variance,
     ),

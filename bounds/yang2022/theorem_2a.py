@@ -50,10 +50,12 @@ Max(1/sqrt(n), sqrt(d)*sqrt(log(1/delta))/(epsilon*n))
 
 from __future__ import annotations
 
-from sympy import Le, Max, Rational, log, sqrt, symbols
+from sympy import Le, Max, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D_v, D_w, L, T, c, d, delta, epsilon, eta, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.lemma_3 import OPTIMISATION_ERROR
@@ -105,38 +107,55 @@ THEOREMS = (
 )
 
 
+PRINTED_STEP = c / (sqrt(L) * LARGER)  # Theorem 7; c is the constant of its order
+EXPONENT = L**2 * T * eta**2
+COUNT = n ** Rational(3, 2)
+
+
 def _step_size() -> Decision:
-    # The maximum in eta, squared, is n + y with y >= 0; T = n.
-    y, bound = symbols("y bound", positive=True)
-    exponent = L**2 * n * eta**2
-    root, printed_in_proof = c / (sqrt(L) * sqrt(n + y)), c / (L * sqrt(n + y))
+    # T = n; the maximum in eta is sqrt n at least, and sqrt n itself for large epsilon.
+    bound, most = symbols("bound most", positive=True)
     steps = (
-        AtMost(
-            "with 1/sqrt L the exponent L^2 T eta^2 is at most c^2 L",
-            exponent.subs(eta, root),
+        Inequality(
+            "the printed step is at most c/(sqrt L sqrt n)",
+            PRINTED_STEP,
+            c / (sqrt(L) * sqrt(n)),
+            Domain({c: (0, oo), L: (0, oo), n: (1, oo), d: (1, oo), epsilon: (0, oo), delta: (0, 1)}),
+        ),
+        Inequality(
+            "so that for T <= n the exponent is at most c^2 L",
+            EXPONENT,
             c**2 * L,
+            Domain(
+                {c: (0, oo), L: (0, oo), n: (1, oo), T: (1, oo), eta: (0, oo)},
+                where=(Le(eta**2 * L * n, c**2), Le(T, n)),
+            ),
         ),
         Identity(
-            "and it is c^2 L where the maximum is sqrt n",
-            exponent.subs(eta, root).subs(y, 0),
+            "and it is c^2 L where the maximum is sqrt n and T = n",
+            lambda: L**2 * n * (c / (sqrt(L) * sqrt(n))) ** 2,
             c**2 * L,
         ),
         Counterexample(
             "so that no one bound serves all L: L = (bound + 1)/c^2",
-            Le(exponent.subs(eta, c / (sqrt(L) * sqrt(n))), bound),
+            Le(EXPONENT.subs({T: n, eta: c / (sqrt(L) * sqrt(n))}), bound),
             ((L, (bound + 1) / c**2),),
         ),
-        AtMost(
+        Inequality(
             "with 1/L, as in the proof, it is at most c^2",
-            exponent.subs(eta, printed_in_proof),
+            EXPONENT,
             c**2,
+            Domain(
+                {c: (0, oo), L: (0, oo), n: (1, oo), T: (1, oo), eta: (0, oo)},
+                where=(Le(eta * L * sqrt(n), c), Le(T, n)),
+            ),
         ),
         Identity(
-            "the part 1/(eta T) carries sqrt L with 1/sqrt L: in units of its rate max{...}/n",
-            1 / (root * n) / (sqrt(n + y) / n),
+            "the part 1/(eta T) carries sqrt L with 1/sqrt L: in units of its rate max{...}/n, T = n",
+            lambda: (1 / (c / (sqrt(L) * most) * n)) / (most / n),
             sqrt(L) / c,
         ),
-        Identity("and L with 1/L", 1 / (printed_in_proof * n) / (sqrt(n + y) / n), L / c),
+        Identity("and L with 1/L", lambda: (1 / (c / (L * most) * n)) / (most / n), L / c),
         Counterexample(
             "Theorem 7 prints no such factor, and no constant covers it: L = c^2 (bound + 1)^2",
             Le(sqrt(L) / c, bound),
@@ -166,28 +185,33 @@ def _step_size() -> Decision:
 
 
 def _gradients() -> Decision:
-    r, k = symbols("r k", positive=True)  # sqrt n = 1 + k, sqrt epsilon = 1/(1 + r)
-    gradients = n + n**2 * sqrt(epsilon / (4 * n))
-    at = {n: (1 + k) ** 2, epsilon: 1 / (1 + r) ** 2}
-    raw = (1 + k) ** 2 + (1 + k) ** 3 / (2 * (1 + r))
+    # sqrt n = 1 + k, sqrt epsilon = 1/(1 + r), T = a^2 n
+    a, r, k = symbols("a r k", positive=True)
+    raw = a**2 * (1 + k) ** 2 + a * (1 + k) ** 3 / (2 * (1 + r))
     steps = (
-        Cited(
-            "ceil(max(1, x)) <= 1 + x, so that T m <= T + n sqrt(T epsilon/4), here with T = n",
-            "definition of the ceiling",
-        ),
-        Identity("that count in the letters r and k", gradients.subs(at), raw),
-        AtMost("it is at most 3/2 n^{3/2}", raw, Rational(3, 2) * (1 + k) ** 3),
+        Cited("ceil(max(1, x)) <= 1 + x, so that T m <= T + n sqrt(T epsilon/4)", "definition of the ceiling"),
         Identity(
-            "without rounding, at epsilon = 1, it is n^{3/2}/2: the exponent is attained",
-            (n * n * sqrt(epsilon / (4 * n))).subs(epsilon, 1),
-            n ** Rational(3, 2) / 2,
+            "that count for T = a^2 n in the letters r and k",
+            lambda: a**2 * (1 + k) ** 2 + (1 + k) ** 2 * sqrt(a**2 * (1 + k) ** 2 * (1 / (1 + r)) ** 2 / 4),
+            raw,
+        ),
+        AtMost("it is at most (a^2 + a/2) n^{3/2}, for every constant a", raw, (a**2 + a / 2) * (1 + k) ** 3),
+        AtMost(
+            "which is this constant times",
+            (a**2 + a / 2) * (1 + k) ** 3,
+            ((a**2 + a / 2) * COUNT).subs(n, (1 + k) ** 2),
+        ),
+        Identity(
+            "without rounding, at T = n and epsilon = 1, the count is n^{3/2}/2: the exponent is attained",
+            lambda: n * n * sqrt(1 / (4 * n)),
+            COUNT / 2,
         ),
     )
     return Decision(
         "proved",
         "exact algebra",
         Evidence(steps),
-        "T m with T = n and Remark 1's m, epsilon <= 1. For T = n^2 the minibatch is 1 and the "
+        "T m for T of order n and Remark 1's m, epsilon <= 1. For T = n^2 the minibatch is 1 and the "
         "count n^2, below the n^{5/2} of Table 1.",
     )
 
@@ -197,8 +221,11 @@ CLAIMS = (
         "Y22",
         "yang2022",
         "schedule",
-        "With T of order n and eta of order 1/(sqrt L max{sqrt n, sqrt(d log(1/delta))/epsilon}), "
-        "exp(L^2 T eta^2) is O(1).",
+        stated(
+            "With T of order n and eta = {step}, c a constant, the exponent {exponent} is bounded.",
+            step=PRINTED_STEP,
+            exponent=EXPONENT,
+        ),
         "Theorem 7(a) and its proof, Appendix C.3",
         _step_size,
     ),
@@ -206,7 +233,7 @@ CLAIMS = (
         "Y23",
         "yang2022",
         "complexity",
-        "In the smooth case DP-SGDA takes O(n^{3/2}) gradient computations.",
+        stated("In the smooth case DP-SGDA takes a number of gradient computations of order {count}.", count=COUNT),
         "Remark 4 and Table 1",
         _gradients,
     ),
