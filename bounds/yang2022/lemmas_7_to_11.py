@@ -6,7 +6,10 @@ steps eta, theta (eta_w and eta_v in [1]) use minibatches of variance B_w^2/m, B
 B^2/m + d sigma^2.
 
 Lemmas 9 to 11 need W = R^{d1}, which [1] does not state: Algorithm 1 projects w on W, and on a W with walls each
-of them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected.
+of them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. Lemmas 7 and 8 speak of points of
+W x V only, and of the full gradient on both sides: they need nothing of W. V may have walls in all of them: the
+contraction of the dual step is argued along the segment from v_t to v(w_t), which lies in V, and not, as [1, (17)]
+does, by the value at a point that may lie outside.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
 """
@@ -16,15 +19,19 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Le, Rational, oo, symbols
+from sympy import Ge, Le, Rational, oo, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import L, eta, mu, rho
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import L, d, m, mu, rho, sigma_v, sigma_w
+from dpcheck.bounds.symbols import eta_v as theta
+from dpcheck.bounds.symbols import eta_w as eta
 from dpcheck.bounds.yang2022.pl_steps import dual_error, primal_error
 
-theta, young, a, b, g, h, N_w, N_v, lam = symbols("theta young a b g h N_w N_v lam", positive=True)
+young, a, b, g, h, N_w, N_v, lam = symbols("e a b g h N_w N_v lambda", positive=True)
+B_w, B_v, value, low, least, square, between = symbols("B_w B_v value low least square between", positive=True)
 after = symbols("after", nonnegative=True)
 X = symbols("X", positive=True)  # L + L^2/rho, the smoothness of R_S
 K_1 = 1 - mu * eta + lam * (1 + 1 / young) * 4 * L**2 / rho**2 * X * eta**2
@@ -38,7 +45,12 @@ LEMMA_11 = (
     + 2 * (1 + 1 / young) * lam * L**2 / rho**2 * eta**2 * N_w
     + lam * (1 + young) * theta**2 * N_v
 )
+DESCENT = "eta_w <= 1/(L + L^2/rho) and W = R^{d1}, B_w a standard deviation"
+CONTRACTION = "2 L^4/rho^2, as at the end of the proof, eta_v <= 1/L and W = R^{d1}, B_w and B_v standard deviations"
+RECURSION = "W = R^{d1}, a_t the excess over R_S^*, B_w and B_v standard deviations"
 UNCONSTRAINED = "W = R^{d1}, so that w is not projected (not stated in the paper)"
+DEVIATIONS = "B_w and B_v bound standard deviations (Y24)"
+VARIANCE = Quoted("a minibatch's gradient has variance B^2/m at most", "Y24", "B bounds the standard deviation")
 
 # Instances of pl_steps: q, p, c, rho, walled, w, v. The second has |Hessian| <= 1: its rows sum to 1 at most.
 WALL = (1, 0, 0, Fraction(1, 100), 1, 1, 0)
@@ -58,7 +70,13 @@ OVERSHOOT = (
         Fraction(0),
     ),
 )
-AT_WALL = ((L, Rational(1, 100)), (rho, Rational(1, 100)), (mu, Rational(1, 2)), (eta, 10), (a, 1), (b, 0), (N_w, 0))
+QUIET = ((B_w, 0), (sigma_w, 0), (B_v, 0), (sigma_v, 0), (m, 1), (d, 1))
+AT_WALL = ((L, Rational(1, 100)), (rho, Rational(1, 100)), (mu, Rational(1, 2)), (eta, 10), (a, 1), (b, 0), *QUIET)
+
+
+def _printed(side: Any) -> Any:
+    """With the paper's own expressions for X, N_w and N_v."""
+    return side.subs({X: SMOOTH, N_w: B_w**2 / m + d * sigma_w**2, N_v: B_v**2 / m + d * sigma_v**2})
 
 
 def _lemma_10(power: int) -> Any:
@@ -69,6 +87,9 @@ def _lemma_10(power: int) -> Any:
         + (1 + 1 / young) * 4 * L**2 / rho**2 * X * eta**2 * a
         + (1 + young) * theta**2 * N_v
     )
+
+
+PRINTED_9, PRINTED_10, PRINTED_11 = _printed(LEMMA_9), _printed(_lemma_10(1)), _printed(LEMMA_11)
 
 
 def _smooth() -> Decision:
@@ -85,7 +106,11 @@ def _smooth() -> Decision:
             L / rho * g,
             Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h**2, L * g * h),)),
         ),
-        Cited("grad R_S(w) = grad_w F_S(w, v(w))", "Danskin; V closed, convex and bounded"),
+        Cited(
+            "grad R_S(w) = grad_w F_S(w, v(w))",
+            "Danskin; V closed and convex, the maximiser one point that moves continuously, so that a bounded part of V "
+            "will do",
+        ),
         Inequality(
             "L |(dw, dv)| with |dv| <= (L/rho)|dw| is at most (L + L^2/rho)|dw|, squared",
             L**2 * (g**2 + h**2),
@@ -93,32 +118,48 @@ def _smooth() -> Decision:
             Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h, L * g),)),
         ),
     )
-    return Decision("proved", "prover; cited facts", Evidence(steps), "As cited there; V is closed.")
+    return Decision("proved", "prover; cited facts", Evidence(steps), "As cited there; V is closed. Smoothness is used at points of W x V only.")
 
 
 def _inherits() -> Decision:
     steps = (
-        Cited("grad R_S(w) = grad_w F_S(w, v(w))", "Lemma 7"),
+        Quoted("grad R_S(w) = grad_w F_S(w, v(w))", "Y25"),
         Cited(
-            "|grad_w F_S(w, v)|^2 >= 2 mu (F_S(w, v) - min over w' of F_S(w', v)) at v = v(w)", "PL in w for every v"
+            "square = |grad_w F_S(w, v)|^2 is at least 2 mu (value - low), low = min over w' of F_S(w', v), at "
+            "v = v(w), where value = F_S(w, v) = R_S(w)",
+            "PL in w for every v",
         ),
         Cited(
-            "min over w' of F_S(w', v(w)) <= min over w' of max over v of F_S(w', v)", "a value is at most the maximum"
+            "low <= least, the min over w' of max over v of F_S(w', v)",
+            "a value is at most the maximum; both minima exist, the second since F_S has a saddle point",
         ),
-        AtMost(
-            "hence with f = R_S(w), h >= g the two minima: 2 mu (f - g) >= 2 mu (f - h)", 2 * mu * g, 2 * mu * (g + h)
+        Inequality(
+            "hence the PL condition of R_S",
+            2 * mu * (value - least),
+            square,
+            Domain(
+                dict.fromkeys((mu, value, low, least, square), (0, oo)),
+                where=(Ge(square, 2 * mu * (value - low)), Le(low, least)),
+            ),
         ),
     )
-    return Decision("proved", "exact algebra from cited facts", Evidence(steps), "The printed proof holds.")
+    return Decision(
+        "proved",
+        "prover; cited facts",
+        Evidence(steps),
+        "The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and in the "
+        "conclusion. A constant added to F_S makes all values positive.",
+    )
 
 
 def _descent() -> Decision:
     steps = (
         Cited(
-            "R_S is X-smooth; E g = grad_w F_S(w_t, v_t), E|g|^2 = |grad_w F_S|^2 + N_w at most; no "
-            "projection acts on w",
-            "Lemma 7, Algorithm 1",
+            "E g = grad_w F_S(w_t, v_t), E|g|^2 = |grad_w F_S|^2 + N_w at most; no projection acts on w",
+            "Algorithm 1 on W = R^{d1}; A2",
         ),
+        VARIANCE,
+        Quoted("R_S is X-smooth", "Y25"),
         Identity(
             "-eta <p, q> + eta |q|^2/2 = -eta |p|^2/2 + eta |p - q|^2/2, p = grad R_S, q = grad_w F_S",
             -eta * g * h + eta * h**2 / 2,
@@ -130,7 +171,8 @@ def _descent() -> Decision:
             eta / 2,
             Domain({eta: (0, oo), X: (0, oo)}, where=(Le(X * eta, 1),)),
         ),
-        Cited("|p - q|^2 <= L^2 |v(w_t) - v_t|^2 and |p|^2 >= 2 mu a_t", "smoothness; Lemma 8"),
+        Cited("|p - q|^2 <= L^2 |v(w_t) - v_t|^2", "smoothness between points of W x V"),
+        Quoted("|p|^2 >= 2 mu a_t", "Y26"),
         Enumerated(
             "f = w^2/2 - v^2/2 on W = R, at w = 1, v = 0, without noise, eta_w = 3: a_{t+1}",
             primal_error,
@@ -139,13 +181,13 @@ def _descent() -> Decision:
         ),
         Counterexample(
             "which is above the right side, with a_t = 1/2",
-            Le(after, LEMMA_9.subs(X, SMOOTH)),
-            ((after, 2), (eta, 3), (mu, 1), (a, Rational(1, 2)), (b, 0), (L, 1), (rho, 1), (N_w, 0)),
+            Le(after, PRINTED_9),
+            ((after, 2), (eta, 3), (mu, 1), (a, Rational(1, 2)), (b, 0), (L, 1), (rho, 1), *QUIET),
         ),
         *OVERSHOOT,
         Counterexample(
             "which is above the right side: with a projection the step condition is not enough",
-            Le(after, LEMMA_9.subs(X, SMOOTH)),
+            Le(after, PRINTED_9),
             ((after, 0), *AT_WALL),
         ),
     )
@@ -154,9 +196,9 @@ def _descent() -> Decision:
         readings=(
             ("any step, as stated", "refuted"),
             ("eta_w <= 1/(L + L^2/rho), as in the proof and Lemma 11, on a W that w is projected on", "refuted"),
-            ("eta_w <= 1/(L + L^2/rho) and W = R^{d1}", "proved"),
+            (DESCENT, "proved"),
         ),
-        condition=f"eta_w <= 1/(L + L^2/rho), and {UNCONSTRAINED}",
+        condition=f"eta_w <= 1/(L + L^2/rho), {UNCONSTRAINED}, and {DEVIATIONS}",
     )
     return Decision(
         "conditional",
@@ -168,7 +210,7 @@ def _descent() -> Decision:
 
 def _at(*values: Any) -> tuple[tuple[Any, Any], ...]:
     """Values of b_{t+1}, L, rho, the steps, e, a_t and b_t in Lemma 10, without noise."""
-    return tuple(zip((after, L, rho, eta, theta, young, a, b, N_w, N_v), (*values, 0, 0), strict=True))
+    return (*zip((after, L, rho, eta, theta, young, a, b), values, strict=True), *QUIET)
 
 
 def _contraction() -> Decision:
@@ -177,16 +219,29 @@ def _contraction() -> Decision:
         Cited(
             "|v(w_t) - v(w_{t+1})|^2 <= kappa^2 eta^2 (2 L^2 b_t + 2 |grad R_S|^2 + N_w), and on W = R^{d1} "
             "|grad R_S|^2 <= 2 X a_t",
-            "Lemma 7",
+            "v(.) is kappa-Lipschitz, R_S X-smooth",
         ),
+        Quoted("both moduli", "Y25"),
+        VARIANCE,
         Identity(
             "the coefficients of b_t and a_t are those of the printed proof, with rho^2 below 2 L^4",
             (1 + young) * (1 - rho * theta) * b + (1 + 1 / young) * (L / rho * eta) ** 2 * (2 * L**2 * b + 4 * X * a),
             _lemma_10(2).subs({N_w: 0, N_v: 0}),
         ),
         Cited(
-            "|v_{t+1} - v(w_t)|^2 <= (1 - rho theta) b_t + theta^2 N_v for theta <= 1/L",
-            "strong concavity and smoothness; the projected step on F_S(w_t, .) has the fixed point v(w_t)",
+            "|v_{t+1} - v(w_t)|^2 <= |(1 - eta_v A)(v_t - v(w_t))|^2 + eta_v^2 N_v, A the mean of -Hessian in v along the "
+            "segment from v_t to v(w_t), with eigenvalues between rho and L",
+            "the projected step on F_S(w_t, .) has the fixed point v(w_t), and projections bring points together; the "
+            "segment lies in V, smooth approximations where F_S has no Hessian",
+        ),
+        Inequality(
+            "for eta_v <= 1/L each eigenvalue of (1 - eta_v A)^2 is at most 1 - rho eta_v",
+            (1 - theta * between) ** 2,
+            1 - rho * theta,
+            Domain(
+                dict.fromkeys((theta, between, rho, L), (0, oo)),
+                where=(Le(rho, between), Le(between, L), Le(L * theta, 1)),
+            ),
         ),
         Enumerated(
             "any step: F = -v^2/2, |v| <= 1, at v = 1/2, eta_v = 3, eta_w = 1/100: b_{t+1}",
@@ -196,7 +251,7 @@ def _contraction() -> Decision:
         ),
         Counterexample(
             "which is above the printed right side at e = 1",
-            Le(after, _lemma_10(1).subs(X, SMOOTH)),
+            Le(after, PRINTED_10),
             _at(1, 1, 1, Rational(1, 100), 3, 1, 0, Rational(1, 4)),
         ),
         Enumerated(
@@ -208,7 +263,7 @@ def _contraction() -> Decision:
         ),
         Counterexample(
             "which is above the right side with 2 L^4/rho at e = 1",
-            Le(after, _lemma_10(1).subs(X, SMOOTH)),
+            Le(after, PRINTED_10),
             _at(Rational(133610481, 46240000), 1, Rational(1, 16), Rational(1, 17), 1, 1, 0, 1),
         ),
         Enumerated(
@@ -226,7 +281,7 @@ def _contraction() -> Decision:
         ),
         Counterexample(
             "which is above the right side with 2 L^4/rho^2 at e = 100: |grad R_S|^2 <= 2 X a_t fails at a wall",
-            Le(after, _lemma_10(2).subs(X, SMOOTH)),
+            Le(after, _printed(_lemma_10(2))),
             _at(Rational(40401, 1600000000), 1, Rational(1, 2), Rational(1, 200), 1, 100, Rational(401, 40000), 0),
         ),
     )
@@ -236,10 +291,10 @@ def _contraction() -> Decision:
             ("2 L^4/rho, any step", "refuted"),
             ("2 L^4/rho, eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, W = R^{d1}", "refuted"),
             ("2 L^4/rho^2 and eta_v <= 1/L, on any W", "refuted"),
-            ("2 L^4/rho^2, as at the end of the proof, eta_v <= 1/L and W = R^{d1}", "proved"),
+            (CONTRACTION, "proved"),
         ),
-        condition="rho^2 in place of rho below 2 L^4, as the proof and Lemma 11 have it, eta_v <= 1/L, and "
-        + UNCONSTRAINED,
+        condition="rho^2 in place of rho below 2 L^4, as the proof and Lemma 11 have it, eta_v <= 1/L, "
+        f"{UNCONSTRAINED}, and {DEVIATIONS}",
     )
     return Decision(
         "conditional",
@@ -252,11 +307,9 @@ def _contraction() -> Decision:
 def _recursion() -> Decision:
     combined = LEMMA_9 + lam * _lemma_10(2)
     steps = (
-        Cited(
-            "Lemmas 9 and 10 with their step conditions, which the statement has, with W = R^{d1}, which it has "
-            "not, and lambda_{t+1} <= lambda_t",
-            "claims Y28, Y29",
-        ),
+        Quoted("Lemma 9, with its step condition, which the statement has", "Y28", DESCENT),
+        Quoted("Lemma 10, likewise", "Y29", CONTRACTION),
+        Cited("lambda_{t+1} <= lambda_t", "Lemma 11"),
         Identity(
             "the printed right side exceeds the combination by one more noise term",
             LEMMA_11 - combined,
@@ -267,17 +320,18 @@ def _recursion() -> Decision:
         Enumerated("and b_{t+1}", dual_error, (*WALL, 10, 1), Fraction(0)),
         Counterexample(
             "0 is above the right side, lambda = 10^-6, e = 1",
-            Le(after, LEMMA_11.subs(X, SMOOTH)),
-            ((after, 0), *AT_WALL, (theta, 1), (young, 1), (lam, Rational(1, 10**6)), (N_v, 0)),
+            Le(after, PRINTED_11),
+            ((after, 0), *AT_WALL, (theta, 1), (young, 1), (lam, Rational(1, 10**6))),
         ),
     )
     evidence = Evidence(
         steps,
         readings=(
             ("as stated, on a W that w is projected on", "refuted"),
-            ("W = R^{d1}, a_t the excess over R_S^*", "proved"),
+            (RECURSION, "proved"),
         ),
-        condition=f"{UNCONSTRAINED}, and R_S^* for the printed R_S(w^*) in a_t (which follows from it where k_1 <= 1)",
+        condition=f"{UNCONSTRAINED}, {DEVIATIONS}, and R_S^* for the printed R_S(w^*) in a_t (which follows from it where "
+        "k_1 <= 1)",
     )
     return Decision(
         "conditional",
@@ -289,7 +343,17 @@ def _recursion() -> Decision:
 
 CLAIMS = (
     Claim(
-        "Y25", "yang2022", "lemma", "R_S is (L + L^2/rho)-smooth and its maximiser L/rho-Lipschitz.", "Lemma 7", _smooth
+        "Y25",
+        "yang2022",
+        "lemma",
+        stated(
+            "R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is "
+            "({lipschitz})-Lipschitz.",
+            smooth=SMOOTH,
+            lipschitz=L / rho,
+        ),
+        "Lemma 7",
+        _smooth,
     ),
     Claim(
         "Y26",
@@ -303,8 +367,7 @@ CLAIMS = (
         "Y28",
         "yang2022",
         "lemma",
-        "a_{t+1} <= (1 - mu eta_w) a_t + (L^2 eta_w/2) b_t + (L + L^2/rho)(eta_w^2/2)(B_w^2/m + d "
-        "sigma_w^2) for every step.",
+        stated("a_{{t+1}} is at most {bound} for every step, a = a_t and b = b_t.", bound=PRINTED_9),
         "Lemma 9",
         _descent,
     ),
@@ -312,7 +375,10 @@ CLAIMS = (
         "Y29",
         "yang2022",
         "lemma",
-        "b_{t+1} <= ((1 + 1/e) 2 L^4 eta_w^2/rho + (1 + e)(1 - rho eta_v)) b_t + ... for every step and e > 0.",
+        stated(
+            "b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t.",
+            bound=PRINTED_10,
+        ),
         "Lemma 10",
         _contraction,
     ),
@@ -320,9 +386,11 @@ CLAIMS = (
         "Y30",
         "yang2022",
         "lemma",
-        "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{t+1} + lambda_{t+1} "
-        "b_{t+1} <= k_1 a_t + "
-        "k_2 lambda_t b_t + noise, with the factor 2(1 + 1/e) on the noise of w.",
+        stated(
+            "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} b_{{t+1}} is "
+            "at most {bound}, a = a_t, b = b_t and lambda = lambda_t.",
+            bound=PRINTED_11,
+        ),
         "Lemma 11",
         _recursion,
     ),

@@ -15,8 +15,10 @@ from sympy import Ge, Integer, Le, Min, Rational, log, oo, symbols
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import L, T, eta, kappa, mu, rho, t
-from dpcheck.bounds.yang2022.lemmas_7_to_11 import N_v, N_w, X, theta
+from dpcheck.bounds.symbols import L, T, kappa, mu, rho, t
+from dpcheck.bounds.symbols import eta_v as theta
+from dpcheck.bounds.symbols import eta_w as eta
+from dpcheck.bounds.yang2022.lemmas_7_to_11 import N_v, N_w, X
 from dpcheck.bounds.yang2022.pl_steps import primal_error
 from dpcheck.bounds.yang2022.theorem_3 import RATIO, STEPS
 
