@@ -36,15 +36,16 @@ from fractions import Fraction
 
 from sympy import Ge, Integer, Le, Max, Rational, sqrt, symbols
 
-from dpcheck.bounds.asymptotics import Exceeds, Region, s
+from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Quoted
 from dpcheck.bounds.symbols import L, T, d, eta_v, eta_w, kappa, m, mu, sigma_v, sigma_w, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.yang2022.lemmas_7_to_11 import RECURSION
 from dpcheck.bounds.yang2022.pl_steps import stuck_excess
 from dpcheck.bounds.yang2022.theorem_1 import SAMPLING
 
-x = symbols("x", positive=True)
+x, M = symbols("x M", positive=True)
 ORDER = kappa ** Rational(7, 2) / mu ** Rational(5, 2)
 
 # The steps that the proof of Theorem 8 takes; L + L^2/rho = L (1 + kappa).
@@ -128,12 +129,21 @@ def _assumptions() -> Decision:
         ),
         Enumerated("as one step does: it is projected back to (1, 0)", stuck_excess, (1,), Fraction(1)),
         Exceeds("no constant makes the rate stay above that as T grows", T**0, RATE, Region(Ge(T, 1)), {T: s}),
-        Cited("with A2, A3 and W = R^{d1} it is Theorem 8, whose proof uses these", "Theorem 8"),
+        Quoted("with A2, A3 and W = R^{d1} the recursion of Theorem 8 holds", "Y30", RECURSION),
+        Quoted("and its factors", "Y31"),
+        Dominated(
+            "with the constants of (20) mended its three parts, in units of L and of T^{-2/3}, are of the printed order, M "
+            "the maximum in eta_v, for mu <= L",
+            (1 + kappa) / mu**2 + kappa**4 / (mu * M**2) + kappa * M / mu**2,
+            ORDER,
+            Region(Ge(kappa, 1), Le(mu, 1), Ge(M, kappa**2), Le(M, kappa ** Rational(5, 2) / sqrt(mu))),
+        ),
     )
     evidence = Evidence(
         steps,
         condition="f is smooth (A3), as Theorem 8 has it, W = R^{d1}, so that w is not projected (not stated in the "
-        "paper), and the steps start late enough (claim Y32)",
+        "paper), B_w and B_v bound standard deviations (Y24), and the steps start late enough, at t_0 (Y32), with the "
+        "start's excess times t_0/T added to the bound",
         readings=(
             ("A1 and A2 alone: without smoothness L and kappa are undefined", "unresolved"),
             ("A2 and A3 on a W that w is projected on", "refuted"),
@@ -145,7 +155,7 @@ def _assumptions() -> Decision:
         "exact arithmetic",
         evidence,
         "The smoothness that kappa = L/rho speaks of is not among the assumptions, nor is a W without walls. A1 is "
-        "not used, and on W = R^{d1} only constants have it with PL (claim Y27).",
+        "not used, and on W = R^{d1} only constants have it with PL (Y27).",
     )
 
 

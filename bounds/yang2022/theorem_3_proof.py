@@ -1,7 +1,7 @@
 r"""Theorem 3, the proof: the factors, the step sizes and the constants of the last bound.
 
-Setting and steps as in ``theorem_3``; eta and theta are eta_w and eta_v, r their ratio, X = L + L^2/rho, and M
-the maximum in eta_v. N_w, N_v are B^2/m + d sigma^2.
+Setting and steps as in ``theorem_3``; eta and theta are eta_w and eta_v, X = L + L^2/rho, and M the maximum in
+eta_v. N_w, N_v are B^2/m + d sigma^2.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Theorem 8, Appendix D.1.
 """
@@ -9,21 +9,32 @@ the maximum in eta_v. N_w, N_v are B^2/m + d sigma^2.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
-from sympy import Ge, Integer, Le, Min, Rational, log, oo, symbols
+from sympy import Ge, Integer, Le, Min, Rational, cancel, log, oo, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.judge import judge
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, kappa, mu, rho, t
 from dpcheck.bounds.symbols import eta_v as theta
 from dpcheck.bounds.symbols import eta_w as eta
-from dpcheck.bounds.yang2022.lemmas_7_to_11 import N_v, N_w, X
+from dpcheck.bounds.yang2022.lemmas_7_to_11 import K_1, K_2, N_v, N_w, X, lam, young
 from dpcheck.bounds.yang2022.pl_steps import primal_error
 from dpcheck.bounds.yang2022.theorem_3 import RATIO, STEPS
 
-r, M, x, terms, excess = symbols("r M x terms excess", positive=True)
+M, x, terms, excess = symbols("M x terms excess", positive=True)
 SLOPE = 1 / (L + L**2 / rho)
+# What the proof chooses: lambda_t, Young's constant at x = rho eta_v, and the squares of its two ratios, L = kappa rho.
+CHOSEN = 4 * L**2 * eta / (rho * theta)
+YOUNG = x / (2 * (1 - x))
+FIRST, SECOND = Le(64 * kappa**4 * X * eta**2, mu * theta**2), Le(32 * kappa**4 * eta**2, theta**2)
+FACTOR_1, FACTOR_2 = 1 - mu * eta / 2, 1 - rho * theta / 4
+# The noise of v as (20) prints it, and what it says of the sums.
+DUAL_NOISE = 16 * L**2 * M / (2 * mu**2 * rho * t ** Rational(2, 3))
+ROOT_SUM, LOG_SUM = T ** Rational(1, 3), log(T)
 # The right side of (20) in terms of M = RATIO.
 LAST_ITERATE = (
     2 * (L + L**2 / rho) * N_w / mu**2 * log(T) / T
@@ -46,47 +57,33 @@ def powers(count: int, power: int) -> Fraction:
     return total
 
 
-def _constants() -> Decision:
-    # At the proof's lambda, with eta = r theta and L = kappa rho, and 1 + 1/e <= 2/(rho theta).
-    chosen = 4 * L**2 * eta / (rho * theta)
-    k_1 = 1 - mu * eta + chosen * 8 * L**2 * X * eta**2 / (rho**3 * theta)
-    k_2 = L**2 * eta / (2 * chosen) + 1 - rho * theta / 2 + 4 * L**4 * eta**2 / (rho**3 * theta)
-    k_1, k_2 = (each.subs(eta, r * theta).subs(L, kappa * rho) for each in (k_1, k_2))
-    positive = {X: (0, oo), mu: (0, oo), rho: (0, oo), theta: (0, oo), r: (0, oo)}
-    over = Domain({kappa: (1, oo), **positive}, where=(Le(64 * kappa**4 * X * r**2, mu), Le(32 * kappa**4 * r**2, 1)))
-    steps = (
-        Inequality("k_1 - (1 - mu eta_w/2)", k_1 - (1 - mu * r * theta / 2), 0, over),
-        Inequality("k_2 - (1 - rho eta_v/4)", k_2 - (1 - rho * theta / 4), 0, over),
-        Inequality(
-            "rho eta_v/4 is at least mu eta_w/2, for mu <= L",
-            mu * r * theta / 2,
-            rho * theta / 4,
-            Domain(
-                {kappa: (1, oo), mu: (0, oo), rho: (0, oo), theta: (0, oo), r: (0, oo)},
-                where=(Le(32 * kappa**4 * r**2, 1), Le(mu, kappa * rho)),
-            ),
-        ),
-        Inequality(
-            "min{mu/2, L^2} is at most mu/2, so that 1 - min{mu/2, L^2} eta_w is the weaker factor",
-            Min(mu / 2, L**2),
-            mu / 2,
-            Domain({mu: (0, oo), L: (0, oo)}),
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("k_1, k_2 and, for mu <= L as on W = R^{d1}, the factor 1 - mu eta_w/2", "proved"),
-            ("the factor in between, 1 - min{mu/2, L^2} eta_w, for mu <= L", "proved"),
-        ),
-    )
-    return Decision(
-        "proved",
-        "prover",
-        evidence,
-        "The two squares of the ratio are just what k_1 and k_2 need; the recursion's factor follows with mu <= L. "
-        "The proof's choice e = rho eta_v/(2 (1 - rho eta_v)) needs rho eta_v < 1.",
-    )
+def _at(factor: Any) -> Any:
+    """k_1 or k_2 at the proof's e and lambda_t, with L = kappa rho; the pole of e at rho eta_v = 1 cancels."""
+    return cancel(factor.subs({young: YOUNG, lam: CHOSEN}).subs(x, rho * theta).subs(L, kappa * rho))
+
+
+POSITIVE = {kappa: (1, oo), **dict.fromkeys((X, mu, rho, theta, eta), (0, oo))}
+OVER = Domain(POSITIVE, where=(FIRST, SECOND, Le(rho * theta, 1)))
+CONSTANTS = (
+    Identity("(1 + e)(1 - x) at e = x/(2 (1 - x)), x = rho eta_v", lambda: (1 + YOUNG) * (1 - x), 1 - x / 2),
+    Identity("and 1 + 1/e", lambda: 1 + 1 / YOUNG, 2 / x - 1),
+    Inequality("so that 1 + 1/e <= 2/(rho eta_v)", 2 / x - 1, 2 / x, Domain({x: (0, 1)})),
+    Identity("lambda_t, at which L^2 eta_w/(2 lambda_t) = rho eta_v/8", CHOSEN, lambda: L**2 * eta / (2 * rho * theta / 8)),
+    Inequality("k_1 at the exact e", _at(K_1), FACTOR_1, OVER),
+    Inequality("k_2 at the exact e", _at(K_2), FACTOR_2, OVER),
+    Inequality(
+        "rho eta_v/4 is at least mu eta_w/2, for mu <= L: the common factor of the recursion",
+        mu * eta / 2,
+        rho * theta / 4,
+        Domain(POSITIVE, where=(SECOND, Le(mu, kappa * rho))),
+    ),
+    Inequality(
+        "min{mu/2, L^2} is at most mu/2, so that the factor in between, 1 - min{mu/2, L^2} eta_w, is the weaker one",
+        Min(mu / 2, L**2),
+        mu / 2,
+        Domain({mu: (0, oo), L: (0, oo)}),
+    ),
+)
 
 
 def _first_step() -> Decision:
@@ -140,26 +137,24 @@ def _first_step() -> Decision:
 
 
 def _sums() -> Decision:
-    young = x / (2 * (1 - x))  # the proof's e, with x = rho eta_v
-    exact = 16 * L**2 * M * (2 - x) / (2 * (1 - x) * mu**2 * rho * t ** Rational(2, 3))
-    printed = 16 * L**2 * M / (2 * mu**2 * rho * t ** Rational(2, 3))
+    exact = DUAL_NOISE * (2 - x) / (1 - x)
     one = {L: 1, mu: 1, rho: 1, M: 1, t: 1, x: 0}
     steps = (
         Identity(
             "the noise of v, lambda (1 + e) eta_v^2 times t, at lambda = 4 L^2 eta_w/(rho eta_v), eta_w = 2/(mu t), "
             "eta_v = 2 M/(mu t^{2/3}), e = x/(2 (1 - x)), x = rho eta_v",
-            (4 * L**2 * eta / (rho * theta) * (1 + young) * theta**2 * t)
+            (CHOSEN * (1 + YOUNG) * theta**2 * t)
             .subs(eta, 2 / (mu * t))
             .subs(theta, 2 * M / (mu * t ** Rational(2, 3))),
             exact,
         ),
-        Counterexample("even at x -> 0 that is 16, not 16/2", Le(exact, printed), tuple(one.items())),
+        Counterexample("even at x -> 0 that is 16, not 16/2", Le(exact, DUAL_NOISE), tuple(one.items())),
         Enumerated("sum t^{-2/3} to 8 is at least", powers, (8, 2), Fraction(3671, 1000)),
         Counterexample(
-            "which exceeds 8^{1/3} = 2", Le(terms, T ** Rational(1, 3)), ((terms, Rational(3671, 1000)), (T, 8))
+            "which exceeds 8^{1/3} = 2", Le(terms, ROOT_SUM), ((terms, Rational(3671, 1000)), (T, 8))
         ),
         Enumerated("sum 1/t to 2", powers, (2, 3), Fraction(3, 2)),
-        Counterexample("which exceeds log 2", Le(terms, log(Integer(2))), ((terms, Rational(3, 2)),)),
+        Counterexample("which exceeds log 2", Le(terms, LOG_SUM), ((terms, Rational(3, 2)), (T, Integer(2)))),
         Enumerated(
             "(20) itself: F = w^2/2 - v^2/2, no noise, from w = 1, v = 0 the step 2/mu = 2 leaves the excess",
             primal_error,
@@ -200,16 +195,33 @@ CLAIMS = (
         "Y31",
         "yang2022",
         "constants",
-        "With lambda_t = 4 L^2 eta_w/(rho eta_v) and eta_w/eta_v <= min{sqrt mu/(8 kappa^2 sqrt(L + L^2/rho)), "
-        "1/(4 sqrt 2 kappa^2)}, k_1 <= 1 - mu eta_w/2 and k_2 <= 1 - rho eta_v/4.",
+        stated(
+            "With the proof's e, lambda_t = {chosen} and steps such that {first} and {second}, the squares of the printed "
+            "ratios with X = L + L^2/rho, k_1 is at most {one} and k_2 at most {two}.",
+            chosen=CHOSEN,
+            first=FIRST,
+            second=SECOND,
+            one=FACTOR_1,
+            two=FACTOR_2,
+        ),
         "proof of Theorem 8",
-        _constants,
+        judge(
+            *CONSTANTS,
+            note="The two squares of the ratio are just what k_1 and k_2 need. The proof's e needs rho eta_v < 1; at "
+            "rho eta_v = 1 any e >= 1 does the same.",
+        ),
     ),
     Claim(
         "Y32",
         "yang2022",
         "precondition",
-        "eta_w = 2/(mu t) <= 1/(L + L^2/rho) and eta_v = 2 M/(mu t^{2/3}) <= 1/L from t = 1 on.",
+        stated(
+            "eta_w = {primal} is at most {slope} and eta_v = {dual} at most {curvature}, from t = 1 on.",
+            primal=STEPS[0][1],
+            slope=SLOPE,
+            dual=STEPS[1][1],
+            curvature=1 / L,
+        ),
         "proof of Theorem 8",
         _first_step,
     ),
@@ -217,7 +229,14 @@ CLAIMS = (
         "Y33",
         "yang2022",
         "constants",
-        "The noise of v enters with 16/2, and the sums of t^{-2/3} and 1/t to T are at most T^{1/3} and log T.",
+        stated(
+            "Times t the noise of v enters with {noise}, M the maximum in eta_v, and the sums of {power} and 1/t to T "
+            "are at most {root} and {logarithm}.",
+            noise=DUAL_NOISE,
+            power=t ** Rational(-2, 3),
+            root=ROOT_SUM,
+            logarithm=LOG_SUM,
+        ),
         "equation (20)",
         _sums,
     ),
