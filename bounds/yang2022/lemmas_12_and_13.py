@@ -12,13 +12,24 @@ from fractions import Fraction
 from sympy import Le, Rational, oo, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, rho
 from dpcheck.bounds.yang2022.primal_gap import stable_gap
-from dpcheck.bounds.yang2022.theorem_4 import FACTOR, PRINTED_FACTOR, dual_move, excess, move
+from dpcheck.bounds.yang2022.theorem_4 import (
+    FACTOR,
+    FACTOR_READING,
+    GROWTH_READING,
+    PRINTED_FACTOR,
+    dual_move,
+    excess,
+    move,
+)
 
-w, h, stable = symbols("w h stable", positive=True)
+w, h, stable = symbols("distance h s", positive=True)
+PRINTED = PRINTED_FACTOR * stable
+GROWTH = 2 * mu * w**2
 # Rounded down: what the enumeration of primal_gap gives.
 STABLE_GAP = Fraction(216479989447, 1000000000000)
 
@@ -26,11 +37,11 @@ STABLE_GAP = Fraction(216479989447, 1000000000000)
 def _primal() -> Decision:
     steps = (
         Cited(
-            "R - R_S at w_S is at most the mean over i of f(w_{S_i}, v(w_{S_i}); z_i) - f(w_S, v(w_S); "
-            "z_i), v(.) the population's "
-            "maximiser, L/rho-Lipschitz",
-            "Lemma 7",
+            "E[R - R_S] at w_S is at most the mean over i of E[f(w_{S_i}, v(w_{S_i}); z_i) - f(w_S, v(w_S); z_i)], v(.) the "
+            "population's maximiser",
+            "i.i.d. records; v(w_S) is one choice of v in R_S",
         ),
+        Quoted("v(.) is L/rho-Lipschitz: F in place of F_S, which is as smooth and as concave", "Y25"),
         Inequality(
             "G_w |dw| + G_v |dv| with |dv| <= (L/rho)|dw|",
             G_w * move + G_v * dual_move,
@@ -44,7 +55,7 @@ def _primal() -> Decision:
         Counterexample(
             "with G_w = 1, rho = 1, L = 1.62 >= the norm of the Hessian and stability 2/30 the printed bound "
             "is below a quarter",
-            Le(excess, PRINTED_FACTOR * stable),
+            Le(excess, PRINTED),
             (
                 (excess, Rational(STABLE_GAP)),
                 (L, Rational(162, 100)),
@@ -56,13 +67,17 @@ def _primal() -> Decision:
         Inequality(
             "for G_v <= G_w the derived bound is within the printed one",
             FACTOR * stable,
-            (1 + L / rho) * G_w * stable,
+            PRINTED,
             Domain({G_w: (0, oo), G_v: (0, oo), L: (0, oo), rho: (0, oo), stable: (0, oo)}, where=(Le(G_v, G_w),)),
         ),
     )
     evidence = Evidence(
         steps,
-        readings=(("G_w the Lipschitz constant in w alone", "refuted"), ("G = max{G_w, G_v} in its place", "proved")),
+        readings=(
+            ("G_w the Lipschitz constant in w alone", "refuted"),
+            ("G = max{G_w, G_v} in its place", "proved"),
+            (FACTOR_READING, "proved"),
+        ),
         condition="G_v <= G_w, or G = max{G_w, G_v} in place of G_w",
         repaired="(G_w + (L/rho) G_v) times the stability",
     )
@@ -78,7 +93,7 @@ def _growth() -> Decision:
     steps = (
         Counterexample(
             "h = mu w^2/2 has |h'|^2/2 = mu h, so that it is mu-PL and no more; its growth is mu/2, not 2 mu",
-            Le(2 * mu * w**2, mu * w**2 / 2, evaluate=False),
+            Le(GROWTH, mu * w**2 / 2, evaluate=False),
             ((mu, 1), (w, 1)),
         ),
         Cited(
@@ -105,7 +120,7 @@ def _growth() -> Decision:
     evidence = Evidence(
         steps,
         readings=(
-            ("growth mu/2 at v_S, W = R^{d1}", "proved"),
+            (GROWTH_READING, "proved"),
             ("growth mu/2 at v_S on a W with walls", "refuted"),
         ),
         repaired="F_S(w, v_S) - min F_S(., v_S) >= (mu/2) |w - pi_S(w)|^2, at v_S alone and on W = R^{d1}",
@@ -124,7 +139,7 @@ CLAIMS = (
         "Y35",
         "yang2022",
         "lemma",
-        "With mean stability s of w, E[R(w_S) - R_S(w_S)] <= (1 + L/rho) G_w s.",
+        stated("With mean stability s of w, E[R(w_S) - R_S(w_S)] is at most {bound}.", bound=PRINTED),
         "Lemma 12",
         _primal,
     ),
@@ -132,7 +147,11 @@ CLAIMS = (
         "Y36",
         "yang2022",
         "lemma",
-        "mu-PL implies F_S(w, v) - F_S(pi_S(w), v) >= 2 mu |w - pi_S(w)|^2 for all v.",
+        stated(
+            "mu-PL implies that F_S(w, v) - F_S(pi_S(w), v) is at least {growth} for all v, at the distance "
+            "|w - pi_S(w)|.",
+            growth=GROWTH,
+        ),
         "Lemma 13",
         _growth,
     ),

@@ -40,6 +40,16 @@ def stuck_excess(steps: int) -> Fraction:
     return (y + 2 + x / 2 - x * x) ** 2 / 2 - Fraction(1, 8)
 
 
+def apart(z: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> Fraction:
+    """|pi_S'(pi_S(w)) - pi_S'(w')|^2 for one step eta_w = 1 from 0 on f = (<z, w> - 1)^2/2, S = {z}, S' = {other}.
+
+    The records are unit vectors: the step goes to w = z and w' = z', which solve <z, w> = 1 and <z', w'> = 1.
+    """
+    short = 1 - (z[0] * other[0] + z[1] * other[1])
+    projected = (z[0] + short * other[0], z[1] + short * other[1])
+    return (projected[0] - other[0]) ** 2 + (projected[1] - other[1]) ** 2
+
+
 def _step(
     q: Fraction, p: Fraction, c: Fraction, rho: Fraction, walled: int,
     w: Fraction, v: Fraction, eta_w: Fraction, eta_v: Fraction,

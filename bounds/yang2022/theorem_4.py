@@ -35,8 +35,9 @@ from fractions import Fraction
 from sympy import Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, n, rho
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.primal_gap import corner_gap, saddle_gap
@@ -46,6 +47,7 @@ e, excess, w, move, dual_move = symbols("e excess w move dual_move", positive=Tr
 FACTOR = G_w + L / rho * G_v
 PRINTED_FACTOR = (1 + L / rho) * G_w
 DISTANCES = 2 * sqrt(2 * e / mu) + sqrt(4 * G_w**2 / mu**2 + 4 * G_v**2 / (rho * mu)) / n
+DUAL = 4 * G_v**2 / (rho * n)
 BOUND = FACTOR * DISTANCES + 4 * G_v**2 / (rho * n)
 MAIN_TEXT = PRINTED_FACTOR * (sqrt(e / (2 * mu)) + sqrt((G_w**2 + G_v**2) / (4 * mu**2)) / n)
 APPENDIX = PRINTED_FACTOR * (sqrt(e / (2 * mu)) + sqrt(G_w**2 / (4 * mu**2) + G_v**2 / (rho * mu)) / n)
@@ -141,7 +143,16 @@ CORNER = (
         ),
     ),
 )
+FACTOR_READING = "(G_w + (L/rho) G_v) s"
+GROWTH_READING = "growth mu/2 at v_S, W = R^{d1}"
 SUPPORTED = (
+    Quoted("the repaired factor", "Y35", FACTOR_READING, "A1 and A3, where outputs and solutions lie"),
+    Quoted("the growth at v_S", "Y36", GROWTH_READING, "W = R^{d1} in the repaired bound"),
+    Cited(
+        "R_S(w) - min R_S is at least F_S(w, v_S) - F_S(pi_S(w), v_S); by A4, for S and S' in either order, the nearest "
+        "solutions of the two runs are nearest to each other",
+        "v_S is one choice of v in R_S; the saddle point",
+    ),
     Inequality(
         "the repaired move of the solutions: growth mu/2 gives mu |dw|^2 + rho |dv|^2 <= (2/n)(G_w |dw| + G_v |dv|), "
         "squared",
@@ -220,7 +231,7 @@ def _dual() -> Decision:
         Inequality(
             "rho/2 |v - v_i|^2 <= (2 G_v/n)|v - v_i| gives for G_v |v - v_i|",
             G_v * move,
-            4 * G_v**2 / (rho * n),
+            DUAL,
             Domain(
                 {G_v: (0, oo), rho: (0, oo), n: (1, oo), move: (0, oo)},
                 where=(Le(rho * n * move**2, 4 * G_v * move),),
@@ -235,7 +246,8 @@ def _dual() -> Decision:
         "proved",
         "prover; cited facts",
         Evidence(steps),
-        "The display with m in the denominator should have rho n; the result is right.",
+        "The display with m in the denominator should have rho n; the result is right. Strong concavity is used at "
+        "maximisers over V, walls or not, and no smoothness.",
     )
 
 
@@ -244,7 +256,7 @@ CLAIMS = (
         "Y37",
         "yang2022",
         "constant",
-        "E[R(w_T) - R_S(w_T)] <= (1 + L/rho) G_w (sqrt(e/(2 mu)) + (1/n) sqrt(G_w^2/(4 mu^2) + G_v^2/(rho mu))).",
+        stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=APPENDIX),
         "Lemma 14, Theorems 9 and 11",
         _appendix,
     ),
@@ -252,9 +264,16 @@ CLAIMS = (
         "Y38",
         "yang2022",
         "constant",
-        "E[R(w_T) - R_S(w_T)] <= (1 + L/rho) G_w (sqrt(e/(2 mu)) + (1/n) sqrt((G_w^2 + G_v^2)/(4 mu^2))).",
+        stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=MAIN_TEXT),
         "Theorem 4",
         _main_text,
     ),
-    Claim("Y39", "yang2022", "constant", "E[R_S(w*) - R(w*)] <= 4 G_v^2/(rho n).", "Theorem 10", _dual),
+    Claim(
+        "Y39",
+        "yang2022",
+        "constant",
+        stated("E[R_S(w*) - R(w*)] is at most {bound}.", bound=DUAL),
+        "Theorem 10",
+        _dual,
+    ),
 )

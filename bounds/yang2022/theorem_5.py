@@ -25,22 +25,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Le, Lt, Rational, exp, log, oo, sqrt, symbols
+from sympy import Ge, Integer, Le, Lt, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, L, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho, sigma, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.yang2022.pl_steps import stuck_excess
+from dpcheck.bounds.yang2022.pl_steps import apart, stuck_excess
 from dpcheck.bounds.yang2022.theorem_1 import LIPSCHITZ, NOISE, PRIVACY, REMARK_1
 from dpcheck.bounds.yang2022.theorem_2a import RECORDS
 from dpcheck.bounds.yang2022.theorem_3 import GENTLE, ORDER, SETTING, STEPS
+from dpcheck.bounds.yang2022.theorem_4 import GROWTH_READING
 
 ell, w, X, Y = symbols("ell w X Y", positive=True)
 THIRD = Rational(1, 3)
 FRONT = kappa ** Rational(11, 4) / mu ** Rational(7, 4)
+PARTS = n**-THIRD + sqrt(d * ell) / (n ** Rational(5, 6) * epsilon)  # ell = log(1/delta)
+RATE = FRONT * PARTS
 
 THEOREMS = (
     Theorem(
@@ -92,9 +96,8 @@ THEOREMS = (
 
 
 def _constant_batch() -> Decision:
-    printed = m**2 * T / n**2
     steps = (
-        Identity("with T = n Theorem 1 covers epsilon < c_1 m^2/n", (c_1 * printed).subs(T, n), c_1 * m**2 / n),
+        Identity("with T = n Theorem 1 covers epsilon < c_1 m^2/n", lambda: c_1 * m**2 * n / n**2, c_1 * m**2 / n),
         Counterexample(
             "m = 64, c_1 = 1, epsilon = 1, T = n = 10^4: outside",
             Lt(epsilon, c_1 * m**2 * T / n**2),
@@ -103,10 +106,10 @@ def _constant_batch() -> Decision:
         Exceeds("for a fixed epsilon no constant m stays inside as n grows", 1 / n**0, 1 / n, Region(Ge(n, 1)), {n: s}),
         Identity(
             "Remark 1's m has m^2 T/n^2 = epsilon/4, with T = n",
-            (printed).subs(m, n * sqrt(epsilon / (4 * T))),
+            lambda: (n * sqrt(epsilon / (4 * n))) ** 2 * n / n**2,
             epsilon / 4,
         ),
-        AtMost("and a larger m only lowers 1/m + d sigma^2, m = 1 + X", 1 / (1 + X), 1 + 0 * X),
+        AtMost("and a larger m only lowers 1/m + d sigma^2, m = 1 + X", 1 / (1 + X), Integer(1)),
         Dominated(
             "what a constant m leaves is vacuous: with n epsilon at most m^2 the rate's second part is at least of "
             "order n^{1/6}, for d >= 1 and log(1/delta) >= 1",
@@ -164,7 +167,24 @@ def _rate() -> Decision:
             Region(Ge(kappa, 1)),
             {kappa: s, mu: 1 / s},
         ),
-        Cited("Theorem 12 gives the error in this form under Theorems 3, 9 and 10", "claims Y34, Y37, Y39"),
+        Dominated(
+            "the same with the two parts written out: the root of the error",
+            (1 + kappa) * sqrt(ORDER / mu) * PARTS,
+            RATE,
+            Region(Ge(kappa, 1)),
+        ),
+        Dominated(
+            "what the repaired Theorems 9 and 10 add, (1 + kappa)/(mu n), (1 + kappa)/(n sqrt(rho mu)) and 1/(rho n), "
+            "rho = 1/kappa in units of L, for mu <= L",
+            (1 + kappa) / (mu * n) + (1 + kappa) * sqrt(kappa / mu) / n + kappa / n,
+            RATE,
+            Region(Ge(kappa, 1), Le(mu, 1)),
+        ),
+        Cited("the excess is the sum of the three errors", "decomposition (5)"),
+        Quoted("the optimisation error", "Y34"),
+        Quoted("the generalisation error", "Y37", "the repaired bound, W = R^{d1}"),
+        Quoted("that of R_S at w*", "Y39"),
+        Quoted("the minibatch", "Y12"),
         Enumerated(
             "without A2's variance and without noise, F of Y34 on a W with walls stays at its start: after 100 steps "
             "the excess is",
@@ -183,8 +203,8 @@ def _rate() -> Decision:
         ),
         condition="(kappa/mu)^{3/2} times n^{-2/3} and times d log(1/delta)/(n^{5/3} epsilon^2) are at most "
         "a constant; W = R^{d1}, so that w is not projected (not stated in the paper), with A1 where the iterates are "
-        "(Y27); A2 beside A3 (Y34); max{G_w, G_v} for G_w (Y35); the minibatch of Y12, the later start of Y32 and "
-        "the distances of Y37",
+        "(Y27); A2 beside A3, with B_w and B_v standard deviations, and a later start (Y34, Y32); max{G_w, G_v} for G_w "
+        "(Y35); the minibatch of Y12, and the distances of Y37",
     )
     return Decision(
         "conditional",
@@ -229,12 +249,20 @@ def _agree() -> Decision:
         Counterexample(
             "two runs with noise 1 and 2 in the second coordinate do not agree", Le((a - b) ** 2, 0), ((a, 1), (b, 2))
         ),
+        Enumerated(
+            "nor is it the noise alone: n = 1, f = (<z, w> - 1)^2/2 - v^2/2 on R^2, S and S' the unit vectors (1, 0) and "
+            "(3/5, 4/5), one step eta_w = 1 from 0 without noise solves each; the squared distance of the two sides is",
+            apart,
+            ((Fraction(1), Fraction(0)), (Fraction(3, 5), Fraction(4, 5))),
+            Fraction(16, 25),
+        ),
     )
     evidence = Evidence(
         steps,
         readings=(
             ("the solution set of every S is one point", "proved"),
             ("a flat set of solutions, independent noise", "refuted"),
+            ("a flat set of solutions, the same noise and minibatches, or none", "refuted"),
         ),
         condition="the minimiser of F_S(., v_S) is unique, for every S",
     )
@@ -242,7 +270,7 @@ def _agree() -> Decision:
         "conditional",
         "exact arithmetic",
         evidence,
-        "It holds for unique solutions; along a flat set the noise alone breaks it.",
+        "It holds for unique solutions; along a flat set the noise breaks it, and so does one record without noise.",
     )
 
 
@@ -259,7 +287,8 @@ def _lipschitz_and_pl() -> Decision:
             Le(X * exp(2 * mu * time), G_w**2 / (2 * mu)),
             ((X, Rational(1, 100)), (mu, 1), (G_w, 1), (time, 3)),
         ),
-        Cited("on W = R^{d1} mu-PL gives F - min F >= mu/2 dist^2, and A1 gives F - min F <= G_w dist", "Y36"),
+        Quoted("on W = R^{d1} mu-PL gives F - min F >= mu/2 dist^2", "Y36", GROWTH_READING, "at the v of that F"),
+        Cited("and A1 gives F - min F <= G_w dist", "definition"),
         Inequality(
             "so that there dist <= 2 G_w/mu",
             w,
@@ -283,10 +312,10 @@ def _lipschitz_and_pl() -> Decision:
     evidence = Evidence(
         steps,
         readings=(
-            ("W = R^{d1}", "refuted"),
+            ("W = R^{d1}, F_S(., v) not constant", "refuted"),
             ("a bounded W, or A1 where the iterates are alone", "proved"),
         ),
-        condition="W is not all of R^{d1}, or A1 holds on a part of it alone",
+        condition="W is not all of R^{d1}, or A1 holds on a part of it alone, unless F_S(., v) is constant",
     )
     return Decision(
         "conditional",
@@ -318,7 +347,7 @@ CLAIMS = (
         "Y40",
         "yang2022",
         "rate",
-        "The excess risk is O(kappa^{2.75}/mu^{1.75} (n^{-1/3} + sqrt(d log(1/delta))/(n^{5/6} epsilon))).",
+        stated("The excess risk is of order {rate}, ell the logarithm of 1/delta.", rate=RATE),
         "Theorem 5",
         _rate,
     ),
