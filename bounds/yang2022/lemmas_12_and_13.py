@@ -37,8 +37,8 @@ STABLE_GAP = Fraction(216479989447, 1000000000000)
 def _primal() -> Decision:
     steps = (
         Cited(
-            "E[R - R_S] at w_S is at most the mean over i of E[f(w_{S_i}, v(w_{S_i}); z_i) - f(w_S, v(w_S); z_i)], v(.) the "
-            "population's maximiser",
+            "E[R - R_S] at w_S is at most the mean over i of E[f(w_{S_i}, v(w_{S_i}); z_i) - f(w_S, v(w_S); z_i)], "
+            "v(.) the population's maximiser",
             "i.i.d. records; v(w_S) is one choice of v in R_S",
         ),
         Quoted("v(.) is L/rho-Lipschitz: F in place of F_S, which is as smooth and as concave", "Y25"),

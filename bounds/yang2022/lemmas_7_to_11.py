@@ -108,8 +108,8 @@ def _smooth() -> Decision:
         ),
         Cited(
             "grad R_S(w) = grad_w F_S(w, v(w))",
-            "Danskin; V closed and convex, the maximiser one point that moves continuously, so that a bounded part of V "
-            "will do",
+            "Danskin; V closed and convex, the maximiser one point that moves continuously, so that a bounded part of "
+            "V will do",
         ),
         Inequality(
             "L |(dw, dv)| with |dv| <= (L/rho)|dw| is at most (L + L^2/rho)|dw|, squared",
@@ -118,7 +118,12 @@ def _smooth() -> Decision:
             Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h, L * g),)),
         ),
     )
-    return Decision("proved", "prover; cited facts", Evidence(steps), "As cited there; V is closed. Smoothness is used at points of W x V only.")
+    return Decision(
+        "proved",
+        "prover; cited facts",
+        Evidence(steps),
+        "As cited there; V is closed. Smoothness is used at points of W x V only.",
+    )
 
 
 def _inherits() -> Decision:
@@ -229,8 +234,8 @@ def _contraction() -> Decision:
             _lemma_10(2).subs({N_w: 0, N_v: 0}),
         ),
         Cited(
-            "|v_{t+1} - v(w_t)|^2 <= |(1 - eta_v A)(v_t - v(w_t))|^2 + eta_v^2 N_v, A the mean of -Hessian in v along the "
-            "segment from v_t to v(w_t), with eigenvalues between rho and L",
+            "|v_{t+1} - v(w_t)|^2 <= |(1 - eta_v A)(v_t - v(w_t))|^2 + eta_v^2 N_v, A the mean of -Hessian in v along "
+            "the segment from v_t to v(w_t), with eigenvalues between rho and L",
             "the projected step on F_S(w_t, .) has the fixed point v(w_t), and projections bring points together; the "
             "segment lies in V, smooth approximations where F_S has no Hessian",
         ),
@@ -330,7 +335,8 @@ def _recursion() -> Decision:
             ("as stated, on a W that w is projected on", "refuted"),
             (RECURSION, "proved"),
         ),
-        condition=f"{UNCONSTRAINED}, {DEVIATIONS}, and R_S^* for the printed R_S(w^*) in a_t (which follows from it where "
+        condition=f"{UNCONSTRAINED}, {DEVIATIONS}, and R_S^* for the printed R_S(w^*) in a_t (which follows from it "
+        f"where "
         "k_1 <= 1)",
     )
     return Decision(
@@ -387,8 +393,8 @@ CLAIMS = (
         "yang2022",
         "lemma",
         stated(
-            "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} b_{{t+1}} is "
-            "at most {bound}, a = a_t, b = b_t and lambda = lambda_t.",
+            "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} "
+            "b_{{t+1}} is at most {bound}, a = a_t, b = b_t and lambda = lambda_t.",
             bound=PRINTED_11,
         ),
         "Lemma 11",

@@ -223,7 +223,8 @@ def _theorem_1() -> Decision:
             Pow(EQUATION_3, 2, evaluate=False),
         ),
         Inequality(
-            "which is at most 4/2401 at c_2 = 49 in the printed region with c_1 <= 1, for epsilon <= ell = log(1/delta)",
+            "which is at most 4/2401 at c_2 = 49 in the printed region with c_1 <= 1, for epsilon <= ell = "
+            "log(1/delta)",
             4 * epsilon**2 * n**2 / (49**2 * m**2 * T * ell),
             Rational(4, 49**2),
             Domain(
@@ -306,8 +307,8 @@ CLAIMS = (
         "yang2022",
         "calibration",
         stated(
-            "There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm 1 "
-            "(epsilon, delta)-DP for all {region} and all delta.",
+            "There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm "
+            "1 (epsilon, delta)-DP for all {region} and all delta.",
             noise=EQUATION_3,
             region=REGION,
         ),

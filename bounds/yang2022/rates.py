@@ -50,9 +50,7 @@ def _rates() -> Decision:
         Quoted("the generalisation error, b)", "Y20"),
         Quoted("exp(L^2 T eta^2) is O(1)", "Y22", "L is a constant inside the O", "Theorem 2 has one L, fixed"),
         Cited("sqrt(a + b) <= sqrt a + sqrt b, and max{a, b} <= a + b <= 2 max{a, b}", "definitions"),
-        Dominated(
-            "a) all parts but D^2/(eta T)", _parts(sqrt(T) / sqrt(n) + T / n), RATE, Region(*known, *smooth)
-        ),
+        Dominated("a) all parts but D^2/(eta T)", _parts(sqrt(T) / sqrt(n) + T / n), RATE, Region(*known, *smooth)),
         Dominated("b) likewise", _parts(sqrt(T) + T / n), RATE, Region(*known, *lipschitz)),
         Dominated("D^2/(eta T) in a)", 1 / (eta * T), larger / n, Region(*smooth)),
         Dominated("and in b)", 1 / (eta * T), larger / n, Region(*lipschitz)),
@@ -135,8 +133,8 @@ CLAIMS = (
         "yang2022",
         "rate",
         stated(
-            "Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order {rate}, "
-            "ell the logarithm of 1/delta.",
+            "Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order "
+            "{rate}, ell the logarithm of 1/delta.",
             smooth=SMOOTH_T,
             lipschitz=LIPSCHITZ_T,
             rate=RATE,

@@ -227,7 +227,9 @@ def _remark_constant() -> Decision:
             (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
         ),
         Counterexample("in units of 2 G/m", _equal(Mul(SENSITIVITY**2, PROOF, evaluate=False), square), at),
-        Counterexample("in units of 2 G, as Y05 prints them", _equal(Mul(4 * G_w**2, PROOF, evaluate=False), square), at),
+        Counterexample(
+            "in units of 2 G, as Y05 prints them", _equal(Mul(4 * G_w**2, PROOF, evaluate=False), square), at
+        ),
         Identity(
             "in units of 2 G the two agree at m = 2, and there alone",
             lambda: (2 * G_w) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),

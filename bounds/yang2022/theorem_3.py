@@ -132,8 +132,8 @@ def _assumptions() -> Decision:
         Quoted("with A2, A3 and W = R^{d1} the recursion of Theorem 8 holds", "Y30", RECURSION),
         Quoted("and its factors", "Y31"),
         Dominated(
-            "with the constants of (20) mended its three parts, in units of L and of T^{-2/3}, are of the printed order, M "
-            "the maximum in eta_v, for mu <= L",
+            "with the constants of (20) mended its three parts, in units of L and of T^{-2/3}, are of the printed "
+            "order, M the maximum in eta_v, for mu <= L",
             (1 + kappa) / mu**2 + kappa**4 / (mu * M**2) + kappa * M / mu**2,
             ORDER,
             Region(Ge(kappa, 1), Le(mu, 1), Ge(M, kappa**2), Le(M, kappa ** Rational(5, 2) / sqrt(mu))),

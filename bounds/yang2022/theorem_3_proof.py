@@ -68,7 +68,9 @@ CONSTANTS = (
     Identity("(1 + e)(1 - x) at e = x/(2 (1 - x)), x = rho eta_v", lambda: (1 + YOUNG) * (1 - x), 1 - x / 2),
     Identity("and 1 + 1/e", lambda: 1 + 1 / YOUNG, 2 / x - 1),
     Inequality("so that 1 + 1/e <= 2/(rho eta_v)", 2 / x - 1, 2 / x, Domain({x: (0, 1)})),
-    Identity("lambda_t, at which L^2 eta_w/(2 lambda_t) = rho eta_v/8", CHOSEN, lambda: L**2 * eta / (2 * rho * theta / 8)),
+    Identity(
+        "lambda_t, at which L^2 eta_w/(2 lambda_t) = rho eta_v/8", CHOSEN, lambda: L**2 * eta / (2 * rho * theta / 8)
+    ),
     Inequality("k_1 at the exact e", _at(K_1), FACTOR_1, OVER),
     Inequality("k_2 at the exact e", _at(K_2), FACTOR_2, OVER),
     Inequality(
@@ -150,9 +152,7 @@ def _sums() -> Decision:
         ),
         Counterexample("even at x -> 0 that is 16, not 16/2", Le(exact, DUAL_NOISE), tuple(one.items())),
         Enumerated("sum t^{-2/3} to 8 is at least", powers, (8, 2), Fraction(3671, 1000)),
-        Counterexample(
-            "which exceeds 8^{1/3} = 2", Le(terms, ROOT_SUM), ((terms, Rational(3671, 1000)), (T, 8))
-        ),
+        Counterexample("which exceeds 8^{1/3} = 2", Le(terms, ROOT_SUM), ((terms, Rational(3671, 1000)), (T, 8))),
         Enumerated("sum 1/t to 2", powers, (2, 3), Fraction(3, 2)),
         Counterexample("which exceeds log 2", Le(terms, LOG_SUM), ((terms, Rational(3, 2)), (T, Integer(2)))),
         Enumerated(
@@ -196,8 +196,8 @@ CLAIMS = (
         "yang2022",
         "constants",
         stated(
-            "With the proof's e, lambda_t = {chosen} and steps such that {first} and {second}, the squares of the printed "
-            "ratios with X = L + L^2/rho, k_1 is at most {one} and k_2 at most {two}.",
+            "With the proof's e, lambda_t = {chosen} and steps such that {first} and {second}, the squares of the "
+            "printed ratios with X = L + L^2/rho, k_1 is at most {one} and k_2 at most {two}.",
             chosen=CHOSEN,
             first=FIRST,
             second=SECOND,

@@ -149,8 +149,8 @@ SUPPORTED = (
     Quoted("the repaired factor", "Y35", FACTOR_READING, "A1 and A3, where outputs and solutions lie"),
     Quoted("the growth at v_S", "Y36", GROWTH_READING, "W = R^{d1} in the repaired bound"),
     Cited(
-        "R_S(w) - min R_S is at least F_S(w, v_S) - F_S(pi_S(w), v_S); by A4, for S and S' in either order, the nearest "
-        "solutions of the two runs are nearest to each other",
+        "R_S(w) - min R_S is at least F_S(w, v_S) - F_S(pi_S(w), v_S); by A4, for S and S' in either order, the "
+        "nearest solutions of the two runs are nearest to each other",
         "v_S is one choice of v in R_S; the saddle point",
     ),
     Inequality(

@@ -203,8 +203,8 @@ def _rate() -> Decision:
         ),
         condition="(kappa/mu)^{3/2} times n^{-2/3} and times d log(1/delta)/(n^{5/3} epsilon^2) are at most "
         "a constant; W = R^{d1}, so that w is not projected (not stated in the paper), with A1 where the iterates are "
-        "(Y27); A2 beside A3, with B_w and B_v standard deviations, and a later start (Y34, Y32); max{G_w, G_v} for G_w "
-        "(Y35); the minibatch of Y12, and the distances of Y37",
+        "(Y27); A2 beside A3, with B_w and B_v standard deviations, and a later start (Y34, Y32); max{G_w, G_v} for "
+        "G_w (Y35); the minibatch of Y12, and the distances of Y37",
     )
     return Decision(
         "conditional",
@@ -250,8 +250,9 @@ def _agree() -> Decision:
             "two runs with noise 1 and 2 in the second coordinate do not agree", Le((a - b) ** 2, 0), ((a, 1), (b, 2))
         ),
         Enumerated(
-            "nor is it the noise alone: n = 1, f = (<z, w> - 1)^2/2 - v^2/2 on R^2, S and S' the unit vectors (1, 0) and "
-            "(3/5, 4/5), one step eta_w = 1 from 0 without noise solves each; the squared distance of the two sides is",
+            "nor is it the noise alone: n = 1, f = (<z, w> - 1)^2/2 - v^2/2 on R^2, S and S' the unit vectors (1, 0) "
+            "and (3/5, 4/5), one step eta_w = 1 from 0 without noise solves each; the squared distance of the two "
+            "sides is",
             apart,
             ((Fraction(1), Fraction(0)), (Fraction(3, 5), Fraction(4, 5))),
             Fraction(16, 25),
