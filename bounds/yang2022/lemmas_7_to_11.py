@@ -239,6 +239,12 @@ def _contraction() -> Decision:
             "the projected step on F_S(w_t, .) has the fixed point v(w_t), and projections bring points together; the "
             "segment lies in V, smooth approximations where F_S has no Hessian",
         ),
+        Counterexample(
+            "[1, (17)] argues by |grad_v F_S(w, v)|^2/(2 L) <= F_S(w, v(w)) - F_S(w, v), which fails at a wall of V: "
+            "F_S = -(v - 2)^2/2 on |v| <= 1 at v = v(w) = 1; the contraction does not need it",
+            Le(g**2 / (2 * L), h),
+            ((g, 1), (L, 1), (h, 0)),
+        ),
         Inequality(
             "for eta_v <= 1/L each eigenvalue of (1 - eta_v A)^2 is at most 1 - rho eta_v",
             (1 - theta * between) ** 2,
