@@ -45,11 +45,11 @@ def fixed_objective(s: Fraction, a: Fraction, b: Fraction, v: Fraction) -> Fract
 
 def fixed_slope(s: Fraction, a: Fraction, b: Fraction, v: Fraction) -> Fraction:
     """The squared norm of its gradient in (s, a, b), for s other than 0."""
-    up = [(x, _unit(s * x), x if s * x > 0 else Fraction(x, 10)) for x in POSITIVES]
-    down = [(x, _unit(s * x), x if s * x > 0 else Fraction(x, 10)) for x in NEGATIVES]
-    by_s = sum((1 - _P) * 2 * (h - a - 1 - v) * move for _, h, move in up)
-    by_s += sum(_P * 2 * (h - b + 1 + v) * move for _, h, move in down)
-    by_a, by_b = (1 - _P) * 2 * sum(a - h for _, h, _ in up), _P * 2 * sum(b - h for _, h, _ in down)
+    up = [(_unit(s * x), x if s * x > 0 else Fraction(x, 10)) for x in POSITIVES]
+    down = [(_unit(s * x), x if s * x > 0 else Fraction(x, 10)) for x in NEGATIVES]
+    by_s = (1 - _P) * 2 * sum((h - a - 1 - v) * move for h, move in up)
+    by_s += _P * 2 * sum((h - b + 1 + v) * move for h, move in down)
+    by_a, by_b = (1 - _P) * 2 * sum(a - h for h, _ in up), _P * 2 * sum(b - h for h, _ in down)
     return Fraction(by_s**2 + by_a**2 + by_b**2, (len(POSITIVES) + len(NEGATIVES)) ** 2)
 
 

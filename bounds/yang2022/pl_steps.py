@@ -40,14 +40,14 @@ def stuck_excess(steps: int) -> Fraction:
     return (y + 2 + x / 2 - x * x) ** 2 / 2 - Fraction(1, 8)
 
 
-def apart(z: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> Fraction:
-    """|pi_S'(pi_S(w)) - pi_S'(w')|^2 for one step eta_w = 1 from 0 on f = (<z, w> - 1)^2/2, S = {z}, S' = {other}.
+def apart(x: Fraction, y: Fraction) -> Fraction:
+    """|pi_S'(pi_S(w)) - pi_S'(w')|^2 for one step eta_w = 1 from 0 on f = (<z, w> - 1)^2/2, n = 1.
 
-    The records are unit vectors: the step goes to w = z and w' = z', which solve <z, w> = 1 and <z', w'> = 1.
+    The record of S is (1, 0), that of S' the unit vector (x, y). The step goes to w = (1, 0) and w' = (x, y),
+    which solve <z, w> = 1 each for its own record.
     """
-    short = 1 - (z[0] * other[0] + z[1] * other[1])
-    projected = (z[0] + short * other[0], z[1] + short * other[1])
-    return (projected[0] - other[0]) ** 2 + (projected[1] - other[1]) ** 2
+    short = 1 - x
+    return (1 + short * x - x) ** 2 + (short * y - y) ** 2
 
 
 def _step(

@@ -254,7 +254,7 @@ def _agree() -> Decision:
             "and (3/5, 4/5), one step eta_w = 1 from 0 without noise solves each; the squared distance of the two "
             "sides is",
             apart,
-            ((Fraction(1), Fraction(0)), (Fraction(3, 5), Fraction(4, 5))),
+            (Fraction(3, 5), Fraction(4, 5)),
             Fraction(16, 25),
         ),
     )
