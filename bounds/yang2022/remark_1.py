@@ -107,7 +107,7 @@ def _remark() -> Decision:
             "Algorithm 1",
         ),
         NotPrivate("n = 1, delta = .999, epsilon = 1, T = 2: one of the two releases", multiplier(2), 1, EDGE),
-        NotPrivate("and at T = 1, if its release is put out", multiplier(1), 1, EDGE),
+        NotPrivate("and at T = 1, if its release is the output", multiplier(1), 1, EDGE),
         Identity(
             "n >= 2, without replacement: sigma_w^2 at which the pair of gradients of a step, as one release, has the "
             "squared ratio epsilon^2/(8 q^2 T log(1/delta)) of sensitivity and noise, q = m/n, which the steps below "

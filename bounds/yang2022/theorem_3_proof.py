@@ -14,7 +14,7 @@ from typing import Any
 from sympy import Ge, Integer, Le, Min, Rational, cancel, log, oo, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
@@ -24,6 +24,7 @@ from dpcheck.bounds.symbols import eta_w as eta
 from dpcheck.bounds.yang2022.lemmas_7_to_11 import K_1, K_2, N_v, N_w, X, lam, young
 from dpcheck.bounds.yang2022.pl_steps import primal_error
 from dpcheck.bounds.yang2022.theorem_3 import RATIO, STEPS
+from dpcheck.bounds.yang2022.theorem_4 import GROWTH_READING
 
 M, x, terms, excess = symbols("M x terms excess", positive=True)
 SLOPE = 1 / (L + L**2 / rho)
@@ -91,10 +92,11 @@ CONSTANTS = (
 def _first_step() -> Decision:
     wall = {L: 10, rho: 10, mu: 200, kappa: 1, t: 1}
     steps = (
+        Quoted("mu |w - w'|^2/2 <= h - min h, w' the nearest minimiser", "Y36", GROWTH_READING, "W = R^{d1} here"),
         Cited(
-            "on W = R^{d1} a mu-PL, L-smooth function has mu <= L: mu |w - w'|^2/2 <= h - min h <= |grad h|^2/(2 mu) "
-            "and |grad h| <= L |w - w'|, w' the nearest minimiser, where grad h = 0",
-            "quadratic growth; smoothness",
+            "so on W = R^{d1} a mu-PL, L-smooth function has mu <= L: h - min h <= |grad h|^2/(2 mu) and "
+            "|grad h| <= L |w - w'|",
+            "PL; smoothness, grad h = 0 at w'",
         ),
         Inequality(
             "then 2/mu exceeds 1/(L + L^2/rho)",
@@ -134,7 +136,7 @@ def _first_step() -> Decision:
         "prover",
         evidence,
         "At t = 1 the first condition fails for every L, rho and mu <= L, as W = R^{d1} has it, and the second where "
-        "M L > mu/2. On a W that w is projected on both can hold, but there Lemma 9 fails (claim Y28).",
+        "M L > mu/2. On a W that w is projected on both can hold, but there Lemma 9 fails (Y28).",
     )
 
 
@@ -180,7 +182,7 @@ def _sums() -> Decision:
     evidence = Evidence(
         steps,
         repaired="16 (2 - x)/(2 (1 - x)) in place of 16/2, x = rho eta_v, 3 T^{1/3} and 1 + log T for the sums, and "
-        "the later start of claim Y32 with the start's excess. The orders of Theorem 3 are not affected",
+        "the later start of Y32 with the start's excess. The orders of Theorem 3 are not affected",
     )
     return Decision(
         "refuted",

@@ -104,11 +104,18 @@ def _constant_batch() -> Decision:
             ((m, 64), (c_1, 1), (epsilon, 1), (T, 10**4), (n, 10**4)),
         ),
         Exceeds("for a fixed epsilon no constant m stays inside as n grows", 1 / n**0, 1 / n, Region(Ge(n, 1)), {n: s}),
+        Inequality(
+            "m at least sqrt(2 n epsilon/c_1) is inside",
+            2 * epsilon,
+            c_1 * m**2 / n,
+            Domain(dict.fromkeys((epsilon, c_1, m, n), (0, oo)), where=(Ge(c_1 * m**2, 2 * n * epsilon),)),
+        ),
         Identity(
-            "Remark 1's m has m^2 T/n^2 = epsilon/4, with T = n",
+            "Remark 1's m has m^2 T/n^2 = epsilon/4, with T = n: inside if c_1 is above 4, and private by Remark 1",
             lambda: (n * sqrt(epsilon / (4 * n))) ** 2 * n / n**2,
             epsilon / 4,
         ),
+        Quoted("its noise is enough whatever c_1 is", "Y10"),
         AtMost("and a larger m only lowers 1/m + d sigma^2, m = 1 + X", 1 / (1 + X), Integer(1)),
         Dominated(
             "what a constant m leaves is vacuous: with n epsilon at most m^2 the rate's second part is at least of "
@@ -123,11 +130,12 @@ def _constant_batch() -> Decision:
         readings=(
             ("m constant, epsilon fixed", "refuted"),
             ("m constant, epsilon of order 1/n at most: in the region of Theorem 1, with a vacuous rate", "proved"),
-            ("m of order sqrt(n epsilon), as in Remark 1", "proved"),
+            ("m of order sqrt(n epsilon), at least sqrt(2 n epsilon/c_1)", "proved"),
+            ("m as in Remark 1, sqrt(n epsilon)/2, which is outside for c_1 = 1 and rests on Remark 1", "conditional"),
         ),
-        condition="m of order sqrt(n epsilon) as in Remark 1; a constant m stays in Theorem 1's region for epsilon of "
-        "order 1/n at most, where the rate is vacuous",
-        repaired="with Remark 1's m the rate of Theorem 5 stands, and its first term improves",
+        condition="m of order sqrt(n epsilon), at least sqrt(2 n epsilon/c_1), or as in Remark 1 under its conditions "
+        "(Y10); a constant m stays in Theorem 1's region for epsilon of order 1/n at most, where the rate is vacuous",
+        repaired="with m of order sqrt(n epsilon) the rate of Theorem 5 stands, and its first term improves",
     )
     return Decision(
         "conditional",
