@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, Rational, oo, symbols
+from sympy import Le, Rational, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
-from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.symbols import c, mu
 
 s, slope, fall = symbols("s slope fall", positive=True)
@@ -94,11 +93,10 @@ FIXED = (
 
 def _pl() -> Decision:
     steps = (
-        Inequality(
+        Identity(
             "|h(x)| <= |c||s||x| <= |x|(c^2 + s^2)/2: at c = s = 0 h has no slope, in whatever unit vectors and data",
-            c * s,
-            c**2 / 2 + s**2 / 2,
-            Domain({c: (0, oo), s: (0, oo)}),
+            (c**2 + s**2) / 2 - c * s,
+            (c - s) ** 2 / 2,
         ),
         Cited("f depends on c, s through h, and at a = b = 0 = h has no slope in a, b: grad_w f = 0, for every v", "f"),
         Enumerated(
@@ -133,7 +131,7 @@ def _pl() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact arithmetic; prover",
+        "exact arithmetic",
         evidence,
         "Appendix A says it of a one hidden layer network without any condition. At zero weights the gradient vanishes "
         "and the objective is not minimal; with the output layer fixed it has local minima of different values.",

@@ -35,7 +35,7 @@ from fractions import Fraction
 from sympy import Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Quoted
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, n, rho
@@ -43,7 +43,7 @@ from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.primal_gap import corner_gap, saddle_gap
 from dpcheck.bounds.yang2022.theorem_2a import RECORDS
 
-e, excess, w, move, dual_move = symbols("e excess w move dual_move", positive=True)
+e, excess, w, move, dual_move, y, k = symbols("e excess w move dual_move y k", positive=True)
 FACTOR = G_w + L / rho * G_v
 PRINTED_FACTOR = (1 + L / rho) * G_w
 DISTANCES = 2 * sqrt(2 * e / mu) + sqrt(4 * G_w**2 / mu**2 + 4 * G_v**2 / (rho * mu)) / n
@@ -153,15 +153,23 @@ SUPPORTED = (
         "nearest solutions of the two runs are nearest to each other",
         "v_S is one choice of v in R_S; the saddle point",
     ),
-    Inequality(
-        "the repaired move of the solutions: growth mu/2 gives mu |dw|^2 + rho |dv|^2 <= (2/n)(G_w |dw| + G_v |dv|), "
-        "squared",
-        mu * move**2,
-        4 * (G_w**2 / mu + G_v**2 / rho) / n**2,
-        Domain(
-            {G_w: (0, oo), G_v: (0, oo), mu: (0, oo), rho: (0, oo), move: (0, oo), dual_move: (0, oo), n: (1, oo)},
-            where=(Le(n * (mu * move**2 + rho * dual_move**2), 2 * (G_w * move + G_v * dual_move)),),
+    Cited(
+        "the repaired move of the solutions: growth mu/2 gives n y <= 2 (G_w |dw| + G_v |dv|), y = mu |dw|^2 + rho "
+        "|dv|^2",
+        "[1, (23), (24)] with mu for 4 mu",
+    ),
+    Identity(
+        "Cauchy-Schwarz: with k = G_w^2/mu + G_v^2/rho the square of G_w |dw| + G_v |dv| is at most k y",
+        lambda: (
+            (G_w**2 / mu + G_v**2 / rho) * (mu * move**2 + rho * dual_move**2) - (G_w * move + G_v * dual_move) ** 2
         ),
+        (rho * G_w * dual_move - mu * G_v * move) ** 2 / (mu * rho),
+    ),
+    Inequality(
+        "so that mu |dw|^2 <= y <= 4 k/n^2",
+        y,
+        4 * k / n**2,
+        Domain(dict.fromkeys((y, k), (0, oo)) | {n: (1, oo)}, where=(Le(n**2 * y**2, 4 * k * y),)),
     ),
 )
 REPAIRED = (
