@@ -15,7 +15,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
-from dpcheck.bounds.symbols import G_v, G_w, L, mu, rho
+from dpcheck.bounds.symbols import G, G_v, G_w, L, mu, rho
 from dpcheck.bounds.yang2022.primal_gap import stable_gap
 from dpcheck.bounds.yang2022.theorem_4 import (
     FACTOR,
@@ -70,6 +70,15 @@ def _primal() -> Decision:
             PRINTED,
             Domain({G_w: (0, oo), G_v: (0, oo), L: (0, oo), rho: (0, oo), stable: (0, oo)}, where=(Le(G_v, G_w),)),
         ),
+        Inequality(
+            "and with G, at least G_w and G_v, for G_w always",
+            FACTOR * stable,
+            (1 + L / rho) * G * stable,
+            Domain(
+                dict.fromkeys((G, G_w, G_v, L, rho, stable), (0, oo)),
+                where=(Le(G_w, G), Le(G_v, G)),
+            ),
+        ),
     )
     evidence = Evidence(
         steps,
@@ -97,7 +106,8 @@ def _growth() -> Decision:
             ((mu, 1), (w, 1)),
         ),
         Cited(
-            "on W = R^{d1} mu-PL in this sense implies growth mu/2 for v at the saddle, by following the gradient flow",
+            "on W = R^{d1} mu-PL in this sense implies growth mu/2 for v at the saddle, by following the gradient "
+            "flow of a continuously differentiable F_S",
             "Karimi et al. 2016",
         ),
         AtMost(

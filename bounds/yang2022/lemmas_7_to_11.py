@@ -31,7 +31,8 @@ from dpcheck.bounds.symbols import eta_w as eta
 from dpcheck.bounds.yang2022.pl_steps import dual_error, primal_error
 
 young, a, b, g, h, N_w, N_v, lam = symbols("e a b g h N_w N_v lambda", positive=True)
-B_w, B_v, value, low, least, square, between = symbols("B_w B_v value low least square between", positive=True)
+B_w, B_v, square, between = symbols("B_w B_v square between", positive=True)
+value, low, least = symbols("value low least", real=True)
 after = symbols("after", nonnegative=True)
 X = symbols("X", positive=True)  # L + L^2/rho, the smoothness of R_S
 K_1 = 1 - mu * eta + lam * (1 + 1 / young) * 4 * L**2 / rho**2 * X * eta**2
@@ -143,7 +144,7 @@ def _inherits() -> Decision:
             2 * mu * (value - least),
             square,
             Domain(
-                dict.fromkeys((mu, value, low, least, square), (0, oo)),
+                dict.fromkeys((mu, square), (0, oo)) | dict.fromkeys((value, low, least), (-oo, oo)),
                 where=(Ge(square, 2 * mu * (value - low)), Le(low, least)),
             ),
         ),
@@ -153,7 +154,7 @@ def _inherits() -> Decision:
         "prover; cited facts",
         Evidence(steps),
         "The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and in the "
-        "conclusion. A constant added to F_S makes all values positive.",
+        "conclusion.",
     )
 
 

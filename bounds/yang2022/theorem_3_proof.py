@@ -74,6 +74,11 @@ CONSTANTS = (
     ),
     Inequality("k_1 at the exact e", _at(K_1), FACTOR_1, OVER),
     Inequality("k_2 at the exact e", _at(K_2), FACTOR_2, OVER),
+    Identity(
+        "what is left of it: both terms are at least 0 under the second condition",
+        FACTOR_2 - _at(K_2),
+        lambda: rho / (8 * theta) * (theta**2 - 32 * kappa**4 * eta**2) + 2 * kappa**4 * rho**2 * eta**2,
+    ),
     Inequality(
         "rho eta_v/4 is at least mu eta_w/2, for mu <= L: the common factor of the recursion",
         mu * eta / 2,
