@@ -1,6 +1,6 @@
 r"""Theorem 3: the optimisation error of DP-SGDA in the PL-strongly concave case.
 
-Problem. As in ``lemmas_7_to_11``: F_S is L-smooth (A3), rho-strongly concave in v and mu-PL in w, the
+Problem. As in ``lemmas_9_to_11``: F_S is L-smooth (A3), rho-strongly concave in v and mu-PL in w, the
 minibatch gradients have variance B^2/m (A2), V is bounded, kappa = L/rho, mu <= 2 L^2 (in Theorem 8, not in
 Theorem 3); W = R^{d1}. The last is not in [1]: on a W that w is projected on a run may stay for ever at a
 point that is not a minimiser (claim Y34). On W = R^{d1} the bounded gradients of A1, which the proof does not
@@ -41,7 +41,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Quoted
 from dpcheck.bounds.symbols import L, T, d, eta_v, eta_w, kappa, m, mu, sigma_v, sigma_w, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.yang2022.lemmas_7_to_11 import RECURSION
+from dpcheck.bounds.yang2022.lemmas_9_to_11 import RECURSION
 from dpcheck.bounds.yang2022.pl_steps import stuck_excess
 from dpcheck.bounds.yang2022.theorem_1 import SAMPLING
 

@@ -21,7 +21,7 @@ from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, kappa, mu, rho, t
 from dpcheck.bounds.symbols import eta_v as theta
 from dpcheck.bounds.symbols import eta_w as eta
-from dpcheck.bounds.yang2022.lemmas_7_to_11 import K_1, K_2, N_v, N_w, X, lam, young
+from dpcheck.bounds.yang2022.lemmas_9_to_11 import K_1, K_2, N_v, N_w, X, lam, young
 from dpcheck.bounds.yang2022.pl_steps import primal_error
 from dpcheck.bounds.yang2022.theorem_3 import RATIO, STEPS
 from dpcheck.bounds.yang2022.theorem_4 import GROWTH_READING

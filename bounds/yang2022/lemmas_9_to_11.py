@@ -1,4 +1,4 @@
-r"""Lemmas 7 to 11: descent in the primal function and contraction of the dual iterate.
+r"""Lemmas 9 to 11: descent in the primal function and contraction of the dual iterate.
 
 Setting. F_S is L-smooth, rho-strongly concave in v over a bounded convex V, and mu-PL in w; R_S(w) is its
 maximum over v, attained at v(w); kappa = L/rho. a_t = E[R_S(w_t) - min R_S], b_t = E|v(w_t) - v_t|^2. The
@@ -6,10 +6,9 @@ steps eta, theta (eta_w and eta_v in [1]) use minibatches of variance B_w^2/m, B
 B^2/m + d sigma^2.
 
 Lemmas 9 to 11 need W = R^{d1}, which [1] does not state: Algorithm 1 projects w on W, and on a W with walls each
-of them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. Lemmas 7 and 8 speak of points of
-W x V only, and of the full gradient on both sides: they need nothing of W. V may have walls in all of them: the
-contraction of the dual step is argued along the segment from v_t to v(w_t), which lies in V, and not, as [1, (17)]
-does, by the value at a point that may lie outside.
+of them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. V may have walls: the contraction
+of the dual step is argued along the segment from v_t to v(w_t), which lies in V, and not, as [1, (17)] does, by the
+value at a point that may lie outside.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
 """
@@ -19,7 +18,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Ge, Le, Rational, oo, symbols
+from sympy import Le, Rational, oo, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
@@ -28,16 +27,15 @@ from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d, m, mu, rho, sigma_v, sigma_w
 from dpcheck.bounds.symbols import eta_v as theta
 from dpcheck.bounds.symbols import eta_w as eta
+from dpcheck.bounds.yang2022.lemmas_7_and_8 import SMOOTH
 from dpcheck.bounds.yang2022.pl_steps import dual_error, primal_error
 
 young, a, b, g, h, N_w, N_v, lam = symbols("e a b g h N_w N_v lambda", positive=True)
-B_w, B_v, square, between = symbols("B_w B_v square between", positive=True)
-value, low, least = symbols("value low least", real=True)
+B_w, B_v, between = symbols("B_w B_v between", positive=True)
 after = symbols("after", nonnegative=True)
 X = symbols("X", positive=True)  # L + L^2/rho, the smoothness of R_S
 K_1 = 1 - mu * eta + lam * (1 + 1 / young) * 4 * L**2 / rho**2 * X * eta**2
 K_2 = L**2 * eta / (2 * lam) + (1 + young) * (1 - rho * theta) + (1 + 1 / young) * 2 * L**4 / rho**2 * eta**2
-SMOOTH = L + L**2 / rho
 LEMMA_9 = (1 - mu * eta) * a + L**2 * eta / 2 * b + X * eta**2 / 2 * N_w
 LEMMA_11 = (
     K_1 * a
@@ -91,71 +89,6 @@ def _lemma_10(power: int) -> Any:
 
 
 PRINTED_9, PRINTED_10, PRINTED_11 = _printed(LEMMA_9), _printed(_lemma_10(1)), _printed(LEMMA_11)
-
-
-def _smooth() -> Decision:
-    steps = (
-        Cited(
-            "rho |v(w) - v(w')|^2 <= <grad_v F(w, v(w')) - grad_v F(w', v(w')), v(w) - v(w')> by strong "
-            "concavity and the "
-            "optimality of both over V",
-            "variational inequalities",
-        ),
-        Inequality(
-            "with Cauchy-Schwarz and smoothness rho |dv|^2 <= L |dw| |dv|, so that |dv| <= (L/rho)|dw|",
-            h,
-            L / rho * g,
-            Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h**2, L * g * h),)),
-        ),
-        Cited(
-            "grad R_S(w) = grad_w F_S(w, v(w))",
-            "Danskin; V closed and convex, the maximiser one point that moves continuously, so that a bounded part of "
-            "V will do",
-        ),
-        Inequality(
-            "L |(dw, dv)| with |dv| <= (L/rho)|dw| is at most (L + L^2/rho)|dw|, squared",
-            L**2 * (g**2 + h**2),
-            SMOOTH**2 * g**2,
-            Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h, L * g),)),
-        ),
-    )
-    return Decision(
-        "proved",
-        "prover; cited facts",
-        Evidence(steps),
-        "As cited there; V is closed. Smoothness is used at points of W x V only.",
-    )
-
-
-def _inherits() -> Decision:
-    steps = (
-        Quoted("grad R_S(w) = grad_w F_S(w, v(w))", "Y25"),
-        Cited(
-            "square = |grad_w F_S(w, v)|^2 is at least 2 mu (value - low), low = min over w' of F_S(w', v), at "
-            "v = v(w), where value = F_S(w, v) = R_S(w)",
-            "PL in w for every v",
-        ),
-        Cited(
-            "low <= least, the min over w' of max over v of F_S(w', v)",
-            "a value is at most the maximum; both minima exist, the second since F_S has a saddle point",
-        ),
-        Inequality(
-            "hence the PL condition of R_S",
-            2 * mu * (value - least),
-            square,
-            Domain(
-                dict.fromkeys((mu, square), (0, oo)) | dict.fromkeys((value, low, least), (-oo, oo)),
-                where=(Ge(square, 2 * mu * (value - low)), Le(low, least)),
-            ),
-        ),
-    )
-    return Decision(
-        "proved",
-        "prover; cited facts",
-        Evidence(steps),
-        "The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and in the "
-        "conclusion.",
-    )
 
 
 def _descent() -> Decision:
@@ -355,27 +288,6 @@ def _recursion() -> Decision:
 
 
 CLAIMS = (
-    Claim(
-        "Y25",
-        "yang2022",
-        "lemma",
-        stated(
-            "R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is "
-            "({lipschitz})-Lipschitz.",
-            smooth=SMOOTH,
-            lipschitz=L / rho,
-        ),
-        "Lemma 7",
-        _smooth,
-    ),
-    Claim(
-        "Y26",
-        "yang2022",
-        "lemma",
-        "R_S satisfies the PL condition with the constant mu of F_S(., v).",
-        "Lemma 8",
-        _inherits,
-    ),
     Claim(
         "Y28",
         "yang2022",

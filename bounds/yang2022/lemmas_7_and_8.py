@@ -1,0 +1,111 @@
+r"""Lemmas 7 and 8: the primal function is smooth and inherits the PL condition.
+
+Setting as in ``lemmas_9_to_11``. Both lemmas speak of points of W x V only, and of the full gradient on both
+sides: they need nothing of W, and V may have walls.
+
+[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
+"""
+
+from __future__ import annotations
+
+from sympy import Ge, Le, oo, symbols
+
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.evidence import Cited, Quoted
+from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import L, mu, rho
+
+g, h, square = symbols("g h square", positive=True)
+value, low, least = symbols("value low least", real=True)
+SMOOTH = L + L**2 / rho  # the smoothness of R_S
+
+
+def _smooth() -> Decision:
+    steps = (
+        Cited(
+            "rho |v(w) - v(w')|^2 <= <grad_v F(w, v(w')) - grad_v F(w', v(w')), v(w) - v(w')> by strong "
+            "concavity and the "
+            "optimality of both over V",
+            "variational inequalities",
+        ),
+        Inequality(
+            "with Cauchy-Schwarz and smoothness rho |dv|^2 <= L |dw| |dv|, so that |dv| <= (L/rho)|dw|",
+            h,
+            L / rho * g,
+            Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h**2, L * g * h),)),
+        ),
+        Cited(
+            "grad R_S(w) = grad_w F_S(w, v(w))",
+            "Danskin; V closed and convex, the maximiser one point that moves continuously, so that a bounded part of "
+            "V will do",
+        ),
+        Inequality(
+            "L |(dw, dv)| with |dv| <= (L/rho)|dw| is at most (L + L^2/rho)|dw|, squared",
+            L**2 * (g**2 + h**2),
+            SMOOTH**2 * g**2,
+            Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h, L * g),)),
+        ),
+    )
+    return Decision(
+        "proved",
+        "prover; cited facts",
+        Evidence(steps),
+        "As cited there; V is closed. Smoothness is used at points of W x V only.",
+    )
+
+
+def _inherits() -> Decision:
+    steps = (
+        Quoted("grad R_S(w) = grad_w F_S(w, v(w))", "Y25"),
+        Cited(
+            "square = |grad_w F_S(w, v)|^2 is at least 2 mu (value - low), low = min over w' of F_S(w', v), at "
+            "v = v(w), where value = F_S(w, v) = R_S(w)",
+            "PL in w for every v",
+        ),
+        Cited(
+            "low <= least, the min over w' of max over v of F_S(w', v)",
+            "a value is at most the maximum; both minima exist, the second since F_S has a saddle point",
+        ),
+        Inequality(
+            "hence the PL condition of R_S",
+            2 * mu * (value - least),
+            square,
+            Domain(
+                dict.fromkeys((mu, square), (0, oo)) | dict.fromkeys((value, low, least), (-oo, oo)),
+                where=(Ge(square, 2 * mu * (value - low)), Le(low, least)),
+            ),
+        ),
+    )
+    return Decision(
+        "proved",
+        "prover; cited facts",
+        Evidence(steps),
+        "The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and in the "
+        "conclusion.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        "Y25",
+        "yang2022",
+        "lemma",
+        stated(
+            "R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is "
+            "({lipschitz})-Lipschitz.",
+            smooth=SMOOTH,
+            lipschitz=L / rho,
+        ),
+        "Lemma 7",
+        _smooth,
+    ),
+    Claim(
+        "Y26",
+        "yang2022",
+        "lemma",
+        "R_S satisfies the PL condition with the constant mu of F_S(., v).",
+        "Lemma 8",
+        _inherits,
+    ),
+)
