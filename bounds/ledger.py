@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def recorded() -> dict[str, dict[str, Any]]:
-    """For each claim its paper, expected verdict, method, basis, who vouches for it, and the verdict of each reading."""
+    """For each claim its paper, expected verdict, method, basis, trust, and the verdict of each reading."""
     text = resources.files("dpcheck.bounds").joinpath("ledger.json").read_text("utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found
