@@ -326,8 +326,8 @@ def _rate() -> Decision:
         ),
         Dominated("it does not for a >= n^{-3/4}", a ** Rational(-4, 3), n, Region(Ge(a * n ** Rational(3, 4), 1))),
         Identity(
-            "and m = n leaves no sampling error: the variance of a mean of m out of n, in units of B^2",
-            lambda: ((n - m) / (m * (n - 1))).subs(m, n),
+            "and m = n leaves no sampling error: the variance of a mean of m out of n has the factor n - m",
+            lambda: (n - m).subs(m, n),
             0,
         ),
         Dominated(
