@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,8 @@ def configure(
 
     variant : "repaired" where there is one, by default
     """
+    from dpcheck.solvers.departures import departures
+
     chosen = algorithm(name)
     if variant is None:
         variant = chosen.variants[-1]
@@ -68,35 +70,11 @@ def configure(
         if not wrong:
             raise
         raise InputError(f"{wrong[0]} must be an option of {name} ({', '.join(known)})") from error
-    departures = tuple(_departures(configured, problem, epsilon, delta, variant, overrides))
-    return replace(configured, notes=(*configured.notes, *departures)) if departures else configured  # type: ignore[type-var]
-
-
-def _departures(
-    configured: Solver, problem: Problem, epsilon: float, delta: float, variant: str, overrides: dict[str, Any]
-) -> Iterator[str]:  # fmt: skip
-    """Overrides that are other numbers than the schedule has by itself, a sentence each.
-
-    What else is given, such as the theorem, is given to that schedule too.
-    """
-    compared = [option for option in overrides if _number(configured, option) is not None and option != "most"]
-    if not compared:
-        return
-    chosen = {option: value for option, value in overrides.items() if option not in compared} | {"private": False}
-    try:
-        schedule = type(configured).configure(problem, epsilon=epsilon, delta=delta, variant=variant, **chosen)
-    except InputError:  # it has none for this problem
-        return
-    for option in compared:
-        given, own = _number(configured, option), _number(schedule, option)
-        if given != own:
-            yield f"{option} = {given:.6g}, where the schedule by itself has {own:.6g}"
-
-
-def _number(solver: Solver, option: str) -> float | None:
-    """A parameter that is one number, or the same number at every step."""
-    values = np.unique(np.asarray(getattr(solver, option, "none")))
-    return float(values[0]) if values.size == 1 and values.dtype.kind in "if" else None
+    except ArithmeticError as error:
+        values = ", ".join(f"{option} = {value}" for option, value in overrides.items())
+        raise InputError(f"the schedule must have numbers within floating-point range, got {values or error}") from error
+    told = tuple(departures(configured, problem, epsilon, delta, variant, overrides))
+    return replace(configured, notes=(*configured.notes, *told)) if told else configured  # type: ignore[type-var]
 
 
 def solve(

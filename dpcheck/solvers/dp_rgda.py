@@ -54,7 +54,7 @@ from dpcheck.kernels import tree
 from dpcheck.kernels.rgda import rgda
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.escape import escape, outside, unproved
-from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, modulus
+from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, modulus, require_norm, require_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +129,10 @@ class DPRGDA(Solver):
             "have a primal function with a Lipschitz Hessian",
             problem.name,
         )
+        require_positive(F0, "F0")
+        require_positive(C, "C")
         for name, value in (
-            ("F0", F0), ("C", C), ("alpha", alpha), ("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r),
+            ("alpha", alpha), ("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r),
             ("D_bar", D_bar), ("C_v", C_v), ("C_u", C_u),
         ):  # fmt: skip
             if value is not None:
@@ -140,14 +142,14 @@ class DPRGDA(Solver):
         ):  # fmt: skip
             if count is not None:
                 require_count(count, name)
-        require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
+        require_share(failure, "failure")
         repaired = variant == "repaired"
         once = population and repaired
         L_Phi = L * (1 + L / mu) if mu > 0 else math.inf
         if alpha is None:
             alpha = n ** (-1 / 3) + math.sqrt(a) if population else a ** (2 / 3)
         C_v = max(problem.lipschitz_w, problem.lipschitz_v) if C_v is None else C_v
-        require(0 < C_v < math.inf, "C_v", "be finite and > 0", C_v)
+        require_norm(C_v, "C_v", finite=True)
         logs = math.log(4 / failure)
         length = math.sqrt(a) / (L * logs)  # Lemma 8's eta, r and sqrt D
         if eta is None:

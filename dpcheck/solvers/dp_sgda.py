@@ -40,6 +40,7 @@ from dpcheck.solvers.solver import (
     clipped,
     gaussian,
     modulus,
+    require_norm,
     smoothness_for_eta,
 )
 
@@ -170,7 +171,7 @@ class DPSGDA(GradientDescentAscent):
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
-            require(clip > 0, name, "be > 0", clip)
+            require_norm(clip, name)
         n = sizes.n
         theorem = str(theorem)  # a command line reads 3 as a number
         require(theorem in ("2a", "2b", "3"), "theorem", "be 2a, 2b or 3", theorem)

@@ -26,7 +26,7 @@ from dpcheck.solvers.dp_sgda import (
     printed_batch,
     printed_noise,
 )
-from dpcheck.solvers.solver import Sizes, clipped
+from dpcheck.solvers.solver import Sizes, clipped, require_norm
 
 
 class DPSGDAClipped(GradientDescentAscent):
@@ -65,7 +65,7 @@ class DPSGDAClipped(GradientDescentAscent):
         for name, value in (("eta_w", eta_w), ("eta_v", eta_v)):
             require_positive(value, name)
         for name, value in zip(("clip_w", "clip_v"), clips, strict=True):
-            require(0 < value < math.inf, name, "be finite and > 0", value)
+            require_norm(value, name, finite=True)
         if not private:
             sigmas = [0.0, 0.0]
         elif variant == "as_printed":

@@ -35,7 +35,7 @@ from dpcheck.kernels.parts import below, copy, project
 from dpcheck.kernels.spider import estimate
 from dpcheck.kernels.tape import mark
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver
+from dpcheck.solvers.solver import Packed, Sizes, Solver, require_norm
 
 
 @kernel(RUN_SIGNATURE)
@@ -92,8 +92,8 @@ class Plan:
         n, a = sizes.n, sizes.privacy_error
         L0 = problem.lipschitz_w if L0 is None else L0
         Ls = problem.smoothness if Ls is None else Ls
-        require(0 < L0 < math.inf, "L0", "be finite and > 0", L0)
-        require(Ls > 0, "Ls", "be > 0", Ls)
+        require_norm(L0, "L0", finite=True)
+        require_norm(Ls, "Ls")
         if steps is None:
             require(Ls < math.inf, "steps", "be given where there is no finite Ls", steps)
             steps = math.ceil(max(((Ls * F0) ** 0.25 / (math.sqrt(L0) * a)) ** (4 / 3), 1 / a))

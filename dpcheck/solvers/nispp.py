@@ -77,6 +77,14 @@ class NISPP(Phased):
         phases = np.array([[float(each[name]) for name in FIELDS] for each in rows])
         return cls(phases, max(problem.smoothness, 1e-12), base, most)
 
+    kept = ("batch", "lam")
+
+    def setting(self, option: str, problem: Problem) -> Any:
+        """The first phase has what all of them have."""
+        first = dict(zip(FIELDS, self.phases[0].tolist(), strict=True))
+        read = {"batch": first["last"] - first["first"], "lam": first["r_w"]}
+        return read[option] if option in read else super().setting(option, problem)
+
     def packed(self, problem: Problem) -> Packed:
         """As elsewhere, and the output averaged."""
         reals, counts, phases = super().packed(problem)

@@ -26,7 +26,7 @@ from dpcheck.kernels.parts import POISSON, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_sgda import printed_batch
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, smoothness_for_eta
+from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, require_norm, smoothness_for_eta
 
 
 @kernel(RUN_SIGNATURE)
@@ -99,7 +99,7 @@ class NSEG(Solver):
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
         require(sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", sampling)
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
-            require(clip > 0, name, "be > 0", clip)
+            require_norm(clip, name)
         if eta is None:
             eta = 1 / (smoothness_for_eta(problem) * math.sqrt(n) * max(1, sizes.privacy_error * math.sqrt(n)))
         require_positive(eta, "eta")

@@ -38,7 +38,7 @@ from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, clipped, gaussian, modulus
+from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, clipped, gaussian, modulus, require_share
 
 
 @kernel(RUN_SIGNATURE)
@@ -160,13 +160,14 @@ class PrivateDiff(Solver):
         require(given or math.isfinite(l), "problem", "be smooth", problem.name)
         require(not repaired or sensitivity_y is None, "sensitivity_y", "be left to the analysis", sensitivity_y)
         rounds = max(2, math.ceil(a ** (-4 / 3))) if rounds is None else rounds
+        require_count(rounds, "rounds")
         restart = max(1, math.ceil(a ** (2 / 3) * rounds)) if restart is None else restart
         inner = max(2, math.ceil(a ** (-4 / 3))) if inner is None else inner
         batch = min(n, max(1, math.ceil(a ** (-4 / 3)))) if batch is None else batch
-        for name, value in (("rounds", rounds), ("restart", restart), ("inner", inner), ("batch", batch)):
+        for name, value in (("restart", restart), ("inner", inner), ("batch", batch)):
             require_count(value, name)
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
+        require_share(failure, "failure")
         kappa, G = l / mu if mu > 0 else math.inf, max(problem.lipschitz_w, problem.lipschitz_v)
         C0 = problem.lipschitz_v if C0 is None else C0
         C1 = problem.lipschitz_w if C1 is None else C1
@@ -217,6 +218,12 @@ class PrivateDiff(Solver):
             rounds, restart, batch, eta_x, ascent, C0, C1, C2, C3, sigma_1, sigma_2, sigma_y, sensitivity_y,
             repaired, notes,
         )  # fmt: skip
+
+    kept = ("inner",)
+
+    def setting(self, option: str, problem: Problem) -> Any:
+        """T2 is the length of the ascent."""
+        return len(self.eta_y) if option == "inner" else super().setting(option, problem)
 
     def iterations(self, problem: Problem) -> int:
         """R + 1."""
