@@ -88,10 +88,11 @@ PRIVATEDIFF = {"rounds": 7, "restart": 3, "inner": 4, "batch": 6, "eta_x": 0.02,
 
 @pytest.mark.parametrize("name", ["quadratic", "cosine"])
 @pytest.mark.parametrize("variant", PrivateDiff.variants)
-def test_privatediff_equals_plain_numpy(name, variant):
+@pytest.mark.parametrize("C3", [0.002, 0.2])  # the latter is beyond twice C1
+def test_privatediff_equals_plain_numpy(name, variant, C3):
     problem = PROBLEMS[name]
     C0 = {"C0": 1.0} if variant == "as_printed" else {}
-    configured = PrivateDiff.configure(problem, **PRIVACY, variant=variant, **PRIVATEDIFF, **C0)
+    configured = PrivateDiff.configure(problem, **PRIVACY, variant=variant, **PRIVATEDIFF | {"C3": C3}, **C0)
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
         replay = minimax.privatediff(solver, problem, run.history)

@@ -14,8 +14,14 @@ inner ascent   T2 minibatches of m; y_{r+1} is noised   T2 full passes with step
 difference     records z_r at (x_r, y_{r+1}) less       both gradients of the records z_r, at released
                records z_{r-1} at (x_{r-1}, y_r)        points
 C3             (log(R log T2))/theta in its root        log(R log T2/theta), as the bound on the ascent has it
+C of a         C2 |x_r - x_{r-1}| + C3                  the same, but at most 2 C1
+difference
 noise          Remark 2                                 one multiplier for all, from the accountant
 =============  =======================================  =============================================
+
+The difference of two gradients of norm at most C1 has norm at most 2 C1: where C1 >= G_x, as Theorem 6 asks, a larger
+threshold clips no difference and only adds noise. The noise of a round and its sensitivity 2 C/m are both in units of
+the threshold C that clipped it, so that the cap leaves every noise multiplier, and the certificate, as they are.
 
 The print's sensitivities leave out that y_{r+1} itself depends on the record (claims 004:Lem8, 004:Lem9). Its x
 roams R^d and its noised y is not projected; here both are projected onto the problem's domains. Its ascent begins with
@@ -83,6 +89,8 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             for i in range(d):
                 moved += (x[i] - old[i]) ** 2
             C, sigma = C2 * np.sqrt(moved) + C3, sigma_2
+            if repaired and C > 2 * C1:
+                C = 2 * C1
             clip[0], clip[1] = C, np.inf
             copy(old, old_point)
             if not repaired:
