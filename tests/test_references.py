@@ -371,14 +371,17 @@ def test_a_phase_sees_its_own_records_and_released_points_only(algorithm):
         assert set(np.flatnonzero(moved) % K) == {k}
 
 
-def test_nispp_equals_exact_solutions():
+@pytest.mark.parametrize("sampling", ["single_pass", "with_replacement"])
+def test_nispp_equals_exact_solutions(sampling):
     problem = PHASED[PhasedPrimal][1]
-    configured = NISPP.configure(problem, **PRIVACY, batch=8, lam=0.6)
+    configured = NISPP.configure(problem, **PRIVACY, batch=8, lam=0.6, sampling=sampling)
     sigma = configured.phases[0, FIELDS.index("sigma_w")] / np.sqrt(0.6)  # of w and v themselves
-    schedule = phases.nispp(problem, 8, 0.6, sigma)
-    for solver, energy in ((configured, schedule[0].energy), (sharpened(configured, 1e-20), 1e-20)):
+    enough = phases.nispp(problem, 8, 0.6, sigma)[0].energy
+    for solver, energy in ((configured, enough), (sharpened(configured, 1e-20), 1e-20)):
         for each, seed in with_noise_or_not(solver):
             run = each.run(problem, seed=seed, record=True)
+            schedule = phases.nispp(problem, 8, 0.6, sigma, run.history.drawn)
+            assert len(schedule) == len(each.phases)
             quiet = each.phases[0, FIELDS.index("sigma_w")] == 0
             results, _ = assert_phases(run, problem, schedule, [energy] * len(schedule), quiet=quiet)
             mean = np.mean([result.point for result in results], axis=0)

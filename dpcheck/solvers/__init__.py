@@ -71,8 +71,8 @@ def configure(
             raise
         raise InputError(f"{wrong[0]} must be an option of {name} ({', '.join(known)})") from error
     except ArithmeticError as error:
-        values = ", ".join(f"{option} = {value}" for option, value in overrides.items())
-        raise InputError(f"the schedule must have numbers within floating-point range, got {values or error}") from error
+        values = ", ".join(f"{option} = {value}" for option, value in overrides.items()) or error
+        raise InputError(f"the schedule must have numbers within floating-point range, got {values}") from error
     told = tuple(departures(configured, problem, epsilon, delta, variant, overrides))
     return replace(configured, notes=(*configured.notes, *told)) if told else configured  # type: ignore[type-var]
 
