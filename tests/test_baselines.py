@@ -108,7 +108,7 @@ def test_sampling_chooses_the_schedule_and_says_what_the_table_counts(name):
     assert not any("Table 1" in note or "sampling" in note for note in printed.notes)
     (told,) = (note for note in ours.notes if "Table 1 of Yang et al." in note)
     assert {"nseg": "n^2", "nispp": "n^(3/2) log n"}[name] in told
-    with pytest.raises(InputError, match="sampling must be one of .*with_replacement"):
+    with pytest.raises(InputError, match=r"sampling must be one of .*with_replacement"):
         configure(name, problem, epsilon=EPSILON, delta=DELTA, sampling="twice")
     assert "sampling" in algorithm(name).choices
 

@@ -206,7 +206,11 @@ def test_dp_rgda_as_printed_returns_an_anchor_that_it_left():
 def test_dp_rgda_as_printed_takes_the_escape_and_the_batches_of_its_lemmas():
     problem, epsilon, delta = Cosine.sample(200, 2, RNG), 0.5, 1e-6
     solver = DPRGDA.configure(problem, epsilon=epsilon, delta=delta, variant="as_printed")
-    n, d, logs, L, M = 200, 2, math.log(1 / delta), problem.smoothness, solver.C_v
+    n, d, logs, L, M = 200, 2, math.log(1 / delta), problem.smoothness, max(problem.lipschitz_w, problem.lipschitz_v)
+    clipped = DPRGDA.configure(problem, epsilon=epsilon, delta=delta, variant="as_printed", C_v=0.1 * M)
+    assert (solver.C_v, clipped.C_v) == (M, 0.1 * M)
+    for name in ("steps", "period", "S2"):  # Lemma 5 has them from M, a bound on f's gradients, not from a threshold
+        assert getattr(solver, name) == getattr(clipped, name)
     L_Phi, rho = L * (1 + L / problem.concavity), problem.hessian_lipschitz
     T = max(
         (L**0.25 / (math.sqrt(M) * math.sqrt(d * logs) / (n * epsilon))) ** (4 / 3),

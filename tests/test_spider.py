@@ -161,8 +161,8 @@ def test_the_print_is_short_of_noise_and_the_repair_is_not():
     assert ratios[0] == pytest.approx(ratios[1])
     overridden = tuple(f"{name} = " for name in ("steps", "period", "b2"))
     assert printed.notes[0] == "the constant c of the noise is not printed; 1 is taken"
-    assert [note.startswith(overridden) for note in printed.notes] == [False, True, True, True]
-    assert [note.startswith(overridden) for note in repaired.notes] == [True, True, True]
+    assert [note.startswith(overridden) for note in printed.notes] == [False, True, True, True, False]
+    assert [note.startswith(overridden) for note in repaired.notes] == [True, True, True, False]
 
 
 def test_a_pure_guarantee_is_declared_by_an_event_at_least_as_bad():

@@ -160,8 +160,8 @@ class DPRGDA(Solver):
                 steps = math.ceil(F0 / (eta * alpha) if repaired else a ** (-2 / 3))
             elif repaired:
                 steps = math.ceil(L_Phi * F0 / alpha**2)
-            else:  # Lemma 5, M the Lipschitz constant
-                least = ((L * F0) ** 0.25 / (math.sqrt(C_v) * a)) ** (4 / 3)
+            else:  # Lemma 5
+                least = ((L * F0) ** 0.25 / (math.sqrt(bounded(problem, "steps")) * a)) ** (4 / 3)
                 steps = math.ceil(max(least, 1 / (a * math.sqrt(-math.log(delta)))))
         if period is None:
             if population:
@@ -183,7 +183,8 @@ class DPRGDA(Solver):
             elif repaired:
                 S2 = min(n, max(1, math.ceil(max(n / math.sqrt(steps), 1 / (steps * a**2)))))
             else:  # Lemma 5
-                shares = C_v / (math.sqrt(F0 * L) * a), C_v * n * sizes.d * -math.log(delta) / math.sqrt(F0 * L)
+                M = bounded(problem, "S2")
+                shares = M / (math.sqrt(F0 * L) * a), M * n * sizes.d * -math.log(delta) / math.sqrt(F0 * L)
                 S2 = min(n, max(1, math.ceil(max(shares[0] ** (2 / 3), shares[1] ** (1 / 3)))))
         if once:
             needed = S1 * refreshes + S2 * differences
@@ -278,6 +279,16 @@ class DPRGDA(Solver):
                       self.once]),
             np.empty((0, 0)),
         )  # fmt: skip
+
+
+def bounded(problem: Problem, name: str) -> float:
+    """M of Assumption 1 and Lemma 5, a bound on the gradients of f whatever they are clipped to.
+
+    Assumption 1 bounds each coordinate; the norms of the two blocks bound every coordinate of theirs.
+    """
+    M = max(problem.lipschitz_w, problem.lipschitz_v)
+    require(math.isfinite(M), name, "be given (Lemma 5 has it from M, and the problem has no such M)", None)
+    return M
 
 
 def _refreshes(iterations: int, period: int, escapes: int) -> int:

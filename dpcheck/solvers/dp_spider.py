@@ -1,7 +1,10 @@
 """DP-SPIDER: private gradient differences between refreshes, for nonconvex minimisation.
 
 Arora, Bassily, Gonzalez, Guzman, Menart, Ullah: "Faster Rates of Convergence to Stationary Points in
-Differentially Private Optimization", ICML 2023, Algorithm 2, empirical risk; a baseline of Xu et al. 2026, Table 1.
+Differentially Private Optimization", ICML 2023, Algorithm 1, which they call Private SpiderBoost, for the empirical
+risk (their Algorithm 2, Tree-based Private Spider, is for that of the population); "DP SPIDER" in Xu et al. 2026,
+Table 1. Reconstructed from its orders, since what is followed here is no print: where one variant is called as printed,
+the formulas below are meant, with c = 1.
 
 Neighbours replace one record, log is natural, a = sqrt(d log(1/delta))/(n epsilon). T, q and b2 have the
 orders of the theorem with constant 1.
@@ -196,7 +199,8 @@ class DPSpider(Solver):
 
     name = "dp_spider"
     paper = "xu2026"
-    source = "Arora et al. 2023, Algorithm 2; Xu et al. 2026, Table 1"
+    source = "Arora et al. 2023, Algorithm 1 (Private SpiderBoost); Xu et al. 2026, Table 1"
+    reconstructed = "T, q and b2, from their orders with constant 1"
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 6, "period": 3, "b1": 20, "b2": 5}
     kernel = staticmethod(run)

@@ -114,7 +114,7 @@ class DPTD(Solver):
         bounds = (min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))
         require(math.isfinite(sum(bounds)), "problem", "be Lipschitz, or clipped", problem.name)
         nu = a / np.sqrt(np.arange(1, steps + 1) + b)
-        require(max(alpha, beta) * nu[0] <= 1, "a", "keep alpha nu_1 and beta nu_1 at most 1", a)
+        require(max(alpha, beta) * float(nu[0]) <= 1, "a", "keep alpha nu_1 and beta nu_1 at most 1", a)
         if not private:
             noise = [np.zeros(steps)] * 2
         elif variant == "as_printed":
