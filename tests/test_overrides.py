@@ -119,5 +119,5 @@ def test_what_the_schedule_has_by_itself_is_not_reported():
 
 def test_overrides_are_named_where_the_schedule_has_no_numbers_of_its_own():
     """A network is not smooth, so that Theorem 2a has no step size for it."""
-    notes = configure("dp_sgda", example("td_mlp"), epsilon=1.0, delta=1e-4, steps=9, eta=0.1, private=False).notes
+    notes = configure("dp_sgda", example("wgan"), epsilon=1.0, delta=1e-4, steps=9, eta=0.1, private=False).notes
     assert notes[-1] == "the schedule by itself has no numbers for this problem; given: steps, eta"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ def configure(
     variant : "repaired" where there is one, by default
     """
     from dpcheck.solvers.departures import departures
+    from dpcheck.solvers.promises import Given, broken
 
     chosen = algorithm(name)
     if variant is None:
@@ -73,8 +75,12 @@ def configure(
     except ArithmeticError as error:
         values = ", ".join(f"{option} = {value}" for option, value in overrides.items()) or error
         raise InputError(f"the schedule must have numbers within floating-point range, got {values}") from error
-    told = tuple(departures(configured, problem, epsilon, delta, variant, overrides))
-    return replace(configured, notes=(*configured.notes, *told)) if told else configured  # type: ignore[type-var]
+    told = (
+        *broken(configured, problem, Given(epsilon, delta, variant, overrides)),
+        *configured.notes,
+        *departures(configured, problem, epsilon, delta, variant, overrides),
+    )
+    return replace(configured, notes=told) if told else configured  # type: ignore[type-var]
 
 
 def solve(
@@ -93,8 +99,8 @@ def solve(
     overrides : parameters in place of the theorem's schedule (see the algorithm's ``configure``)
 
     Returns a run with ``x, y`` (the paper's w, v), ``history``, ``events`` (what :func:`certify`
-    reads), ``notes`` (each assumption of the theorem that these parameters break, what the print
-    understates, what is reconstructed) and ``to_frame`` (gap, gradient norm, curvature and epsilon
+    reads), ``notes`` (each assumption of the theorem that the problem or these parameters break, save what no
+    run can know; what the print understates; each override; what is reconstructed; a certificate above the claim) and ``to_frame`` (gap, gradient norm, curvature and epsilon
     spent at the kept iterates). Raises InputError for unknown names, values outside their domain, and
     problems that the algorithm is not made for.
     """
@@ -105,10 +111,25 @@ def solve(
     require(hasattr(problem, "records"), "problem", "be a problem or the name of one", problem)
     if delta is None:
         delta = min(0.5, len(problem.records) ** -2.0)
+    variant = algorithm(name).variants[-1] if variant is None else variant
     configured = configure(name, problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
     if isinstance(at, int):
         at = _spread(configured.iterations(problem), at)
-    return configured.run(problem, seed=seed, record=record, at=None if record else at, watch=watch)
+    run = configured.run(problem, seed=seed, record=record, at=None if record else at, watch=watch)
+    if variant == "repaired" and overrides.get("private", True):
+        return run  # its noise was calibrated to the claim
+    return replace(run, notes=(*run.notes, *_above(run, epsilon, delta)))
+
+
+def _above(run: Run, epsilon: float, delta: float) -> tuple[str, ...]:
+    """That a run is certified above what it claims, where it is."""
+    from dpcheck.accounting import certify
+
+    certified = certify(run.events, delta=delta).epsilon
+    if certified == math.inf:
+        return ("no noise is added, so that no epsilon is certified",)
+    note = f"the noise is certified at epsilon = {certified:.4g}, above the {epsilon:g} that is claimed"
+    return (note,) if certified > epsilon else ()
 
 
 def _spread(iterations: int, count: int) -> list[int]:

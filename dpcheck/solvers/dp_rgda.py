@@ -54,7 +54,7 @@ from dpcheck.kernels import tree
 from dpcheck.kernels.rgda import rgda
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.escape import escape, outside, unproved
-from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, modulus, require_norm, require_share
+from dpcheck.solvers.solver import Packed, Sizes, Solver, modulus, private_modulus, require_norm, require_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +225,8 @@ class DPRGDA(Solver):
             sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)
             sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
         notes = (
-            *assumed(f"Theorem {theorem}", problem),
-            *outside(theorem, steps, t_thres, epsilon, repaired, rho, r, most),
+            *private_modulus(problem),
+            *outside(steps, t_thres, r, most),
         )
         if population and not repaired:
             notes = (*notes, "Theorem 2 is false: Lemma 8's steps do not take x far enough (claim 002:Thm2)")

@@ -22,11 +22,10 @@ from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_sgda import (
     GradientDescentAscent,
     certified_noise,
-    outside_remark,
     printed_batch,
     printed_noise,
 )
-from dpcheck.solvers.solver import Sizes, clipped, require_norm
+from dpcheck.solvers.solver import Sizes, require_norm
 
 
 class DPSGDAClipped(GradientDescentAscent):
@@ -72,11 +71,8 @@ class DPSGDAClipped(GradientDescentAscent):
             sigmas = [printed_noise(C, n, steps, epsilon, delta) for C in clips]
         else:
             sigmas = certified_noise(clips, "without_replacement", n, batch, steps, epsilon, delta)
-        notes = clipped("Theorem 2", clip_w=(clips[0], problem.lipschitz_w), clip_v=(clips[1], problem.lipschitz_v))
-        if variant == "as_printed":
-            notes = (*notes, *outside_remark("Theorem 1's remark", n, steps, batch, epsilon, delta))
         sigma_w, sigma_v = sigmas
         return cls(
             np.full(steps, eta_w), np.full(steps, eta_v), sigma_w, sigma_v, batch, "without_replacement",
-            clips[0], clips[1], output, notes,
+            clips[0], clips[1], output,
         )  # fmt: skip

@@ -201,17 +201,7 @@ class OutputPerturbation(Phased):
         phases = np.array([[float(phase[name]) for name in FIELDS] for phase in cls.schedule(problem, sizes, L)])
         if not private:
             phases[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] = 0.0
-        broken = {
-            f"the Gaussian mechanism's formula assumes epsilon <= 1, got {epsilon}": epsilon > 1,
-            f"{cls.source} assumes a run that starts at 0": len(phases) > 1 and bool(np.any(problem.start)),
-        } | cls.broken(problem, sizes, L)
-        notes = tuple(sentence for sentence, is_broken in broken.items() if is_broken)
-        return cls(phases, max(problem.smoothness, 1e-12), base, most, notes)
-
-    @classmethod
-    def broken(cls, problem: Problem, sizes: Sizes, L: float) -> dict[str, bool]:
-        """What else the theorem assumes, and whether it fails."""
-        return {}
+        return cls(phases, max(problem.smoothness, 1e-12), base, most)
 
 
 def phase(records: tuple[int, int], **values: float) -> Phase:

@@ -231,24 +231,11 @@ def modulus(problem: Problem) -> float:
     return problem.concavity if problem.concavity > 0 else problem.empirical_concavity
 
 
-def assumed(theorem: str, problem: Problem) -> tuple[str, ...]:
-    """What a theorem on smooth problems that are strongly concave in v assumes and this problem has not."""
+def private_modulus(problem: Problem) -> tuple[str, ...]:
+    """That the schedule rests on a number which the records decide, where it does."""
     mu = problem.empirical_concavity
-    broken = {
-        f"{theorem} assumes a smooth f": math.isinf(problem.smoothness),
-        f"{theorem} assumes f strongly concave in v": mu <= 0,
-        f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public":
-            problem.concavity <= 0 < mu,
-    }  # fmt: skip
-    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)
-
-
-def clipped(theorem: str, **pairs: tuple[float, float]) -> tuple[str, ...]:
-    """Thresholds of a theorem without clipping that are below what they bound, a sentence each."""
-    return tuple(
-        f"{theorem} assumes gradients that are not clipped: {name} = {clip:g} is below their bound {bound:.6g}"
-        for name, (clip, bound) in pairs.items() if clip < bound
-    )  # fmt: skip
+    sentence = f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public"
+    return (sentence,) if problem.concavity <= 0 < mu else ()
 
 
 def gaussian(sigma: float, sensitivity: float) -> Gaussian:
