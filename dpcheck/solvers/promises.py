@@ -26,7 +26,6 @@ from dpcheck.solvers.solver import Solver
 UNKNOWN = {
     "yang2022": {
         "A2": "how far the records' gradients spread",
-        "A4": "where the solutions of neighbouring records lie",
         "saddle": "whether the mean over the records has a saddle point",
         "records": "where the records come from",
     },
