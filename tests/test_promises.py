@@ -181,6 +181,17 @@ def test_a_print_that_is_certified_above_its_claim_says_so(name, certified):
     assert not any("that is claimed" in note for note in solve(name, steps=20).notes)
 
 
+def test_baselines_say_what_the_table_that_lists_them_assumes():
+    notes = configure("nseg", example("cosine"), epsilon=0.5, delta=1e-6, clip_w=0.1, steps=9).notes
+    assert "Table 1 of Yang et al. assumes f convex in w and concave in v; here cosine is not convex in w" in notes
+    assert "Table 1 of Yang et al. assumes f Lipschitz; here clip_w = 0.1 cuts gradients of up to 2.60708" in notes
+    notes = configure("nseg", example("wgan"), epsilon=0.5, delta=1e-6, eta=0.1, steps=9).notes
+    assert "Table 1 of Yang et al. assumes f smooth; here wgan is not" in notes
+    for name in ("nseg", "nispp"):
+        notes = configure(name, example("bilinear"), epsilon=0.5, delta=1e-6).notes
+        assert not any("assumes" in note for note in notes)
+
+
 def test_a_run_without_noise_says_so():
     assert "no noise is added, so that no epsilon is certified" in solve("dp_sgda", private=False, steps=5).notes
 

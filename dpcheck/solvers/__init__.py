@@ -99,10 +99,12 @@ def solve(
     overrides : parameters in place of the theorem's schedule (see the algorithm's ``configure``)
 
     Returns a run with ``x, y`` (the paper's w, v), ``history``, ``events`` (what :func:`certify`
-    reads), ``notes`` (each assumption of the theorem that the problem or these parameters break, save what no
-    run can know; what the print understates; each override; what is reconstructed; a certificate above the claim) and ``to_frame`` (gap, gradient norm, curvature and epsilon
-    spent at the kept iterates). Raises InputError for unknown names, values outside their domain, and
-    problems that the algorithm is not made for.
+    reads), ``notes`` and ``to_frame`` (gap, gradient norm, curvature and epsilon spent at the kept
+    iterates). The notes name each assumption of the theorem that the problem or these parameters break,
+    with its place (save what no run can know, ``dpcheck.solvers.promises.UNKNOWN``); what the print
+    understates; each override; what is reconstructed; and a certificate above the claim. Raises
+    InputError for unknown names, values outside their domain, and problems that the algorithm is not
+    made for.
     """
     if problem is None or isinstance(problem, str):
         from dpcheck.problems import example

@@ -112,8 +112,13 @@ def catalogued(id: str) -> Theorem:
 
 def promised(solver: Solver, problem: Problem, given: Given) -> tuple[Promise, ...]:
     """The theorems of the catalogue that this run is meant for; none for a baseline of another paper."""
-    bound = importlib.import_module(f"dpcheck.solvers.promises_{solver.paper}").PROMISES.get(solver.name)
+    bound = _answers_of(solver.paper).PROMISES.get(solver.name)
     return () if bound is None else tuple(bound(solver, problem, given))
+
+
+def _answers_of(paper: str) -> Any:
+    """The module with the answers to this paper's theorems."""
+    return importlib.import_module(f"dpcheck.solvers.promises_{paper}")
 
 
 def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
@@ -125,6 +130,9 @@ def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
             if shared not in told:
                 told.add(shared)
                 yield f"{promise.label} assumes {assumption}; here {what}"
+    compared = getattr(_answers_of(solver.paper), "BASELINES", {})
+    if solver.name in compared:
+        yield from compared[solver.name](solver, problem)
 
 
 # Answers that several theorems ask for: what breaks a condition, "" where nothing does.

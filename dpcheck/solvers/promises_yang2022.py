@@ -61,4 +61,20 @@ def dp_sgda(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
         yield Promise("yang2022.theorem_1", "Remark 1", values, found)
 
 
+def baseline(solver: Any, problem: Problem) -> Iterator[str]:
+    """NSEG and NISPP stand in Table 1 for problems that are C-C, Lip and S."""
+    clips = {
+        f"clip_{side}": (getattr(solver, f"clip_{side}"), getattr(problem, f"lipschitz_{side}"))
+        for side in "wv" if hasattr(solver, f"clip_{side}")
+    }  # fmt: skip
+    conditions = {
+        "f convex in w and concave in v": curved(problem, convex=True), "f Lipschitz": lipschitz(problem, **clips),
+        "f smooth": smooth(problem),
+    }  # fmt: skip
+    for condition, found in conditions.items():
+        if found:
+            yield f"Table 1 of Yang et al. assumes {condition}; here {found}"
+
+
 PROMISES = {"dp_sgda": dp_sgda}
+BASELINES = {"nseg": baseline, "nispp": baseline}
