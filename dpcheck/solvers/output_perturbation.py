@@ -37,6 +37,7 @@ FIELDS = (
     "sigma_w", "sensitivity_w", "sigma_v", "sensitivity_v", "joint",
 )  # fmt: skip
 Phase = dict[str, float]
+_SCHEMES = {"single_pass": -1, "with_replacement": SCHEMES["with_replacement"]}  # as the kernel has them
 
 
 @kernel(PHASED_SIGNATURE)
@@ -158,8 +159,7 @@ class Phased(Solver):
         """The smoothness, the most evaluations, the schedule."""
         last = int(self.phases[:, FIELDS.index("last")].max())
         require(last <= len(problem.records), "problem", f"have at least {last} records", len(problem.records))
-        scheme = SCHEMES["with_replacement"] if self.sampling == "with_replacement" else -1
-        return np.array([self.smoothness]), np.array([self.most, 0, scheme]), self.phases
+        return np.array([self.smoothness]), np.array([self.most, 0, _SCHEMES[self.sampling]]), self.phases
 
     def _arguments(self, problem: Problem) -> tuple[Any, ...]:
         from dpcheck.bases import base_kernel
