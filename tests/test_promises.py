@@ -125,6 +125,9 @@ BROKEN = {
     ("xu2026.theorem_1", "start"): ("dp_rgda", {}, "it starts at |w| = 4.443"),
     ("xu2026.theorem_1", "escape"): ("dp_rgda", {"r": 0.1, "t_thres": 9}, "r and t_thres are given"),
     ("xu2026.theorem_1", "epsilon"): ("dp_rgda", {"epsilon": 1.0}, "epsilon = 1"),
+    ("xu2026.theorem_2", "noise"): (
+        "dp_rgda", {"theorem": "2", "variant": "as_printed", "alpha": 3.0}, "it is that of Algorithm 3",
+    ),
     ("xu2026.theorem_1", "q"): ("dp_rgda", {"steps": 5, "period": 9}, "T = 5, q = 9"),
     ("zhang2022.theorem_3_4", "epsilon"): ("phased_output_perturbation", {"epsilon": 2.0}, "epsilon = 2"),
     ("zhang2022.theorem_4_5", "delta"): ("phased_primal", {"delta": 0.1}, "delta = 0.1, n = 200"),

@@ -30,6 +30,7 @@ def dp_rgda(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
     }
     if theorem == "2":
         values |= {"mu": modulus(problem)}
+        found["noise"] = "" if given.variant == "repaired" else "it is that of Algorithm 3"
     yield Promise(f"xu2026.theorem_{theorem}", f"Theorem {theorem}", values, found)
 
 
