@@ -60,26 +60,26 @@ def configure(
     """
     from dpcheck.solvers.departures import departures
     from dpcheck.solvers.promises import Given, broken
+    from dpcheck.solvers.solver import require_length
 
     chosen = algorithm(name)
-    if variant is None:
-        variant = chosen.variants[-1]
+    known = _options(chosen)
+    for option in overrides:
+        require(option in known, option, f"be an option of {name} ({', '.join(known)})", overrides[option])
+        if isinstance(overrides[option], int):
+            require_length(overrides[option], option)
+    variant = chosen.variants[-1] if variant is None else variant
     try:
         configured: Solver = chosen.configure(problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
-    except TypeError as error:
-        known = _options(chosen)
-        wrong = [option for option in overrides if option not in known]
-        if not wrong:
-            raise
-        raise InputError(f"{wrong[0]} must be an option of {name} ({', '.join(known)})") from error
-    except ArithmeticError as error:
-        values = ", ".join(f"{option} = {value}" for option, value in overrides.items()) or error
-        raise InputError(f"the schedule must have numbers within floating-point range, got {values}") from error
-    told = (
-        *broken(configured, problem, Given(epsilon, delta, variant, overrides)),
-        *configured.notes,
-        *departures(configured, problem, epsilon, delta, variant, overrides),
-    )
+        told = (
+            *broken(configured, problem, Given(epsilon, delta, variant, overrides)),
+            *configured.notes,
+            *departures(configured, problem, epsilon, delta, variant, overrides),
+        )
+    except (ArithmeticError, MemoryError) as error:
+        given = {"epsilon": epsilon, "delta": delta} | overrides
+        values = ", ".join(f"{option} = {value}" for option, value in given.items())
+        raise InputError(f"the schedule must have numbers and sizes within a computer's reach, got {values}") from error
     return replace(configured, notes=told) if told else configured  # type: ignore[type-var]
 
 

@@ -31,7 +31,7 @@ def departures(
             schedule = type(configured).configure(
                 problem, epsilon=epsilon, delta=delta, variant=variant, **others | {"private": False}
             )
-        except InputError:
+        except (InputError, ArithmeticError):
             yield f"the schedule by itself has no numbers for this problem; given: {', '.join(options)}"
             continue
         for option in options:

@@ -25,7 +25,7 @@ from dpcheck.solvers.dp_sgda import (
     printed_batch,
     printed_noise,
 )
-from dpcheck.solvers.solver import Sizes, require_norm
+from dpcheck.solvers.solver import Sizes, require_length, require_norm
 
 
 class DPSGDAClipped(GradientDescentAscent):
@@ -52,6 +52,7 @@ class DPSGDAClipped(GradientDescentAscent):
         require(math.isfinite(l), "problem", "be smooth", problem.name)
         steps = math.ceil(1 / sizes.privacy_error) if steps is None else steps
         require_count(steps, "steps")
+        require_length(steps, "steps")
         if batch is None:
             batch = printed_batch(n, steps, epsilon)
             if variant == "repaired":

@@ -44,7 +44,16 @@ from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian, modulus, private_modulus, require_share
+from dpcheck.solvers.solver import (
+    Packed,
+    Sizes,
+    Solver,
+    gaussian,
+    modulus,
+    private_modulus,
+    require_length,
+    require_share,
+)
 
 
 @kernel(RUN_SIGNATURE)
@@ -174,6 +183,7 @@ class PrivateDiff(Solver):
         batch = min(n, max(1, math.ceil(a ** (-4 / 3)))) if batch is None else batch
         for name, value in (("restart", restart), ("inner", inner), ("batch", batch)):
             require_count(value, name)
+            require_length(value, name)
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
         require_share(failure, "failure")
         kappa = l / mu if mu > 0 else math.inf

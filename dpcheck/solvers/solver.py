@@ -207,6 +207,11 @@ def require_norm(value: float, name: str, *, finite: bool = False) -> None:
         require(0 < value < math.inf, name, "be finite and > 0" if finite else "be > 0", value)
 
 
+def require_length(value: int, name: str) -> None:
+    """A whole number, small enough that a computer may have memory for as many."""
+    require(value < 2**48, name, "be below 2^48", value)
+
+
 def require_share(value: float, name: str) -> None:
     """A number in (0, 1)."""
     number(value, name, "lie in (0, 1)")
