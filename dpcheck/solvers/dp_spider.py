@@ -3,8 +3,8 @@
 Arora, Bassily, Gonzalez, Guzman, Menart, Ullah: "Faster Rates of Convergence to Stationary Points in
 Differentially Private Optimization", ICML 2023, Algorithm 1, which they call Private SpiderBoost, for the empirical
 risk (their Algorithm 2, Tree-based Private Spider, is for that of the population); "DP SPIDER" in Xu et al. 2026,
-Table 1. Reconstructed from its orders, since what is followed here is no print: where one variant is called as printed,
-the formulas below are meant, with c = 1.
+Table 1. Reconstructed from its orders, whose constants are taken as 1; ``as_printed`` means the noise formulas below
+with c = 1.
 
 Neighbours replace one record, log is natural, a = sqrt(d log(1/delta))/(n epsilon). T, q and b2 have the
 orders of the theorem with constant 1.
