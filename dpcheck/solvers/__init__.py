@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
     from dpcheck.problems.problem import Problem
@@ -76,10 +76,12 @@ def configure(
             *configured.notes,
             *departures(configured, problem, epsilon, delta, variant, overrides),
         )
-    except (ArithmeticError, MemoryError) as error:
+    except MemoryError as error:
+        raise InputError(f"the work must fit into memory: {one_line(error)}") from error
+    except ArithmeticError as error:
         given = {"epsilon": epsilon, "delta": delta} | overrides
         values = ", ".join(f"{option} = {value}" for option, value in given.items())
-        raise InputError(f"the schedule must have numbers and sizes within a computer's reach, got {values}") from error
+        raise InputError(f"the schedule must have numbers within floating-point range, got {values}") from error
     return replace(configured, notes=told) if told else configured  # type: ignore[type-var]
 
 
