@@ -226,9 +226,8 @@ def run_solve(options: Namespace) -> int:
             {"schema": "dpcheck.solve/1", **found, "x": run.x.tolist(), "y": run.y.tolist(), "history": rows}
         )
     notes = found.pop("notes")
-    shown = {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in found.items()}
-    lines = [f"{name:>13}  {value}" for name, value in shown.items()]
-    lines += [f"{'note':>13}  {note}" for note in notes]
+    shown = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in found.items()}
+    lines = [terminal.named(name, value) for name, value in (*shown.items(), *(("note", note) for note in notes))]
     return terminal.say("\n".join([*lines, "", history.to_string(index=False, float_format="{:.4g}".format)]))
 
 

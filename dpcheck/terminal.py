@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -47,6 +49,14 @@ def say(text: str) -> int:
         # what is still buffered would fail again when the interpreter ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def named(name: str, text: str) -> str:
+    """A name and what belongs to it, in as many lines as the terminal needs, between words."""
+    width = max(shutil.get_terminal_size().columns, 40)
+    return textwrap.fill(
+        f"{name:>13}  {text}", width, subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def say_json(value: Any) -> int:

@@ -116,6 +116,8 @@ def privatediff(solver, problem, history, *, to_the_letter=False):
             v_tilde = np.zeros(problem.dim_w)
         else:  # line 7, where y_r is what line 3 made of it
             C, sigma = solver.C2 * np.linalg.norm(x - x_old) + solver.C3, solver.sigma_2
+            if solver.repaired:
+                C = min(C, 2 * solver.C1)
             before = data.each(z if solver.repaired else z_old, x_old, y_old, 0)
             pairs = zip(data.each(z, x, y, 0), before, strict=True)
             d = data.mean_clipped([new - old for new, old in pairs], C, solver.batch)

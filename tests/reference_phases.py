@@ -140,13 +140,17 @@ def strongly_convex_concave(problem, eps, delta):
     return one_sided(problem, eps, delta, "v")
 
 
-def nispp(problem, batch, lam, sigma):
-    """u_{k+1} solves VI(F_{B_k} + lam (. - w_k)) to L/(lam B); w_{k+1} = u_{k+1} + N(sigma)."""
+def nispp(problem, batch, lam, sigma, drawn=()):
+    """u_{k+1} solves VI(F_{B_k} + lam (. - w_k)) to L/(lam B); w_{k+1} = u_{k+1} + N(sigma).
+
+    drawn : the minibatches, a row each, or nothing for one pass over the records
+    """
     n, L, _ = constants(problem)
     energy = lam * (L / (lam * batch)) ** 2
+    passed = [slice(k * batch, (k + 1) * batch) for k in range(n // batch)]
     return [
-        Phase(slice(k * batch, (k + 1) * batch), (lam, lam), "wv", (lam, lam), energy, {"w": sigma, "v": sigma}, True)
-        for k in range(n // batch)
+        Phase(records, (lam, lam), "wv", (lam, lam), energy, {"w": sigma, "v": sigma}, True)
+        for records in (drawn if len(drawn) else passed)
     ]
 
 

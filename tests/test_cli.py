@@ -557,6 +557,16 @@ def test_solve(call):
     assert re.search(r"^ +test AUC +0\.\d+$", text, re.M)
 
 
+def test_solve_breaks_its_notes_between_words(call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = call("solve", "dp_sgda_clipped", "steps=5", "--epsilon", "0.5")[1].splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("         note  "))
+    rest = "\n".join(lines[first:]).split("\n\n")[0]
+    assert all(len(line) <= 80 for line in rest.splitlines())
+    assert "here w is projected onto W, of radius 1" in " ".join(rest.split())
+    assert all(line.startswith((" " * 15, " " * 9 + "note  ")) for line in rest.splitlines())
+
+
 def test_solve_on_the_example(call):
     code, out, _ = call("solve", "dp_sgda", "sampling=poisson", "steps=20", "--plot", "history.svg")
     assert code == 0

@@ -220,12 +220,13 @@ def test_leaving_remark_1_is_reported():
     problem = PROBLEMS["bilinear"]
     run = solve("dp_sgda", problem, epsilon=2.0, delta=0.01, variant="as_printed", batch=1, steps=3)
     assert [note.split(",")[0] for note in run.notes] == [
-        "Remark 1 assumes epsilon <= 1",
-        "Remark 1 assumes delta <= 1/n^2 = 0.000625",
-        f"Remark 1 prescribes a minibatch of {printed_batch(40, 3, 2.0)}",
+        "Theorem 2a assumes epsilon <= 1 (Remark 1); here epsilon = 2",
+        "Theorem 2a assumes delta <= 1/n^2 (Remark 1); here delta = 0.01",
+        "Theorem 2a assumes m >= n sqrt(epsilon/(4 T)) (Remark 1); here T = 3",
         DPSGDA.understated.split(",")[0],
         "batch = 1",
         "steps = 3",
+        f"the noise is certified at epsilon = {certify(run.events, delta=0.01).epsilon:.4g}",
     ]
 
 

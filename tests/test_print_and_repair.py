@@ -108,6 +108,29 @@ def test_privatediff_differences_pair_records_in_the_repaired_variant_only():
     assert sizes["as_printed"].mean() > 1e-2
 
 
+def test_privatediff_repaired_noises_no_difference_beyond_twice_a_gradient():
+    """|grad - grad'| <= 2 C1: a threshold beyond it adds noise and clips nothing. The print has C2 |dx| + C3.
+
+    Noise and sensitivity are both in units of the threshold: what is certified does not depend on it.
+    """
+    problem = Quadratic.sample(40, 2, np.random.default_rng(0))
+    C1, thresholds, events = problem.lipschitz_w, {}, {}
+    for variant in PrivateDiff.variants:
+        for C3 in (0.01 * C1, 100 * C1):
+            solver = private_diff(problem, variant, C1=C1, C3=C3)
+            noise, _ = releases_of(variant, solver.run(problem, seed=0, record=True).history.noise)
+            assert noise[1:, 0] == pytest.approx(solver.sigma_2 * solver.batch / 2 * noise[1:, 1])
+            thresholds[variant, C3] = noise[1:, 1] * solver.batch / 2  # round 0 releases a gradient
+            events[variant, C3] = solver.events(problem)
+        assert events[variant, 0.01 * C1] == events[variant, 100 * C1]
+    assert thresholds["as_printed", 100 * C1].min() >= 100 * C1
+    assert thresholds["repaired", 100 * C1] == pytest.approx(2 * C1)
+    assert thresholds["repaired", 0.01 * C1].max() < 2 * C1
+    capped = private_diff(problem, "repaired", C1=C1, C3=100 * C1)
+    moved, declared, _ = exchanged(capped, problem, 0, -problem.records[0], 0)
+    assert (moved <= declared * (1 + 1e-9)).all()
+
+
 # DP-RGDA
 
 
@@ -183,7 +206,11 @@ def test_dp_rgda_as_printed_returns_an_anchor_that_it_left():
 def test_dp_rgda_as_printed_takes_the_escape_and_the_batches_of_its_lemmas():
     problem, epsilon, delta = Cosine.sample(200, 2, RNG), 0.5, 1e-6
     solver = DPRGDA.configure(problem, epsilon=epsilon, delta=delta, variant="as_printed")
-    n, d, logs, L, M = 200, 2, math.log(1 / delta), problem.smoothness, solver.C_v
+    n, d, logs, L, M = 200, 2, math.log(1 / delta), problem.smoothness, max(problem.lipschitz_w, problem.lipschitz_v)
+    clipped = DPRGDA.configure(problem, epsilon=epsilon, delta=delta, variant="as_printed", C_v=0.1 * M)
+    assert (solver.C_v, clipped.C_v) == (M, 0.1 * M)
+    for name in ("steps", "period", "S2"):  # Lemma 5 has them from M, a bound on f's gradients, not from a threshold
+        assert getattr(solver, name) == getattr(clipped, name)
     L_Phi, rho = L * (1 + L / problem.concavity), problem.hessian_lipschitz
     T = max(
         (L**0.25 / (math.sqrt(M) * math.sqrt(d * logs) / (n * epsilon))) ** (4 / 3),

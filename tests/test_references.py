@@ -88,10 +88,11 @@ PRIVATEDIFF = {"rounds": 7, "restart": 3, "inner": 4, "batch": 6, "eta_x": 0.02,
 
 @pytest.mark.parametrize("name", ["quadratic", "cosine"])
 @pytest.mark.parametrize("variant", PrivateDiff.variants)
-def test_privatediff_equals_plain_numpy(name, variant):
+@pytest.mark.parametrize("C3", [0.002, 0.2])  # the latter is beyond twice C1
+def test_privatediff_equals_plain_numpy(name, variant, C3):
     problem = PROBLEMS[name]
     C0 = {"C0": 1.0} if variant == "as_printed" else {}
-    configured = PrivateDiff.configure(problem, **PRIVACY, variant=variant, **PRIVATEDIFF, **C0)
+    configured = PrivateDiff.configure(problem, **PRIVACY, variant=variant, **PRIVATEDIFF | {"C3": C3}, **C0)
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
         replay = minimax.privatediff(solver, problem, run.history)
@@ -370,14 +371,17 @@ def test_a_phase_sees_its_own_records_and_released_points_only(algorithm):
         assert set(np.flatnonzero(moved) % K) == {k}
 
 
-def test_nispp_equals_exact_solutions():
+@pytest.mark.parametrize("sampling", ["single_pass", "with_replacement"])
+def test_nispp_equals_exact_solutions(sampling):
     problem = PHASED[PhasedPrimal][1]
-    configured = NISPP.configure(problem, **PRIVACY, batch=8, lam=0.6)
+    configured = NISPP.configure(problem, **PRIVACY, batch=8, lam=0.6, sampling=sampling)
     sigma = configured.phases[0, FIELDS.index("sigma_w")] / np.sqrt(0.6)  # of w and v themselves
-    schedule = phases.nispp(problem, 8, 0.6, sigma)
-    for solver, energy in ((configured, schedule[0].energy), (sharpened(configured, 1e-20), 1e-20)):
+    enough = phases.nispp(problem, 8, 0.6, sigma)[0].energy
+    for solver, energy in ((configured, enough), (sharpened(configured, 1e-20), 1e-20)):
         for each, seed in with_noise_or_not(solver):
             run = each.run(problem, seed=seed, record=True)
+            schedule = phases.nispp(problem, 8, 0.6, sigma, run.history.drawn)
+            assert len(schedule) == len(each.phases)
             quiet = each.phases[0, FIELDS.index("sigma_w")] == 0
             results, _ = assert_phases(run, problem, schedule, [energy] * len(schedule), quiet=quiet)
             mean = np.mean([result.point for result in results], axis=0)

@@ -267,16 +267,16 @@ def test_what_rests_on_convexity_refuses_problems_without(name):
 def test_overrides_are_reported_beside_what_the_schedule_has():
     problem, budget = example("quadratic"), {"epsilon": 0.3, "delta": 1e-6}
     notes = solve("dp_sgda", problem, **budget, steps=5, eta=50.0, clip_w=0.1).notes
-    assert notes[0].startswith("Theorem 2a assumes gradients that are not clipped: clip_w = 0.1 is below their bound ")
+    assert notes[0].startswith("Theorem 2a assumes f is G_w-Lipschitz ")
+    assert notes[0].endswith(" (A1); here clip_w = 0.1 cuts gradients of up to 3")
     assert [note.split(",")[0] for note in notes[1:]] == ["steps = 5", "eta = 50", "clip_w = 0.1"]
     assert all("by itself has" in note for note in notes[1:])
     assert solve("dp_sgda", problem, **budget, steps=len(problem.records)).notes == ()  # the schedule's own number
     bent = solve("dp_sgda", "cosine", **budget, steps=3).notes
-    assert "Theorem 2a assumes f convex in w" in bent
+    assert any(note.endswith("(Theorem 2); here cosine is not convex in w") for note in bent)
     notes = solve("dp_sgda_clipped", problem, **budget, steps=3, clip_v=0.1, eta_w=50.0).notes
-    assert [note.split(" = ")[0] for note in notes] == [
-        "Theorem 2 assumes gradients that are not clipped: clip_v", "steps", "clip_v", "eta_w",
-    ]  # fmt: skip
+    assert "Theorem 2 assumes C_1 >= G_x and C_2 >= G_y (Theorem 2); here clip_v = 0.1 is below 3" in notes
+    assert [note.split(" = ")[0] for note in notes if "by itself" in note] == ["steps", "clip_v", "eta_w"]
 
 
 @pytest.mark.parametrize("variant", ["as_printed", "repaired"])
@@ -284,11 +284,8 @@ def test_privatediff_says_which_thresholds_its_theorem_asks_for(variant):
     problem, budget = example("quadratic"), {"epsilon": 0.3, "delta": 1e-6, "variant": variant}
     thresholds = {"C0": problem.lipschitz_v, "C1": 0.5 * problem.lipschitz_w, "C2": 0.1}
     notes = configure("privatediff", problem, **budget, rounds=4, **thresholds).notes
-    told = [note for note in notes if note.startswith("Theorem 6 assumes gradients that are not clipped")]
-    assert [note.split(": ")[1].split(" ")[0] for note in told] == ["C1", "C2"]
-    assert any(
-        "epsilon < 1/e" in note for note in configure("privatediff", problem, **(budget | {"epsilon": 0.9})).notes
-    )
+    (told,) = (note for note in notes if note.startswith("Theorem 6 assumes C_0 >= G_y, C_1 >= G_x"))
+    assert [part.split(" = ")[0] for part in told.split("; here ")[1].split(", ")] == ["C1", "C2"]
     with pytest.raises(InputError, match=r"failure must lie in \(0, 1\), got -1"):
         configure("privatediff", problem, **budget, failure=-1)
     configured = configure("privatediff", problem, **budget)
@@ -316,14 +313,13 @@ def test_algorithm_5_holds_the_part_that_it_does_not_release_near_zero():
 
 def test_output_perturbation_says_what_its_theorem_assumes():
     flat = Quadratic.sample(200, 3, np.random.default_rng(0), mu_y=0.01)
-    least = math.hypot(flat.lipschitz_w, flat.lipschitz_v) / (flat.radius * math.sqrt(200))
     notes = solve("phased_convex_strongly_concave", flat, epsilon=2.0, delta=1e-4).notes
-    assert [note.split(" assumes ")[1].split(", got")[0] for note in notes] == [
-        "epsilon <= 1", f"a modulus of at least L/(D sqrt n) = {least:.4g}",
-    ]  # fmt: skip
+    assert [note.split(" assumes ")[1].split(" (")[0] for note in notes] == ["mu_y >= L/(D sqrt(n))", "epsilon <= 1"]
+    L = math.hypot(flat.lipschitz_w, flat.lipschitz_v)
+    assert notes[0].endswith(f"; here D = 1, L = {L:.6g}, mu_y = 0.01, n = 200")
     curved = Product.sample(200, 3, np.random.default_rng(0), mu=1.0)
     (note,) = solve("phased_convex_strongly_concave", curved, epsilon=1.0, delta=1e-4).notes
-    assert note.endswith(" assumes a run that starts at 0")
+    assert note.endswith(f"; here it starts at |w| = {np.linalg.norm(curved.start[:3]):.4g}")
 
 
 @pytest.mark.parametrize("name", ["privatediff", "dp_rgda", "dp_sgda"])

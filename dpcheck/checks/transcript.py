@@ -53,7 +53,9 @@ class Game:
 
     @property
     def _scheme(self) -> Scheme:
-        return getattr(self.solver, "sampling", "without_replacement")
+        """Of its minibatches; an algorithm that draws none has none."""
+        chosen = getattr(self.solver, "sampling", "without_replacement")
+        return chosen if chosen in SCHEMES else "without_replacement"
 
     @property
     def _fixed(self) -> Any:

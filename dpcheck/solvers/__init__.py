@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
     from dpcheck.problems.problem import Problem
@@ -57,46 +58,31 @@ def configure(
 
     variant : "repaired" where there is one, by default
     """
+    from dpcheck.solvers.departures import departures
+    from dpcheck.solvers.promises import Given, broken
+    from dpcheck.solvers.solver import require_length
+
     chosen = algorithm(name)
-    if variant is None:
-        variant = chosen.variants[-1]
+    known = _options(chosen)
+    for option in overrides:
+        require(option in known, option, f"be an option of {name} ({', '.join(known)})", overrides[option])
+        if isinstance(overrides[option], int):
+            require_length(overrides[option], option)
+    variant = chosen.variants[-1] if variant is None else variant
     try:
         configured: Solver = chosen.configure(problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
-    except TypeError as error:
-        known = _options(chosen)
-        wrong = [option for option in overrides if option not in known]
-        if not wrong:
-            raise
-        raise InputError(f"{wrong[0]} must be an option of {name} ({', '.join(known)})") from error
-    departures = tuple(_departures(configured, problem, epsilon, delta, variant, overrides))
-    return replace(configured, notes=(*configured.notes, *departures)) if departures else configured  # type: ignore[type-var]
-
-
-def _departures(
-    configured: Solver, problem: Problem, epsilon: float, delta: float, variant: str, overrides: dict[str, Any]
-) -> Iterator[str]:  # fmt: skip
-    """Overrides that are other numbers than the schedule has by itself, a sentence each.
-
-    What else is given, such as the theorem, is given to that schedule too.
-    """
-    compared = [option for option in overrides if _number(configured, option) is not None and option != "most"]
-    if not compared:
-        return
-    chosen = {option: value for option, value in overrides.items() if option not in compared} | {"private": False}
-    try:
-        schedule = type(configured).configure(problem, epsilon=epsilon, delta=delta, variant=variant, **chosen)
-    except InputError:  # it has none for this problem
-        return
-    for option in compared:
-        given, own = _number(configured, option), _number(schedule, option)
-        if given != own:
-            yield f"{option} = {given:.6g}, where the schedule by itself has {own:.6g}"
-
-
-def _number(solver: Solver, option: str) -> float | None:
-    """A parameter that is one number, or the same number at every step."""
-    values = np.unique(np.asarray(getattr(solver, option, "none")))
-    return float(values[0]) if values.size == 1 and values.dtype.kind in "if" else None
+        told = (
+            *broken(configured, problem, Given(epsilon, delta, variant, overrides)),
+            *configured.notes,
+            *departures(configured, problem, epsilon, delta, variant, overrides),
+        )
+    except MemoryError as error:
+        raise InputError(f"the work must fit into memory: {one_line(error)}") from error
+    except ArithmeticError as error:
+        given = {"epsilon": epsilon, "delta": delta} | overrides
+        values = ", ".join(f"{option} = {value}" for option, value in given.items())
+        raise InputError(f"the schedule must have numbers within floating-point range, got {values}") from error
+    return replace(configured, notes=told) if told else configured  # type: ignore[type-var]
 
 
 def solve(
@@ -115,10 +101,12 @@ def solve(
     overrides : parameters in place of the theorem's schedule (see the algorithm's ``configure``)
 
     Returns a run with ``x, y`` (the paper's w, v), ``history``, ``events`` (what :func:`certify`
-    reads), ``notes`` (each assumption of the theorem that these parameters break, what the print
-    understates, what is reconstructed) and ``to_frame`` (gap, gradient norm, curvature and epsilon
-    spent at the kept iterates). Raises InputError for unknown names, values outside their domain, and
-    problems that the algorithm is not made for.
+    reads), ``notes`` and ``to_frame`` (gap, gradient norm, curvature and epsilon spent at the kept
+    iterates). The notes name each assumption of the theorem that the problem or these parameters break,
+    with its place (save what no run can know, ``dpcheck.solvers.promises.UNKNOWN``); what the print
+    understates; each override; what is reconstructed; and a certificate above the claim. Raises
+    InputError for unknown names, values outside their domain, and problems that the algorithm is not
+    made for.
     """
     if problem is None or isinstance(problem, str):
         from dpcheck.problems import example
@@ -127,10 +115,25 @@ def solve(
     require(hasattr(problem, "records"), "problem", "be a problem or the name of one", problem)
     if delta is None:
         delta = min(0.5, len(problem.records) ** -2.0)
+    variant = algorithm(name).variants[-1] if variant is None else variant
     configured = configure(name, problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
     if isinstance(at, int):
         at = _spread(configured.iterations(problem), at)
-    return configured.run(problem, seed=seed, record=record, at=None if record else at, watch=watch)
+    run = configured.run(problem, seed=seed, record=record, at=None if record else at, watch=watch)
+    if variant == "repaired" and overrides.get("private", True):
+        return run  # its noise was calibrated to the claim
+    return replace(run, notes=(*run.notes, *_above(run, epsilon, delta)))
+
+
+def _above(run: Run, epsilon: float, delta: float) -> tuple[str, ...]:
+    """That a run is certified above what it claims, where it is."""
+    from dpcheck.accounting import certify
+
+    certified = certify(run.events, delta=delta).epsilon
+    if certified == math.inf:
+        return ("no noise is added, so that no epsilon is certified",)
+    note = f"the noise is certified at epsilon = {certified:.4g}, above the {epsilon:g} that is claimed"
+    return (note,) if certified > epsilon else ()
 
 
 def _spread(iterations: int, count: int) -> list[int]:

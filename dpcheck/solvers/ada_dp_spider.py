@@ -37,7 +37,7 @@ from dpcheck.kernels.spider import distance, estimate
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_spider import Plan, fits, spider_events
-from dpcheck.solvers.solver import Packed, Sizes, Solver
+from dpcheck.solvers.solver import Packed, Sizes, Solver, require_share
 
 
 @kernel(RUN_SIGNATURE)
@@ -140,7 +140,7 @@ class AdaDPSpider(Solver):
         sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1)
         kappa = drift_allowed(plan, sigma_1, sigma_2) if kappa is None else kappa
         require_positive(kappa, "kappa")
-        require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
+        require_share(failure, "failure")
         chi = noise_level(plan, sigma_1, sigma_2, kappa) if chi is None else chi
         require_positive(chi, "chi")
         rho = hessian_lipschitz(problem, rho)
@@ -159,6 +159,10 @@ class AdaDPSpider(Solver):
             plan.steps, plan.b1, plan.b2, refreshes, plan.eta, kappa, chi, R, Gamma, Q, plan.L0, plan.Ls, sigma_1,
             sigma_2, notes,
         )  # fmt: skip
+
+    def setting(self, option: str, problem: Problem) -> Any:
+        """rho is the problem's where it is not given."""
+        return problem.hessian_lipschitz if option == "rho" else super().setting(option, problem)
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes that may happen, and a difference at every step but the first."""

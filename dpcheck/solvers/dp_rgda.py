@@ -54,7 +54,7 @@ from dpcheck.kernels import tree
 from dpcheck.kernels.rgda import rgda
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.escape import escape, outside, unproved
-from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, modulus
+from dpcheck.solvers.solver import Packed, Sizes, Solver, modulus, private_modulus, require_norm, require_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +129,10 @@ class DPRGDA(Solver):
             "have a primal function with a Lipschitz Hessian",
             problem.name,
         )
+        require_positive(F0, "F0")
+        require_positive(C, "C")
         for name, value in (
-            ("F0", F0), ("C", C), ("alpha", alpha), ("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r),
+            ("alpha", alpha), ("eta", eta), ("eta_H", eta_H), ("lam", lam), ("r", r),
             ("D_bar", D_bar), ("C_v", C_v), ("C_u", C_u),
         ):  # fmt: skip
             if value is not None:
@@ -140,14 +142,14 @@ class DPRGDA(Solver):
         ):  # fmt: skip
             if count is not None:
                 require_count(count, name)
-        require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
+        require_share(failure, "failure")
         repaired = variant == "repaired"
         once = population and repaired
         L_Phi = L * (1 + L / mu) if mu > 0 else math.inf
         if alpha is None:
             alpha = n ** (-1 / 3) + math.sqrt(a) if population else a ** (2 / 3)
         C_v = max(problem.lipschitz_w, problem.lipschitz_v) if C_v is None else C_v
-        require(0 < C_v < math.inf, "C_v", "be finite and > 0", C_v)
+        require_norm(C_v, "C_v", finite=True)
         logs = math.log(4 / failure)
         length = math.sqrt(a) / (L * logs)  # Lemma 8's eta, r and sqrt D
         if eta is None:
@@ -158,8 +160,8 @@ class DPRGDA(Solver):
                 steps = math.ceil(F0 / (eta * alpha) if repaired else a ** (-2 / 3))
             elif repaired:
                 steps = math.ceil(L_Phi * F0 / alpha**2)
-            else:  # Lemma 5, M the Lipschitz constant
-                least = ((L * F0) ** 0.25 / (math.sqrt(C_v) * a)) ** (4 / 3)
+            else:  # Lemma 5
+                least = ((L * F0) ** 0.25 / (math.sqrt(bounded(problem, "steps")) * a)) ** (4 / 3)
                 steps = math.ceil(max(least, 1 / (a * math.sqrt(-math.log(delta)))))
         if period is None:
             if population:
@@ -181,7 +183,8 @@ class DPRGDA(Solver):
             elif repaired:
                 S2 = min(n, max(1, math.ceil(max(n / math.sqrt(steps), 1 / (steps * a**2)))))
             else:  # Lemma 5
-                shares = C_v / (math.sqrt(F0 * L) * a), C_v * n * sizes.d * -math.log(delta) / math.sqrt(F0 * L)
+                M = bounded(problem, "S2")
+                shares = M / (math.sqrt(F0 * L) * a), M * n * sizes.d * -math.log(delta) / math.sqrt(F0 * L)
                 S2 = min(n, max(1, math.ceil(max(shares[0] ** (2 / 3), shares[1] ** (1 / 3)))))
         if once:
             needed = S1 * refreshes + S2 * differences
@@ -222,8 +225,8 @@ class DPRGDA(Solver):
             sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)
             sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
         notes = (
-            *assumed(f"Theorem {theorem}", problem),
-            *outside(theorem, steps, t_thres, epsilon, repaired, rho, r, most),
+            *private_modulus(problem),
+            *outside(steps, t_thres, r, most),
         )
         if population and not repaired:
             notes = (*notes, "Theorem 2 is false: Lemma 8's steps do not take x far enough (claim 002:Thm2)")
@@ -276,6 +279,16 @@ class DPRGDA(Solver):
                       self.once]),
             np.empty((0, 0)),
         )  # fmt: skip
+
+
+def bounded(problem: Problem, name: str) -> float:
+    """M of Assumption 1 and Lemma 5, a bound on the gradients of f whatever they are clipped to.
+
+    Assumption 1 bounds each coordinate; the norms of the two blocks bound every coordinate of theirs.
+    """
+    M = max(problem.lipschitz_w, problem.lipschitz_v)
+    require(math.isfinite(M), name, "be given (Lemma 5 has it from M, and the problem has no such M)", None)
+    return M
 
 
 def _refreshes(iterations: int, period: int, escapes: int) -> int:

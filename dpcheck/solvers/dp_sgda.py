@@ -36,10 +36,10 @@ from dpcheck.solvers.solver import (
     Packed,
     Sizes,
     Solver,
-    assumed,
-    clipped,
     gaussian,
     modulus,
+    private_modulus,
+    require_norm,
     smoothness_for_eta,
 )
 
@@ -170,7 +170,7 @@ class DPSGDA(GradientDescentAscent):
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
-            require(clip > 0, name, "be > 0", clip)
+            require_norm(clip, name)
         n = sizes.n
         theorem = str(theorem)  # a command line reads 3 as a number
         require(theorem in ("2a", "2b", "3"), "theorem", "be 2a, 2b or 3", theorem)
@@ -199,12 +199,7 @@ class DPSGDA(GradientDescentAscent):
             sigma_w, sigma_v = (printed_noise(G, n, steps, epsilon, delta) for G in bounds)
         else:
             sigma_w, sigma_v = certified_noise(bounds, sampling, n, batch, steps, epsilon, delta)
-        notes = (
-            *(assumed("Theorem 3", problem) if theorem == "3" else not_convex(f"Theorem {theorem}", problem)),
-            *clipped(f"Theorem {theorem}", clip_w=(clip_w, problem.lipschitz_w), clip_v=(clip_v, problem.lipschitz_v)),
-        )
-        if variant == "as_printed":
-            notes = (*notes, *outside_remark("Remark 1", n, steps, batch, epsilon, delta))
+        notes = private_modulus(problem) if theorem == "3" else ()
         if variant == "as_printed" and sampling == "with_replacement":
             notes = (*notes, cls.understated)
         output = ("last" if theorem == "3" else "average") if output is None else output
@@ -238,20 +233,3 @@ def certified_noise(
 
     multiplier = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
     return [multiplier * 2 * G / batch for G in bounds]
-
-
-def not_convex(theorem: str, problem: Problem) -> tuple[str, ...]:
-    """What a theorem on convex-concave problems assumes and this problem has not."""
-    moduli = {"convex in w": problem.convexity, "concave in v": problem.concavity}
-    return tuple(f"{theorem} assumes f {word}" for word, modulus in moduli.items() if modulus < 0)
-
-
-def outside_remark(remark: str, n: int, steps: int, batch: int, epsilon: float, delta: float) -> tuple[str, ...]:
-    """The assumptions of this remark that these parameters break, a sentence each."""
-    least = printed_batch(n, steps, epsilon)
-    broken = {
-        f"{remark} assumes epsilon <= 1, got {epsilon}": epsilon > 1,
-        f"{remark} assumes delta <= 1/n^2 = {n**-2.0:.3g}, got {delta}": delta > n**-2.0,
-        f"{remark} prescribes a minibatch of {least}, got {batch}": batch != least,
-    }
-    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)

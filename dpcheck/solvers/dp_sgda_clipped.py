@@ -22,11 +22,10 @@ from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_sgda import (
     GradientDescentAscent,
     certified_noise,
-    outside_remark,
     printed_batch,
     printed_noise,
 )
-from dpcheck.solvers.solver import Sizes, clipped
+from dpcheck.solvers.solver import Sizes, require_length, require_norm
 
 
 class DPSGDAClipped(GradientDescentAscent):
@@ -53,6 +52,7 @@ class DPSGDAClipped(GradientDescentAscent):
         require(math.isfinite(l), "problem", "be smooth", problem.name)
         steps = math.ceil(1 / sizes.privacy_error) if steps is None else steps
         require_count(steps, "steps")
+        require_length(steps, "steps")
         if batch is None:
             batch = printed_batch(n, steps, epsilon)
             if variant == "repaired":
@@ -65,18 +65,15 @@ class DPSGDAClipped(GradientDescentAscent):
         for name, value in (("eta_w", eta_w), ("eta_v", eta_v)):
             require_positive(value, name)
         for name, value in zip(("clip_w", "clip_v"), clips, strict=True):
-            require(0 < value < math.inf, name, "be finite and > 0", value)
+            require_norm(value, name, finite=True)
         if not private:
             sigmas = [0.0, 0.0]
         elif variant == "as_printed":
             sigmas = [printed_noise(C, n, steps, epsilon, delta) for C in clips]
         else:
             sigmas = certified_noise(clips, "without_replacement", n, batch, steps, epsilon, delta)
-        notes = clipped("Theorem 2", clip_w=(clips[0], problem.lipschitz_w), clip_v=(clips[1], problem.lipschitz_v))
-        if variant == "as_printed":
-            notes = (*notes, *outside_remark("Theorem 1's remark", n, steps, batch, epsilon, delta))
         sigma_w, sigma_v = sigmas
         return cls(
             np.full(steps, eta_w), np.full(steps, eta_v), sigma_w, sigma_v, batch, "without_replacement",
-            clips[0], clips[1], output, notes,
+            clips[0], clips[1], output,
         )  # fmt: skip

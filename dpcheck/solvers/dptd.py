@@ -32,7 +32,7 @@ from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian
+from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian, require_norm
 
 
 @kernel(RUN_SIGNATURE)
@@ -110,11 +110,11 @@ class DPTD(Solver):
         ):  # fmt: skip
             require_positive(value, name)
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
-            require(clip > 0, name, "be > 0", clip)
+            require_norm(clip, name)
         bounds = (min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))
         require(math.isfinite(sum(bounds)), "problem", "be Lipschitz, or clipped", problem.name)
         nu = a / np.sqrt(np.arange(1, steps + 1) + b)
-        require(max(alpha, beta) * nu[0] <= 1, "a", "keep alpha nu_1 and beta nu_1 at most 1", a)
+        require(max(alpha, beta) * float(nu[0]) <= 1, "a", "keep alpha nu_1 and beta nu_1 at most 1", a)
         if not private:
             noise = [np.zeros(steps)] * 2
         elif variant == "as_printed":

@@ -21,13 +21,9 @@ def escape(
     return r, t_thres, R**2 / t_thres**2 if D_bar is None else D_bar
 
 
-def outside(
-    theorem: str, steps: int, t_thres: int, epsilon: float, repaired: bool, rho: float, r: float, most: float
-) -> tuple[str, ...]:  # fmt: skip
-    """What the analysis assumes and these numbers break."""
+def outside(steps: int, t_thres: int, r: float, most: float) -> tuple[str, ...]:
+    """What the analysis of the escape assumes and these numbers break."""
     broken = {
-        f"Definition 3 assumes epsilon < 1, got {epsilon}": epsilon >= 1 and not repaired,
-        f"Theorem {theorem} assumes a primal function with a Lipschitz Hessian": math.isinf(rho),
         f"an escape takes {t_thres} steps and there are {steps}: nothing can be certified": t_thres >= steps,
         f"Lemma 7 assumes r <= {most:.6g}, got {r}": r > most,
     }

@@ -8,6 +8,22 @@ Reconstructed: with F = (grad_w, -grad_v) and projection P,
 
 two fresh minibatches a step and one noise for both blocks, calibrated to their joint sensitivity by the
 accountant. Neighbours replace one record, log is natural.
+
+``sampling`` chooses the schedule too. Boob and Guzman have a single-pass variant and one that samples with
+replacement; Table 1 of Yang et al. lists the latter, with n^2 gradients.
+
+================  =========================  ===============================================
+                  without_replacement,       with_replacement
+                  poisson
+================  =========================  ===============================================
+T, m              n, n sqrt(epsilon/(8 n))   n^2, 1
+eta               1/(L N)                    1/(L n N)
+gradients, 2 T m  about n^(3/2)              2 n^2
+================  =========================  ===============================================
+
+with N = max(sqrt n, sqrt(d log(1/delta))/epsilon). The first column takes the iterations and the minibatch of
+DP-SGDA, to be compared with it at the same cost. The second has the orders of the table, its numbers are reconstructed:
+a step that falls with n as T grows with n^2.
 """
 
 from __future__ import annotations
@@ -26,7 +42,7 @@ from dpcheck.kernels.parts import POISSON, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_sgda import printed_batch
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, smoothness_for_eta
+from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, require_norm, smoothness_for_eta
 
 
 @kernel(RUN_SIGNATURE)
@@ -76,6 +92,7 @@ class NSEG(Solver):
     paper = "yang2022"
     source = "Boob and Guzman 2024, Algorithm 1; Yang et al. 2022, Section 4"
     reconstructed = "two minibatches a step, and one noise for both blocks, from the accountant"
+    choices = (*Solver.choices, "sampling")
     variants = ("repaired",)
     example = "bilinear"
     differences = False
@@ -89,19 +106,23 @@ class NSEG(Solver):
         sampling: Scheme = "without_replacement", clip_w: float = math.inf, clip_v: float = math.inf,
         private: bool = True,
     ) -> Self:  # fmt: skip
-        """T = n steps of size 1/(L max(sqrt n, sqrt(d log(1/delta))/epsilon)), as DP-SGDA takes, save what is given."""
+        """The schedule of this ``sampling`` in the file's head, save what is given."""
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n = sizes.n
-        steps = n if steps is None else steps
+        require(sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", sampling)
+        many = sampling == "with_replacement"
+        if steps is None:
+            steps = n**2 if many else n
         require_count(steps, "steps")
-        batch = printed_batch(n, 2 * steps, epsilon) if batch is None else batch
+        if batch is None:
+            batch = 1 if many else printed_batch(n, 2 * steps, epsilon)
         require_count(batch, "batch")
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        require(sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", sampling)
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
-            require(clip > 0, name, "be > 0", clip)
+            require_norm(clip, name)
         if eta is None:
             eta = 1 / (smoothness_for_eta(problem) * math.sqrt(n) * max(1, sizes.privacy_error * math.sqrt(n)))
+            eta = eta / n if many else eta
         require_positive(eta, "eta")
         sensitivity = _sensitivity(problem, batch, clip_w, clip_v)
         require(math.isfinite(sensitivity), "problem", "be Lipschitz, or clipped", problem.name)
@@ -110,7 +131,9 @@ class NSEG(Solver):
             return (Repeated(Sampled((Gaussian(z),), sampling, n, batch), 2 * steps),)
 
         sigma = sensitivity * calibrate(events, epsilon=epsilon, delta=delta) if private else 0.0
-        return cls(steps, batch, eta, sigma, sampling, clip_w, clip_v)
+        taken = f"{2 * steps * batch} {sampling.replace('_', ' ')}"
+        note = f"Table 1 of Yang et al. counts n^2 gradients, with replacement; this run takes {taken}"
+        return cls(steps, batch, eta, sigma, sampling, clip_w, clip_v, () if many else (note,))
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """Two minibatches a step, one joint Gaussian each; iterate t is z_t, which saw 2t + 1 of them."""

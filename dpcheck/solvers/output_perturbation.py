@@ -16,7 +16,7 @@ solver stops by a deterministic certificate, so the sensitivities hold surely an
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,10 +26,10 @@ from dpcheck.events import Disjoint, Event, Gaussian
 from dpcheck.kernels.jit import PHASED_SIGNATURE, kernel
 from dpcheck.kernels.parts import BALL, copy, project, scale
 from dpcheck.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
-from dpcheck.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release
+from dpcheck.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
 from dpcheck.kernels.trials import phased_trials
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver
+from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver
 
 # The columns of a schedule, a row a phase; JOINT releases (w, v) as one vector in the units of the moduli.
 FIELDS = (
@@ -37,17 +37,26 @@ FIELDS = (
     "sigma_w", "sensitivity_w", "sigma_v", "sensitivity_v", "joint",
 )  # fmt: skip
 Phase = dict[str, float]
+_SCHEMES = {"single_pass": -1, "with_replacement": SCHEMES["with_replacement"]}  # as the kernel has them
 
 
 @kernel(PHASED_SIGNATURE)
 def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """The phases of a schedule.  reals : smoothness;  counts : most evaluations a phase, whether to average."""
+    """The phases of a schedule.
+
+    reals : smoothness;  counts : most evaluations a phase, whether to average, and how records are drawn: a scheme of
+    ``parts``, by which all minibatches are drawn before the first phase, or -1 where each phase names its own
+    """
     _, records, domain_w, domain_v, start, d = data
     everyone = np.arange(records.shape[0])
     centre, z, constants = np.zeros(start.size), start.copy(), np.empty(7)
     z_w, z_v = z[:d], z[d:]
     copy(start, out)
     total, phases = np.zeros(start.size), steps.shape[0]
+    size = np.int64(steps[0, 1] - steps[0, 0])
+    deck, drawn = everyone.copy(), np.empty((phases if counts[2] >= 0 else 0, size), np.int64)
+    for k in range(drawn.shape[0]):  # at once: how many draws a base solver makes depends on the records
+        sample(counts[2], everyone.size, size, deck, rng, drawn[k], tape)
     for k in range(phases):
         if mark(k, out, tape):
             return
@@ -66,7 +75,7 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
             copy(start[d:], z_v)
         constants[L], constants[MU_W], constants[MU_V], constants[R_W], constants[R_V] = reals[0], mu_w, mu_v, r_w, r_v
         constants[ENERGY], constants[MOST] = energy, counts[0]
-        index = everyone[np.int64(first) : np.int64(last)]
+        index = drawn[k] if counts[2] >= 0 else everyone[np.int64(first) : np.int64(last)]
         spent = base(gradient, data, index, constants, centre, rng, z)
         tape[0][EVALUATIONS] += abs(spent)
         if spent < 0:
@@ -102,6 +111,8 @@ class Phased(Solver):
 
     phases : (rows, len(FIELDS)) float64;  smoothness : of f;  base : a name of ``dpcheck.bases``
     most : gradient evaluations a phase may take
+    sampling : "single_pass", each phase on the records that its row names, or "with_replacement", each on as many
+    that are drawn from all
     """
 
     phases: Array
@@ -109,6 +120,7 @@ class Phased(Solver):
     base: str
     most: int
     notes: tuple[str, ...] = ()
+    sampling: str = "single_pass"
 
     kernel = staticmethod(run)
     trials = staticmethod(phased_trials)
@@ -117,7 +129,7 @@ class Phased(Solver):
         """The same without noise."""
         phases = self.phases.copy()
         phases[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] = 0.0
-        return type(self)(phases, self.smoothness, self.base, self.most, self.notes)
+        return replace(self, phases=phases)
 
     def origins(self) -> tuple[str, ...]:
         """Those of the algorithm and of the base."""
@@ -147,7 +159,7 @@ class Phased(Solver):
         """The smoothness, the most evaluations, the schedule."""
         last = int(self.phases[:, FIELDS.index("last")].max())
         require(last <= len(problem.records), "problem", f"have at least {last} records", len(problem.records))
-        return np.array([self.smoothness]), np.array([self.most, 0]), self.phases
+        return np.array([self.smoothness]), np.array([self.most, 0, _SCHEMES[self.sampling]]), self.phases
 
     def _arguments(self, problem: Problem) -> tuple[Any, ...]:
         from dpcheck.bases import base_kernel
@@ -189,17 +201,7 @@ class OutputPerturbation(Phased):
         phases = np.array([[float(phase[name]) for name in FIELDS] for phase in cls.schedule(problem, sizes, L)])
         if not private:
             phases[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] = 0.0
-        broken = {
-            f"the Gaussian mechanism's formula assumes epsilon <= 1, got {epsilon}": epsilon > 1,
-            f"{cls.source} assumes a run that starts at 0": len(phases) > 1 and bool(np.any(problem.start)),
-        } | cls.broken(problem, sizes, L)
-        notes = tuple(sentence for sentence, is_broken in broken.items() if is_broken)
-        return cls(phases, max(problem.smoothness, 1e-12), base, most, notes)
-
-    @classmethod
-    def broken(cls, problem: Problem, sizes: Sizes, L: float) -> dict[str, bool]:
-        """What else the theorem assumes, and whether it fails."""
-        return {}
+        return cls(phases, max(problem.smoothness, 1e-12), base, most)
 
 
 def phase(records: tuple[int, int], **values: float) -> Phase:

@@ -145,15 +145,6 @@ class OneSided(OutputPerturbation):
             rows.append(row)
         return rows
 
-    @classmethod
-    def broken(cls, problem: Problem, sizes: Sizes, L: float) -> dict[str, bool]:
-        """The other side's modulus, against L/(D sqrt n)."""
-        curved = problem.concavity if cls.part == "w" else problem.convexity
-        least = L / (radius_of(problem.domain_w if cls.part == "w" else problem.domain_v, cls.part) * sizes.n**0.5)
-        return {
-            f"{cls.source} assumes a modulus of at least L/(D sqrt n) = {least:.4g}, got {curved:.4g}": curved < least
-        }
-
 
 class PhasedConvexStronglyConcave(OneSided):
     """Algorithm 4 without regularising v, for f strongly concave in v; releases w at (epsilon, delta)."""

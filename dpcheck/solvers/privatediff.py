@@ -14,8 +14,14 @@ inner ascent   T2 minibatches of m; y_{r+1} is noised   T2 full passes with step
 difference     records z_r at (x_r, y_{r+1}) less       both gradients of the records z_r, at released
                records z_{r-1} at (x_{r-1}, y_r)        points
 C3             (log(R log T2))/theta in its root        log(R log T2/theta), as the bound on the ascent has it
+C of a         C2 |x_r - x_{r-1}| + C3                  the same, but at most 2 C1
+difference
 noise          Remark 2                                 one multiplier for all, from the accountant
 =============  =======================================  =============================================
+
+The difference of two gradients of norm at most C1 has norm at most 2 C1: where C1 >= G_x, as Theorem 6 asks, a larger
+threshold clips no difference and only adds noise. The noise of a round and its sensitivity 2 C/m are both in units of
+the threshold C that clipped it, so that the cap leaves every noise multiplier, and the certificate, as they are.
 
 The print's sensitivities leave out that y_{r+1} itself depends on the record (claims 004:Lem8, 004:Lem9). Its x
 roams R^d and its noised y is not projected; here both are projected onto the problem's domains. Its ascent begins with
@@ -38,7 +44,16 @@ from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, assumed, clipped, gaussian, modulus
+from dpcheck.solvers.solver import (
+    Packed,
+    Sizes,
+    Solver,
+    gaussian,
+    modulus,
+    private_modulus,
+    require_length,
+    require_share,
+)
 
 
 @kernel(RUN_SIGNATURE)
@@ -83,6 +98,8 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             for i in range(d):
                 moved += (x[i] - old[i]) ** 2
             C, sigma = C2 * np.sqrt(moved) + C3, sigma_2
+            if repaired and C > 2 * C1:
+                C = 2 * C1
             clip[0], clip[1] = C, np.inf
             copy(old, old_point)
             if not repaired:
@@ -160,26 +177,24 @@ class PrivateDiff(Solver):
         require(given or math.isfinite(l), "problem", "be smooth", problem.name)
         require(not repaired or sensitivity_y is None, "sensitivity_y", "be left to the analysis", sensitivity_y)
         rounds = max(2, math.ceil(a ** (-4 / 3))) if rounds is None else rounds
+        require_count(rounds, "rounds")
         restart = max(1, math.ceil(a ** (2 / 3) * rounds)) if restart is None else restart
         inner = max(2, math.ceil(a ** (-4 / 3))) if inner is None else inner
         batch = min(n, max(1, math.ceil(a ** (-4 / 3)))) if batch is None else batch
-        for name, value in (("rounds", rounds), ("restart", restart), ("inner", inner), ("batch", batch)):
+        for name, value in (("restart", restart), ("inner", inner), ("batch", batch)):
             require_count(value, name)
+            require_length(value, name)
         require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
-        kappa, G = l / mu if mu > 0 else math.inf, max(problem.lipschitz_w, problem.lipschitz_v)
+        require_share(failure, "failure")
+        kappa = l / mu if mu > 0 else math.inf
         C0 = problem.lipschitz_v if C0 is None else C0
         C1 = problem.lipschitz_w if C1 is None else C1
         C2 = (1 + kappa) * l if C2 is None else C2
-        if C3 is None:  # the proof of Theorem 6; log(T2), which is below 1 for T2 = 2, is taken as 1 there
-            often = rounds * max(math.log(inner), 1.0)
-            logs = math.log(often / failure) if repaired else math.log(often) / failure
-            C3 = 50 * kappa * G * math.sqrt((logs + 1) / inner)
+        C3 = threshold_C3(problem, rounds, inner, failure, repaired) if C3 is None else C3
         for name, bound in (("C0", C0), ("C1", C1), ("C2", C2), ("C3", C3), ("M", M)):
             require_positive(bound, name)
         if eta_y is None:
-            ascent = 1 / (mu * np.arange(1, inner + 1))
-            ascent = np.minimum(ascent, 1 / l) if repaired else ascent
+            ascent = ascent_steps(problem, inner, repaired)
         else:
             require_positive(eta_y, "eta_y")
             ascent = np.full(inner, eta_y)
@@ -205,18 +220,19 @@ class PrivateDiff(Solver):
         require_positive(eta_x, "eta_x")
         if not private:
             sigma_1 = sigma_2 = sigma_y = 0.0
-        notes = (
-            *assumed("Theorem 6", problem),
-            *((f"Theorem 6 assumes epsilon < 1/e, got {epsilon}",) if epsilon >= 1 / math.e else ()),
-            *clipped("Theorem 6", C0=(C0, problem.lipschitz_v), C1=(C1, problem.lipschitz_w)),
-            *clipped("Theorem 6", C2=(C2, (1 + kappa) * l)),
-        )
+        notes = private_modulus(problem)
         if not repaired:
-            notes = (*notes, *_outside(n, restart, batch, epsilon, delta, M), cls.understated)
+            notes = (*notes, f"Assumption 1 bounds f by M; {M:g} is taken, not derived", cls.understated)
         return cls(
             rounds, restart, batch, eta_x, ascent, C0, C1, C2, C3, sigma_1, sigma_2, sigma_y, sensitivity_y,
             repaired, notes,
         )  # fmt: skip
+
+    kept = ("inner",)
+
+    def setting(self, option: str, problem: Problem) -> Any:
+        """T2 is the length of the ascent."""
+        return len(self.eta_y) if option == "inner" else super().setting(option, problem)
 
     def iterations(self, problem: Problem) -> int:
         """R + 1."""
@@ -272,13 +288,15 @@ def _events(z_1: float, z_2: float, z_y: float, n: int, batch: int, rounds: int,
     return (*sampled, Repeated(Gaussian(z_y), rounds + 1))
 
 
-def _outside(n: int, restart: int, batch: int, epsilon: float, delta: float, M: float) -> tuple[str, ...]:
-    """What Remark 2 assumes and these numbers break."""
-    least = min(n, math.ceil(max(1.0, n * math.sqrt(epsilon / (8 * restart)))))
-    broken = {
-        f"Remark 2 assumes epsilon <= 1, got {epsilon}": epsilon > 1,
-        f"Remark 2 assumes delta <= 1/n^2 = {n**-2.0:.3g}, got {delta}": delta > n**-2.0,
-        f"Remark 2 prescribes a minibatch of {least}, got {batch}": batch != least,
-        f"Assumption 1 bounds f by M; {M:g} is taken, not derived": True,
-    }
-    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)
+def threshold_C3(problem: Problem, rounds: int, inner: int, failure: float, repaired: bool) -> float:
+    """50 kappa G sqrt((logs + 1)/T2), the proof of Theorem 6; log(T2), below 1 for T2 = 2, is taken as 1 there."""
+    kappa, G = problem.smoothness / modulus(problem), max(problem.lipschitz_w, problem.lipschitz_v)
+    often = rounds * max(math.log(inner), 1.0)
+    logs = math.log(often / failure) if repaired else math.log(often) / failure
+    return 50 * kappa * G * math.sqrt((logs + 1) / inner)
+
+
+def ascent_steps(problem: Problem, inner: int, repaired: bool) -> Array:
+    """1/(mu i), i = 1, ..., T2; repaired at most 1/l."""
+    steps = 1 / (modulus(problem) * np.arange(1, inner + 1))
+    return np.minimum(steps, 1 / problem.smoothness) if repaired else steps

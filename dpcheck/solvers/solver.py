@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -56,6 +57,8 @@ class Solver:
     understated : why the printed variant's declared sensitivities are exceeded, or nothing; ``configure`` notes it
     configure : classmethod (problem, *, epsilon, delta, variant, ...), the theorem's schedule save what is given
     kernel : the compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``
+    choices : options that say which published schedule is meant, or what does not belong to it
+    kept : options that :meth:`setting` reads off a configuration which has no field of that name
     differences : whether the kernel calls ``difference``; if not, the problem's is not compiled
     """
 
@@ -67,6 +70,8 @@ class Solver:
     variants: ClassVar[tuple[str, ...]] = ("as_printed", "repaired")
     tiny: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     understated: ClassVar[str] = ""
+    choices: ClassVar[tuple[str, ...]] = ("theorem", "pl", "private", "base", "most")
+    kept: ClassVar[tuple[str, ...]] = ()
     differences: ClassVar[bool] = True
     kernel: ClassVar[Callable[..., Any]]
     trials: ClassVar[Callable[..., Any]] = staticmethod(trials)
@@ -85,6 +90,16 @@ class Solver:
     def iterations(self, problem: Problem) -> int:
         """How many iterates a run has: T where the algorithm does not say otherwise."""
         return int(self.steps)
+
+    def keeps(self, option: str) -> bool:
+        """Whether a configuration shows what it has for this option of :meth:`configure`."""
+        return hasattr(self, option) or option in self.kept
+
+    def setting(self, option: str, problem: Problem) -> Any:
+        """What a configuration has for an option of :meth:`configure`; where it keeps none, the option's default."""
+        if hasattr(self, option):
+            return getattr(self, option)
+        return inspect.signature(self.configure).parameters[option].default
 
     def origins(self) -> tuple[str, ...]:
         """What of a run is not as a paper prints it, because none at hand prints it in full."""
@@ -185,6 +200,30 @@ class Sizes:
         return float(np.sqrt(self.d * -np.log(self.delta)) / (self.n * self.epsilon))
 
 
+def require_norm(value: float, name: str, *, finite: bool = False) -> None:
+    """A clipping norm: a number above zero, or infinity where ``finite`` is false."""
+    if finite or value != math.inf:
+        number(value, name, "be finite and > 0" if finite else "be > 0")
+        require(0 < value < math.inf, name, "be finite and > 0" if finite else "be > 0", value)
+
+
+def require_length(value: int, name: str) -> None:
+    """A whole number, small enough that a computer may have memory for as many."""
+    require(value < 2**48, name, "be below 2^48", value)
+
+
+def require_share(value: float, name: str) -> None:
+    """A number in (0, 1)."""
+    number(value, name, "lie in (0, 1)")
+    require(0 < value < 1, name, "lie in (0, 1)", value)
+
+
+def number(value: object, name: str, constraint: str) -> None:
+    """A number at all, of whatever size."""
+    good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    require(good, name, constraint, repr(value) if isinstance(value, str) else value)
+
+
 def smoothness_for_eta(problem: Problem) -> float:
     """L > 0 of a default ``eta`` = 1/(L ...); InputError where the problem has no such constant."""
     L = problem.smoothness
@@ -197,24 +236,11 @@ def modulus(problem: Problem) -> float:
     return problem.concavity if problem.concavity > 0 else problem.empirical_concavity
 
 
-def assumed(theorem: str, problem: Problem) -> tuple[str, ...]:
-    """What a theorem on smooth problems that are strongly concave in v assumes and this problem has not."""
+def private_modulus(problem: Problem) -> tuple[str, ...]:
+    """That the schedule rests on a number which the records decide, where it does."""
     mu = problem.empirical_concavity
-    broken = {
-        f"{theorem} assumes a smooth f": math.isinf(problem.smoothness),
-        f"{theorem} assumes f strongly concave in v": mu <= 0,
-        f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public":
-            problem.concavity <= 0 < mu,
-    }  # fmt: skip
-    return tuple(sentence for sentence, is_broken in broken.items() if is_broken)
-
-
-def clipped(theorem: str, **pairs: tuple[float, float]) -> tuple[str, ...]:
-    """Thresholds of a theorem without clipping that are below what they bound, a sentence each."""
-    return tuple(
-        f"{theorem} assumes gradients that are not clipped: {name} = {clip:g} is below their bound {bound:.6g}"
-        for name, (clip, bound) in pairs.items() if clip < bound
-    )  # fmt: skip
+    sentence = f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public"
+    return (sentence,) if problem.concavity <= 0 < mu else ()
 
 
 def gaussian(sigma: float, sensitivity: float) -> Gaussian:

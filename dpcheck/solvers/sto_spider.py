@@ -50,7 +50,7 @@ from dpcheck.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REP
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.ada_dp_spider import beyond, drift_allowed, escape_steps, hessian_lipschitz, noise_level
 from dpcheck.solvers.dp_spider import Plan, fits, spider_events
-from dpcheck.solvers.solver import Packed, Sizes, Solver
+from dpcheck.solvers.solver import Packed, Sizes, Solver, require_share
 
 _STEP = 1e-4  # of the central differences; only the accuracy of the test depends on it, not its privacy
 
@@ -208,8 +208,8 @@ class StoSpider(Solver):
         require(plan.Ls < math.inf, "Ls", "be finite: the selection clips the Hessian's columns to it", plan.Ls)
         refreshes = plan.drifts(F0) if refreshes is None else refreshes
         require_count(refreshes, "refreshes")
-        require(0 < selection < 1, "selection", "lie in (0, 1)", selection)
-        require(0 < failure < 1, "failure", "lie in (0, 1)", failure)
+        require_share(selection, "selection")
+        require_share(failure, "failure")
         sigma_select = scale_of(selection * epsilon)
         chosen = (pure(sigma_select),)
         sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1, chosen)
@@ -234,6 +234,10 @@ class StoSpider(Solver):
             plan.steps, plan.b1, plan.b2, refreshes, plan.eta, kappa, gamma, Gamma, r, alpha, math.sqrt(rho * alpha),
             plan.L0, plan.Ls, sigma_1, sigma_2, sigma_select, notes,
         )  # fmt: skip
+
+    def setting(self, option: str, problem: Problem) -> Any:
+        """rho is the problem's where it is not given."""
+        return problem.hessian_lipschitz if option == "rho" else super().setting(option, problem)
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes there may be, a difference at every step but the first, and at the end the selection."""
