@@ -149,7 +149,7 @@ def _last() -> Decision:
     return Decision(
         "proved",
         "prover",
-        Evidence(steps, readings=outside.readings()),
+        Evidence(steps, readings=outside.readings(outside.LIPSCHITZ)),
         "Even 9 L D/sqrt n would do, since mu_K >= L sqrt n/D; K = floor(log2 n) keeps 2^K >= sqrt n.",
     )
 
@@ -211,7 +211,7 @@ def _final() -> Decision:
             ("K = log n without rounding, natural or any base up to 4", "proved"),
             ("K = floor(log2 n), log2 throughout, n/K or floor(n/K) records in a block", "proved"),
             ("the proof's terms, logarithms to base 10", "refuted"),
-            *outside.readings(),
+            *outside.readings(outside.LIPSCHITZ),
         ),
     )
     return Decision("proved", "prover", evidence, "All five terms, with the printed mu; 6.91 would do for 7.")

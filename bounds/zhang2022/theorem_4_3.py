@@ -178,7 +178,9 @@ def _empirical() -> Decision:
         ),
         *outside.saddle(257 * 2 * 2 * unit.subs(INSTANCE)),
     )
-    return Decision("proved", "prover", Evidence(steps, readings=outside.readings()), "256 from the two noises.")
+    return Decision(
+        "proved", "prover", Evidence(steps, readings=outside.readings(outside.LIPSCHITZ)), "256 from the two noises."
+    )
 
 
 def _population() -> Decision:
@@ -208,7 +210,9 @@ def _population() -> Decision:
         ),
         *outside.saddle(3 * 2 * 2 * (3 / (mu * n) + 128 * unit).subs(INSTANCE)),
     )
-    return Decision("proved", "prover", Evidence(steps, readings=outside.readings()), "6 sqrt 2 = 8.49 of 9.")
+    return Decision(
+        "proved", "prover", Evidence(steps, readings=outside.readings(outside.LIPSCHITZ)), "6 sqrt 2 = 8.49 of 9."
+    )
 
 
 def _failure() -> Decision:

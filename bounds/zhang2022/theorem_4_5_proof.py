@@ -164,7 +164,7 @@ def _last() -> Decision:
             ("K = floor(log2 n), 17 sqrt 2/2 in place of 17/2", "proved"),
             ("K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise", "proved"),
             ("K = log n, natural, by 17 L^2/sqrt(mu_K mu)", "refuted"),
-            *outside.readings("conditional"),
+            *outside.readings(outside.LIPSCHITZ, "conditional"),
         ),
         condition="K is log2 n exactly or rounded up; for K = floor(log2 n) the constant is 17 sqrt 2/2",
     )

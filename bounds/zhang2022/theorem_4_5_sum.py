@@ -73,7 +73,7 @@ def _readings(verdict: Verdict) -> tuple[tuple[str, Verdict], ...]:
         ("K = log2 n without rounding, log2 in mu and in the bound", "proved"),
         ("K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block", "proved"),
         ("the proof's terms, natural logarithms throughout", "refuted"),
-        *outside.readings(verdict),
+        *outside.readings(outside.LIPSCHITZ, verdict),
     )
 
 
