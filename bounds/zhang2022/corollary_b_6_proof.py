@@ -4,37 +4,70 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Ge, Integer, Le, Max, Rational, ceiling, floor, log, oo, sqrt, symbols
+from sympy import Ge, Integer, Le, Max, Rational, ceiling, exp, floor, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Step
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, mu, mu_y, n
-from dpcheck.bounds.zhang2022.phases import PRINTED, TRUE, b, bits, p, phases, rounded, short
+from dpcheck.bounds.zhang2022 import outside
+from dpcheck.bounds.zhang2022.lemma_b import STABLE
+from dpcheck.bounds.zhang2022.phases import (
+    COUNT,
+    PRINTED,
+    TRUE,
+    P,
+    b,
+    bits,
+    letters,
+    p,
+    phases,
+    rounded,
+    share_of,
+    short,
+)  # fmt: skip
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_3_3_proof import SHARES
+from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 
 nbar, mu_k, m_k, power, ell_d, ell_n = symbols("nbar mu_k m_k power ell_d ell_n", positive=True)
 left, right = symbols("left right", positive=True)  # of an inequality between numbers
-du, dx, dy = symbols("du dx dy", real=True)
+du, dx = symbols("du dx", real=True)
+energy = symbols("energy", positive=True)  # mu_y |dy|^2
+MOVED = mu_k * du**2
 TINY = Rational(1, 10**8)
 SUM = Domain({b: (0, oo), p: (0, 1), phases: (1, oo), L: (0, oo), D: (0, oo)})
 PRINTED_MU = 3 * L / D * Max(p, 4 * phases * b)
 
 
+FIRST = 6 * L * D * phases * (p + 4 * b)
+WEAK_PART = 8 * L**2 * phases**2 / (mu_y * n)
+PART = L**2 * d / (mu_y * n**2 * epsilon**2)
+MANY = log(Rational(5, 2) * n / delta)
+SECOND = L**2 * phases**2 * (8 / (mu_y * n) + 65 * d * MANY / (mu_y * n**2 * epsilon**2))
+SIGMA_K = 4 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * m_k))
+GAMMA = delta * L**2 / (8 * m_k * nbar**2)
+QUARTER = delta / 4
+MARKOV = Identity(
+    "twice the mean gap over the requirement, by Markov", lambda: 2 * GAMMA / (L**2 / (nbar**2 * m_k)), QUARTER
+)
+MEAN_GAP = "a solver with a mean gap of {gap}, m_k = min(mu_k, mu_y)"
+
+
 def _calibration() -> Decision:
     sensitivity, multiplier = 4 * L / (nbar * sqrt(mu_k * m_k)), sqrt(2 * LOG) / epsilon
-    printed = 4 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * m_k))
     steps = (
+        Quoted("the energy between saddle points, m_k the smaller of mu_k and mu_y", "Z23"),
         Identity(
-            "stability 2 L/(nbar sqrt(mu_k m_k)) and two solver errors of half of it",
-            (2 + 1 + 1) * L / (nbar * sqrt(mu_k * m_k)),
+            "the stability sqrt(4 L^2/(m_k nbar^2)/mu_k), and two solver errors of half of it",
+            lambda: 2 * sqrt(STABLE.subs({mu: m_k, n: nbar}) / mu_k),
             sensitivity,
         ),
-        Identity("noise over sensitivity", printed / sensitivity, multiplier),
-        Private("it is (epsilon, delta/2)-DP, epsilon <= 1", multiplier, SHARES, epsilon, delta / 2),
-        Identity("and two solver failures of delta/4", delta / 4 + delta / 4, delta / 2),
+        Identity("noise over sensitivity", lambda: SIGMA_K / sensitivity, multiplier),
+        Private("it is (epsilon, delta/2)-DP", multiplier, SHARES, epsilon, delta / 2),
+        Identity("and two solver failures of delta/4", lambda: QUARTER + QUARTER, delta / 2),
+        Quoted("which make the other half of delta", "Z07"),
         short(multiplier.subs({epsilon: 1, delta: TINY}), 1, TINY),
     )
     evidence = Evidence(steps, readings=((TRUE, "proved"), (PRINTED, "refuted")))
@@ -74,7 +107,11 @@ def _first() -> Decision:
         + PRINTED_MU * D**2
     )
     low = 3 * Max(p, 4 * bits * b)
+    records, count = outside.RECORDS, outside.COUNT
     steps: tuple[Step, ...] = (
+        *letters(LOG),
+        MARKOV,
+        Cited("the last step: F is L-Lipschitz; Jensen", "definition"),
         Inequality(
             "65 in units of L^2 d log(2.5/delta)/(mu_k m_k nbar^2 epsilon^2): 64 from the noise, the solver with "
             "gamma = delta L^2/(8 m_k nbar^2)",
@@ -90,11 +127,18 @@ def _first() -> Decision:
             Domain({delta: (0, Rational(1, 2))}),
             (c, 8),
         ),
+        Quoted("a y that moves by Delta_y adds L Delta_y to the weak gap", "Z25"),
+        Quoted("and the next phase's y moves no more than its centre", "Z51"),
         Inequality("mu_K mu_y, mu_K = mu n", 3 * L**2 / D**2, mu * n * mu_y, WHOLE),
         Inequality("mu_K^2", 3 * L**2 / D**2, (mu * n) ** 2, WHOLE),
         Cited("1/m_k <= 1/mu_k + 1/mu_y; the part with 1/mu_k, summed over the phases", "geometric series"),
+        Identity(
+            "the regulariser of the first phase, (mu_1/2) |x* - x_0|^2, mu_1 = 2 mu",
+            lambda: 2 * PRINTED_MU / 2 * D**2,
+            3 * L * D * Max(p, 4 * phases * b),
+        ),
         Inequality(
-            "K = log2 n: the four terms without mu_y are within the printed first line",
+            "K = log2 n: the four terms without mu_y are within the published first line",
             terms,
             6 * L * D * phases * (p + c * b),
             SUM,
@@ -104,22 +148,36 @@ def _first() -> Decision:
             "K = floor(log2 n), 2^K = power > n/2: mu_K mu_y", L * mu * sqrt(n) / (2 * D), mu * power * mu_y, HALF
         ),
         Inequality("and mu_K^2", L * mu * sqrt(n) / (2 * D), (mu * power) ** 2, HALF),
+        Identity(
+            "the root of 130 p/low is below 20 p/low + 13/8, with left = p/low: the difference of their squares",
+            (20 * left + Rational(13, 8)) ** 2 - 130 * left,
+            (20 * left - Rational(13, 8)) ** 2,
+        ),
         *rounded(
             "K = floor(log2 n), log2 in mu and in the bound",
-            lambda ratio: sqrt(130 * p / low) * ratio * b + 65 * ratio**2 * b**2 / low + 8 * ratio * p**2 / low + low,
+            lambda ratio: (
+                (20 * p / low + Rational(13, 8)) * ratio * b + 65 * ratio**2 * b**2 / low + 8 * ratio * p**2 / low + low
+            ),
             6 * bits * (p + c * b),
             (c, 4),
         ),
         *(_natural(round_(log(Integer(10) ** 16))) for round_ in (floor, ceiling)),
+        *outside.one_sided(
+            (FIRST + SECOND)
+            .subs({b: share_of(LOG), p: P, phases: count})
+            .subs({n: records, d: 1, L: 1, D: 1, mu_y: 1, epsilon: outside.EPSILON, delta: outside.DELTA})
+        ),
     )
     evidence = Evidence(
         steps,
         readings=(
-            ("K = log2 n without rounding, log2 in mu and in the bound", "proved"),
-            ("K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block", "proved"),
+            ("K = log2 n without rounding, log2 in mu and in the bound", "conditional"),
+            ("K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block", "conditional"),
             ("natural logarithms throughout", "refuted"),
+            *outside.readings(outside.LIPSCHITZ, "conditional"),
         ),
-        condition="K, mu and the bound have the logarithm to base 2, rounded down or not",
+        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K, mu and the bound have the logarithm to base 2, "
+        "rounded down or not",
     )
     return Decision(
         "conditional", "prover", evidence, "For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69."
@@ -150,32 +208,44 @@ def _whole_sum() -> Counterexample:
 
 
 def _second() -> Decision:
-    derived = 65 * phases**2 * (phases - 1) * ell_d  # times L^2 d/(mu_y n^2 epsilon^2)
-    printed = 65 * phases**2 * (ell_d + ell_n)  # log(2.5 n/delta) = log(2.5/delta) + log n
+    derived = 65 * phases**2 * (phases - 1) * PART * LOG
+    counted = 65 * phases**2 * PART * MANY
+    units, more_units = 65 * phases**2 * (phases - 1) * ell_d, 65 * phases**2 * (ell_d + ell_n)
     more = Domain({phases: (1, oo), ell_d: (0, oo), ell_n: (0, oo)})
     steps = (
+        MARKOV,
         Cited("with mu_y <= mu every m_k is mu_y, so that K - 1 phases weigh their noise with 1/mu_y", "definition"),
-        Identity(
-            "8 L^2/(mu_y nbar), K times", 8 * L**2 / (mu_y * (n / phases)) * phases, 8 * L**2 * phases**2 / (mu_y * n)
+        Identity("8 L^2/(mu_y nbar), K times", lambda: 8 * L**2 / (mu_y * (n / phases)) * phases, WEAK_PART),
+        Identity("the two published terms", lambda: WEAK_PART + counted, SECOND),
+        Identity("whose logarithm has log n more", lambda: MANY, LOG + log(n)),
+        Inequality(
+            "log n is log 2 at least from n = 2 on, so that K = log n is 1 at least to base 2",
+            log(Integer(2)),
+            COUNT,
+            Domain({n: (2, oo)}),
         ),
         Counterexample(
-            "n = 2^10, K = 10 phases, log(2.5/delta) = 20: the sum exceeds the printed term",
-            Le(derived, printed),
-            ((phases, 10), (ell_d, 20), (ell_n, log(Integer(2) ** 10))),
+            "n = 2^10, K = 10 phases, log(2.5/delta) = 20, mu_y = 1/32: the sum exceeds the published terms",
+            Le(WEAK_PART + derived, SECOND),
+            (
+                (phases, 10), (n, 2**10), (delta, Rational(5, 2) * exp(-20)), (d, 1), (epsilon, 1), (L, 1),
+                (mu_y, Rational(1, 32)),
+            ),
         ),
         _whole_sum(),
         Inequality(
-            "it is within it where (K - 1) log(2.5/delta) <= log(2.5 n/delta)",
-            derived,
-            printed,
+            "it is within it where (K - 1) log(2.5/delta) <= log(2.5 n/delta), the sum of ell_d = log(2.5/delta) and "
+            "ell_n = log n",
+            units,
+            more_units,
             Domain(more.intervals, where=(Le((phases - 1) * ell_d, ell_d + ell_n),)),
         ),
-        Inequality("and always with a further factor K", derived, phases * printed, more),
-    )
+        Inequality("and always with a further factor K", units, phases * more_units, more),
+    )  # fmt: skip
     evidence = Evidence(
         steps,
         readings=(("8/(mu_y n)", "proved"), ("65 d log(2.5 n/delta)/(mu_y n^2 epsilon^2), from the proof", "refuted")),
-        condition="a further factor log n in the last term, or (K - 1) log(2.5/delta) <= log(2.5 n/delta)",
+        condition="(K - 1) log(2.5/delta) <= log(2.5 n/delta), or a further factor log n in the last term",
         repaired="L^2 log^2(n) (8/(mu_y n) + 65 log(n) d log(2.5/delta)/(mu_y n^2 epsilon^2)) for n/K records in a "
         "block; for floor(n/K) the sum over the phases itself",
     )
@@ -190,20 +260,23 @@ def _stability() -> Decision:
             "mu_k (u - x) and 0 are in the field of f at the saddle, which is monotone with mu_y |dy|^2 to spare",
             "strong concavity",
         ),
-        Identity(
-            "monotonicity rearranged, then the square completed",
-            mu_k * (du * dx - dx**2),
-            mu_k * (du**2 / 4 - (dx - du / 2) ** 2),
-        ),
         Inequality(
-            "so that mu_y |dy|^2 <= mu_k |du|^2/4, within the lemma's mu_k |du|^2",
-            mu_k * du**2 / 4,
-            mu_k * du**2,
-            Domain({mu_k: (0, oo), du: (-oo, oo)}),
+            "so that mu_y |dy|^2 <= mu_k dx (du - dx) is within the lemma's bound, one coordinate each",
+            energy,
+            MOVED,
+            Domain(
+                {energy: (0, oo), mu_k: (0, oo), du: (-oo, oo), dx: (-oo, oo)},
+                where=(Le(energy, mu_k * dx * (du - dx)),),
+            ),
+        ),
+        Identity(
+            "and for any dimension, the square completed, within a quarter of it",
+            mu_k * dx * (du - dx),
+            MOVED / 4 - mu_k * (dx - du / 2) ** 2,
         ),
     )
     return Decision(
-        "proved", "exact algebra from cited facts", Evidence(steps), "Even with a quarter of the lemma's constant."
+        "proved", "prover, from cited facts", Evidence(steps), "Even with a quarter of the lemma's constant."
     )
 
 
@@ -212,9 +285,13 @@ CLAIMS = (
         "Z46",
         "zhang2022",
         "calibration",
-        "sigma_k = (4 L/(nbar epsilon)) sqrt(2 log(2.5/delta)/(mu_k min{mu_k, mu_y})) makes a phase "
-        "(epsilon, delta)-DP when "
-        "the solver keeps its bound with probability 1 - delta/4, epsilon < 1.",
+        stated(
+            "With m_k = min(mu_k, mu_y) and nbar records in a block, sigma_k = {sigma} makes a phase "
+            "(epsilon, delta)-DP when the solver keeps its bound but for a probability of {rare}, for {small}.",
+            sigma=SIGMA_K,
+            rare=QUARTER,
+            small=ONE,
+        ),
         "Appendix B.4",
         _calibration,
     ),
@@ -222,8 +299,16 @@ CLAIMS = (
         "Z47",
         "zhang2022",
         "constant",
-        "The terms without mu_y are at most 6 L D log(n) (1/sqrt n + 4 sqrt(d log(2.5/delta))/(n epsilon)) for "
-        "mu = 3 (L/D) max{1/sqrt n, 4 log(n) sqrt(d log(2.5/delta))/(n epsilon)} and mu_y >= L/(D sqrt n).",
+        stated(
+            "The terms without mu_y are at most {bound} for mu = {mu}, where phases is {count}, p is {p}, b is {b} and "
+            f"mu_y is L p/D at least, for {MEAN_GAP}.",
+            gap=GAMMA,
+            bound=FIRST,
+            mu=PRINTED_MU,
+            count=COUNT,
+            p=P,
+            b=share_of(LOG),
+        ),
         "Corollary B.6, first line",
         _first,
     ),
@@ -231,7 +316,12 @@ CLAIMS = (
         "Z48",
         "zhang2022",
         "constant",
-        "The terms with mu_y are at most L^2 log^2(n) (8/(mu_y n) + 65 d log(2.5 n/delta)/(mu_y n^2 epsilon^2)).",
+        stated(
+            f"The terms with mu_y are at most {{bound}}, where phases is {{count}}, for {MEAN_GAP}.",
+            gap=GAMMA,
+            bound=SECOND,
+            count=COUNT,
+        ),
         "Corollary B.6, second line",
         _second,
     ),
@@ -239,7 +329,11 @@ CLAIMS = (
         "Z51",
         "zhang2022",
         "lemma",
-        "Without a regulariser in y, moving the proximal centre by du moves y by mu_y |dy|^2 <= mu_k |du|^2.",
+        stated(
+            "Without a regulariser in y, moving the proximal centre by du moves y so that mu_y |dy|^2 is at most "
+            "{moved}.",
+            moved=MOVED,
+        ),
         "proof of Corollary B.6",
         _stability,
     ),

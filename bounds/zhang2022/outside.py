@@ -91,3 +91,11 @@ def convex_concave(bound: Any) -> tuple[Step, ...]:
     mu = 13 * COUNT * root / (RECORDS * EPSILON)
     sigma = 8 * COUNT / (RECORDS * EPSILON) * sqrt(2) * root / (mu * sqrt(2**COUNT))
     return _escape("f = 0 on [-1/100, 1/100]^2, n = 16, K = 4, L = D = 1", sigma, SMALL, bound)
+
+
+def one_sided(bound: Any) -> tuple[Step, ...]:
+    """The last phase of the variant without a regulariser in y, mu_y = 1: f = -y^2/2 there."""
+    root = sqrt(log(Rational(5, 2) / DELTA))
+    mu_k = 3 * 4 * COUNT * root / (RECORDS * EPSILON) * 2**COUNT  # above mu_y = 1
+    sigma = 4 * COUNT / (RECORDS * EPSILON) * sqrt(2) * root / sqrt(mu_k)
+    return _escape("f = -y^2/2 on [-1/100, 1/100]^2, n = 16, K = 4, L = D = mu_y = 1", sigma, SMALL, bound)
