@@ -48,12 +48,10 @@ _SLOPE = Inequality(
     2 * L**2 / mu,
     Domain({L: (0, oo), mu: (0, oo), reach: (0, oo)}, where=(Le(mu * reach**2 / 2, L * reach),)),
 )
-_CENTRED = Inequality(
-    "a start at the centre of the regulariser, or its projection, r from the solution: L r - mu_k r^2/2 <= "
-    "L^2/(2 mu_k)",
+_CENTRED = Identity(
+    "a start at the centre of the regulariser, or its projection, reach from the solution: within L^2/(2 mu_k)",
     L * reach - mu_k * reach**2 / 2,
-    L**2 / (2 * mu_k),
-    Domain({L: (0, oo), mu_k: (0, oo), reach: (0, oo)}),
+    L**2 / (2 * mu_k) - mu_k / 2 * (reach - L / mu_k) ** 2,
 )
 _FEWER = AtMost("at most 64 n^2/delta^2, n = nbar + extra", 16 * nbar**2, 64 * (nbar + extra) ** 2)
 

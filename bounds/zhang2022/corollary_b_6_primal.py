@@ -14,7 +14,7 @@ from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, kappa_y, mu_y, n
 from dpcheck.bounds.zhang2022.phases import phases
 
-energy = symbols("energy", positive=True)  # mu_K m_K
+root = symbols("root", positive=True)  # of mu_K m_K
 level = symbols("level", positive=True)  # log(1/delta)
 RATE = 1 / sqrt(n) + sqrt(d * level) / (n * epsilon)  # in units of L D
 LEAST = 1 / sqrt(n)
@@ -45,12 +45,12 @@ def _implied() -> Decision:
             ((inside, Rational(1, 2)), (outside, 0)),
         ),
         Inequality(
-            "to add: L kappa_y E|x_K - x_K'|, the move at most 4 L K/(n sqrt(mu_K m_K)), mu_K m_K >= 3 (L/D)^2",
-            L * kappa_y * 4 * L * phases / (n * sqrt(energy)),
+            "to add: L kappa_y E|x_K - x_K'|, which is 4 L K/(n root) at most, root^2 = mu_K m_K >= 3 (L/D)^2",
+            L * kappa_y * 4 * L * phases / (n * root),
             c * L * D * kappa_y * phases / n,
             Domain(
-                {L: (0, oo), D: (0, oo), n: (1, oo), kappa_y: (1, oo), phases: (1, oo), energy: (0, oo)},
-                where=(Ge(energy * D**2, 3 * L**2),),
+                {L: (0, oo), D: (0, oo), n: (1, oo), kappa_y: (1, oo), phases: (1, oo), root: (0, oo)},
+                where=(Ge(root * D, sqrt(3) * L),),
             ),
             (c, 4 / sqrt(3)),
         ),

@@ -79,11 +79,11 @@ def _first() -> Decision:
             (c, 65),
         ),
         Inequality(
-            "8 in units of L^2/(m_k nbar): the weak gap and the move of y, 2 sqrt 2 and the root of 2 (12 + 3 delta/2)",
-            2 * sqrt(2) + sqrt(24 + 3 * delta),
-            c,
+            "8 in units of L^2/(m_k nbar): 2 sqrt 2 for the weak gap leaves it for the move of y, whose square is "
+            "2 (12 + 3 delta/2)",
+            24 + 3 * delta,
+            (8 - 2 * sqrt(2)) ** 2,
             Domain({delta: (0, Rational(1, 2))}),
-            (c, 8),
         ),
         Quoted("a y that moves by Delta_y adds L Delta_y to the weak gap", "Z25"),
         Quoted("and the next phase's y moves no more than its centre", "Z51"),

@@ -14,7 +14,7 @@ from sympy import Ge, Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Step
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Step
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import c, ell, kappa, kappa_x, kappa_y, mu, mu_y, n
@@ -158,7 +158,7 @@ def _jin() -> Decision:
             "the quotients are at most ell/mu each",
             JIN,
             nbar + 3 * sqrt(nbar) * ell / mu,
-            Domain({ell: (0, oo), mu: (0, oo), mu_k: (0, oo), nbar: (1, oo)}, where=(Le(mu, mu_k),)),
+            Domain({ell: (0, oo), mu: (0, oo), mu_k: (0, oo), nbar: (1, oo)}, where=(Le(sqrt(mu), sqrt(mu_k)),)),
         ),
     )
 
@@ -187,14 +187,14 @@ def _one_sided() -> Decision:
     # ell/mu_k <= sqrt n r, and Jin et al. have ell/sqrt(mu_k mu_y) as well
     fast = phases * (MEAN + sqrt(MEAN) * (sqrt(n) * r + kappa_y))
     cross = phases * sqrt(MEAN) * sqrt(sqrt(n) * r * kappa_y)
-    inner, move = symbols("inner move", real=True)  # of a change of the gradient in y with the move of y
+    move, rest = symbols("move rest", positive=True)
     steps = (
         *accuracy.ONE_SIDED,
-        Inequality(
-            "f + mu_y |y|^2/2 is still concave in y: its gradient's change, inner + mu_y move^2 with the move",
-            inner + mu_y * move**2,
-            0,
-            Domain({inner: (-oo, oo), move: (-oo, oo), mu_y: (0, oo)}, where=(Le(inner, -mu_y * move**2),)),
+        Identity(
+            "f + mu_y |y|^2/2 is still concave in y: the change of f's gradient has the inner product -mu_y move^2 - "
+            "rest with the move, rest >= 0, and the square adds mu_y move^2",
+            lambda: (-mu_y * move**2 - rest) + mu_y * move**2,
+            -rest,
         ),
         Cited("and convex in x as before, since |y|^2 does not depend on x", "definition"),
         Inequality(

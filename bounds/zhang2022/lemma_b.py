@@ -17,13 +17,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Ge, Le, Rational, oo, sqrt, symbols
+from sympy import Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
-from dpcheck.bounds.symbols import L, c, mu, mu_x, mu_y, n
+from dpcheck.bounds.symbols import L, mu, mu_x, mu_y, n
 from dpcheck.bounds.zhang2022.lemma_b_1 import ENERGY, X, Y
 
 root = symbols("root", positive=True)
@@ -37,7 +37,7 @@ EIGHT = 8 * L**2 / (mu * n**2)
 STABLE = 4 * L**2 / (mu * n**2)  # the energy between saddle points of neighbouring datasets
 WEAK = 2 * sqrt(2) * L**2 / (mu * n)
 DEPENDENT = WEAK + L * (Delta_u + Delta_v)
-NEARER = Le(mu_x * p**2 + mu_y * q**2, mu_x * r**2 + mu_y * t**2)
+MOVE, CENTRE = mu_x * p**2 + mu_y * q**2, mu_x * r**2 + mu_y * t**2
 
 
 def energy_share(rng: Any) -> float:
@@ -122,12 +122,10 @@ def _stability() -> Decision:
 
 
 GENERAL: tuple[Step, ...] = (
-    Inequality(
-        "(|dx| + |dy|)^2 <= 2 (|dx|^2 + |dy|^2)",
+    Identity(
+        "(|dx| + |dy|)^2 <= 2 (|dx|^2 + |dy|^2), X = |dx| and Y = |dy|",
+        2 * (X**2 + Y**2) - (X - Y) ** 2,
         (X + Y) ** 2,
-        c * (X**2 + Y**2),
-        Domain({X: (0, oo), Y: (0, oo)}),
-        (c, 2),
     ),
     Identity("L times the root of 2/mu times the stability", lambda: L * sqrt(2 / mu * STABLE), WEAK),
 )
@@ -153,7 +151,7 @@ def _weak_gap() -> Decision:
     evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
     return Decision(
         "proved",
-        "prover, from cited facts",
+        "exact algebra from cited facts",
         evidence,
         "Since the maximum stands outside the expectation, y is fixed when record i is averaged over.",
     )
@@ -178,7 +176,7 @@ def _dependent() -> Decision:
     evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
     return Decision(
         "proved",
-        "prover, from cited facts",
+        "exact algebra from cited facts",
         evidence,
         "The stability of u_S and v_S adds L (Delta_u + Delta_v).",
     )
@@ -191,25 +189,16 @@ def _resolvent() -> Decision:
             "whose field is monotone",
             "Rockafellar 1970; closed convex-concave f",
         ),
-        Inequality(
-            "monotonicity bounds the move of the saddle: p, q its moves and r, t those of the centre, one coordinate "
-            "each, of which the inner products are sums",
-            NEARER.lhs,
-            NEARER.rhs,
-            Domain(
-                {mu_x: (0, oo), mu_y: (0, oo), p: (-oo, oo), q: (-oo, oo), r: (-oo, oo), t: (-oo, oo)},
-                where=(Ge(mu_x * (r - p) * p + mu_y * (t - q) * q, 0),),
-            ),
-        ),
         Identity(
-            "for any dimension: twice the inner product and two squares make up the difference",
-            2 * (mu_x * (r - p) * p + mu_y * (t - q) * q) + mu_x * (r - p) ** 2 + mu_y * (t - q) ** 2,
-            NEARER.rhs - NEARER.lhs,
+            "twice the inner product of monotonicity, which is not negative, and two squares make up the difference; "
+            "one coordinate each, and inner products are sums of these",
+            lambda: MOVE + 2 * (mu_x * (r - p) * p + mu_y * (t - q) * q) + mu_x * (r - p) ** 2 + mu_y * (t - q) ** 2,
+            CENTRE,
         ),
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        "exact algebra from cited facts",
         Evidence(steps),
         "Non-expansiveness of the resolvent of a monotone operator; the centres may lie outside X x Y.",
     )
@@ -261,8 +250,9 @@ CLAIMS = (
         "lemma",
         stated(
             "If the centre (u, v) of f + mu_x |x - u|^2 - mu_y |y - v|^2, with halves before the squares, moves by "
-            "(r, t), its saddle point moves by (p, q) with {nearer}.",
-            nearer=NEARER,
+            "(r, t), its saddle point moves by (p, q) so that {move} is at most {centre}.",
+            move=MOVE,
+            centre=CENTRE,
         ),
         "Lemma B.4",
         _resolvent,

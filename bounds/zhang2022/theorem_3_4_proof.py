@@ -9,7 +9,7 @@ from sympy import Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
@@ -20,7 +20,6 @@ from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 
 nbar, mu_k = symbols("nbar mu_k", positive=True)
 start, end, away = symbols("start end away", positive=True)
-change = symbols("change", real=True)  # E[F(x_k^) - F(x_{k-1}^)]
 TINY = Rational(1, 10**8)
 SIGMA_K = 4 * L * sqrt(2 * LOG) / (mu_k * nbar * epsilon)
 STEP = mu_k * start**2 / 2 + 2 * L**2 / (mu_k * nbar)
@@ -40,19 +39,15 @@ def _phase() -> Decision:
             "and of x_{k-1}^",
             "Z04",
         ),
-        Inequality(
-            "the regulariser at x_k^, of distance end from its centre, is not negative; start that of x_{k-1}^",
-            change,
+        AtMost(
+            "the regulariser at x_k^, of distance end from its centre, is not negative; start is that of x_{k-1}^",
+            STEP - mu_k * end**2 / 2,
             STEP,
-            Domain(
-                {change: (-oo, oo), start: (0, oo), end: (0, oo), mu_k: (0, oo), L: (0, oo), nbar: (1, oo)},
-                where=(Le(change + mu_k * end**2 / 2, STEP),),
-            ),
         ),
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        "exact algebra from cited facts",
         Evidence(steps),
         "Lemma A.3 with the proximal term as the regulariser, compared at the previous minimiser; for k = 1 that "
         "is x* by definition.",

@@ -35,9 +35,9 @@ RISK = 8 * L * D * phases**2 * (p + 5 * b)
 GAP = 16 * L * D * phases**2 * (p + 5 * b)
 # mu_K = mu power, power = 2^K
 POWER = {L: (0, oo), D: (0, oo), mu: (0, oo), n: (1, oo), power: (1, oo)}
-LEAST = Ge(mu, 2 * L / (D * sqrt(n)))
-WHOLE = Domain(POWER, where=(LEAST, Ge(power, n)))
-HALF = Domain(POWER, where=(LEAST, Ge(2 * power, n)))
+LEAST = Ge(mu * D * sqrt(n), 2 * L)
+WHOLE = Domain(POWER, where=(LEAST, Ge(sqrt(power), sqrt(n))))
+HALF = Domain(POWER, where=(LEAST, Ge(sqrt(2) * sqrt(power), sqrt(n))))
 LAST = L**2 / sqrt(mu * power * mu)  # L^2/sqrt(mu_K mu)
 MIDDLE = Rational(17, 2) * L * D
 
