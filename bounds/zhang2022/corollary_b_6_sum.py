@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Ge, Integer, Le, Max, Rational, ceiling, exp, floor, log, oo, sqrt, symbols
+from sympy import Integer, Le, Max, Rational, ceiling, exp, floor, log, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
@@ -19,6 +19,7 @@ from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
 power, ell_d, ell_n = symbols("power ell_d ell_n", positive=True)
 left, right = symbols("left right", positive=True)  # of an inequality between numbers
 SUM = Domain({b: (0, oo), p: (0, 1), phases: (1, oo), L: (0, oo), D: (0, oo)})
+LEAST_MU, LEAST_MU_Y = 3 * L / (D * sqrt(n)), L / (D * sqrt(n))
 PRINTED_MU = 3 * L / D * Max(p, 4 * phases * b)
 FIRST = 6 * L * D * phases * (p + 4 * b)
 WEAK_PART = 8 * L**2 * phases**2 / (mu_y * n)
@@ -30,12 +31,6 @@ MARKOV = Identity(
     "twice the mean gap over the requirement, by Markov", lambda: 2 * GAMMA / (L**2 / (nbar**2 * m_k)), QUARTER
 )
 MEAN_GAP = "a solver with a mean gap of {gap}, m_k = min(mu_k, mu_y)"
-
-
-LETTERS = {L: (0, oo), D: (0, oo), n: (1, oo), mu: (0, oo), mu_y: (0, oo)}
-LEAST = (Ge(mu * sqrt(n) * D, 3 * L), Ge(mu_y * sqrt(n) * D, L))
-WHOLE = Domain(LETTERS, where=LEAST)
-HALF = Domain(LETTERS | {power: (1, oo)}, where=(*LEAST, Ge(2 * power, n)))
 
 
 def _natural(count: Any) -> Counterexample:
@@ -87,8 +82,10 @@ def _first() -> Decision:
         ),
         Quoted("a y that moves by Delta_y adds L Delta_y to the weak gap", "Z25"),
         Quoted("and the next phase's y moves no more than its centre", "Z51"),
-        Inequality("mu_K mu_y, mu_K = mu n", 3 * L**2 / D**2, mu * n * mu_y, WHOLE),
-        Inequality("mu_K^2", 3 * L**2 / D**2, (mu * n) ** 2, WHOLE),
+        Identity(
+            "mu_K mu_y at mu_K = mu n, mu and mu_y at their least", lambda: LEAST_MU * n * LEAST_MU_Y, 3 * L**2 / D**2
+        ),
+        Identity("and mu_K^2, which is more", lambda: (LEAST_MU * n) ** 2, 9 * n * L**2 / D**2),
         Cited("1/m_k <= 1/mu_k + 1/mu_y; the part with 1/mu_k, summed over the phases", "geometric series"),
         Identity(
             "the regulariser of the first phase, (mu_1/2) |x* - x_0|^2, mu_1 = 2 mu",
@@ -102,10 +99,16 @@ def _first() -> Decision:
             SUM,
             (c, 4),
         ),
-        Inequality(
-            "K = floor(log2 n), 2^K = power > n/2: mu_K mu_y", L * mu * sqrt(n) / (2 * D), mu * power * mu_y, HALF
+        Identity(
+            "K = floor(log2 n), 2^K > n/2: mu_K mu_y is mu n mu_y/2 at least, in terms of mu",
+            lambda: mu * (n / 2) * LEAST_MU_Y,
+            L * mu * sqrt(n) / (2 * D),
         ),
-        Inequality("and mu_K^2", L * mu * sqrt(n) / (2 * D), (mu * power) ** 2, HALF),
+        Identity(
+            "and mu_K^2 is 3 n/2 times as much",
+            lambda: mu * LEAST_MU * (n / 2) ** 2,
+            3 * n / 2 * L * mu * sqrt(n) / (2 * D),
+        ),
         Identity(
             "the root of 130 p/low is below 20 p/low + 13/8, with left = p/low: the difference of their squares",
             (20 * left + Rational(13, 8)) ** 2 - 130 * left,
@@ -219,7 +222,8 @@ CLAIMS = (
         "constant",
         stated(
             "The terms without mu_y are at most {bound} for mu = {mu}, where phases is {count}, p is {p}, b is {b} and "
-            f"mu_y is L p/D at least, for {MEAN_GAP}.",
+            f"mu_y is {{least}} at least, for {MEAN_GAP}.",
+            least=LEAST_MU_Y,
             gap=GAMMA,
             bound=FIRST,
             mu=PRINTED_MU,
