@@ -7,7 +7,7 @@ from typing import Any
 from sympy import Le, Rational, exp, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
@@ -44,7 +44,10 @@ def rare(says: str, share: Any, bound: Any) -> Counterexample:
     )
 
 
-RULE = ("the solver within L/(mu n) with probability 1 - delta/4, and nothing said of its mean", "refuted")
+RULE: tuple[str, Verdict] = (
+    "the solver within L/(mu n) with probability 1 - delta/4, and nothing said of its mean",
+    "refuted",
+)
 
 
 def _sensitivity() -> Decision:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from sympy import Ge, Integer, Le, Max, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
@@ -31,7 +31,7 @@ RATIO = Domain({b: (0, oo), p: (0, 1), phases: (Rational(1, 2), oo), L: (0, oo),
 def _last() -> Decision:
     root = sqrt(d * LOG) / (nbar * epsilon)
     instance = {L: 1, D: 1, d: 1, nbar: outside.RECORDS / outside.COUNT, epsilon: outside.EPSILON, delta: outside.DELTA}
-    steps = (
+    steps: tuple[Step, ...] = (
         Cited("F is L-Lipschitz; Jensen", "definition"),
         Quoted("(8) at k = K", "Z14"),
         Inequality(
@@ -86,7 +86,7 @@ def _final() -> Decision:
     )
     instance = {n: outside.RECORDS, d: 1, epsilon: outside.EPSILON, delta: outside.DELTA, L: 1, D: 1}
     derived, allowed = symbols("derived allowed", positive=True)
-    steps = (
+    steps: tuple[Step, ...] = (
         Quoted("the decomposition (9)", "Z15"),
         Quoted("the last step", "Z16"),
         Quoted("each phase's difference", "Z12"),
