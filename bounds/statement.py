@@ -95,7 +95,17 @@ def _expressions(value: Any) -> Iterator[Any]:
         for each in value:
             yield from _expressions(each)
     elif is_dataclass(value) and not isinstance(value, type):
+        yield from _ends(getattr(value, "intervals", {}))
         yield from _expressions([getattr(value, each.name) for each in fields(value)])
+
+
+def _ends(intervals: Mapping[Any, tuple[Any, Any]]) -> Iterator[Any]:
+    """The finite ends of a domain's intervals as relations, so that a statement can name its range."""
+    for letter, (low, high) in intervals.items():
+        if low.is_finite:
+            yield sympy.Ge(letter, low, evaluate=False)
+        if high.is_finite:
+            yield sympy.Le(letter, high, evaluate=False)
 
 
 def _occurs(wanted: Any, judged: list[Any]) -> bool:

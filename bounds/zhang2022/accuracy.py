@@ -16,8 +16,13 @@ from dpcheck.bounds.symbols import L, c, delta, mu, mu_x, mu_y, n
 reach, nbar, mu_k, m_k, extra, ell_1, ell_2 = symbols("reach nbar mu_k m_k extra ell_1 ell_2", positive=True)
 RELATIVE = "the solver's logarithm is of its first gap over gamma, as in the published rates"
 
+LOG = log(n / delta)
 LOGARITHM: tuple[Step, ...] = (
-    Identity("log 64 is 6 log 2", log(Integer(64)), 6 * log(Integer(2))),
+    Identity(
+        "the logarithm of 64 n^2/delta^2",
+        lambda: log(64 * n**2 / delta**2),
+        6 * log(Integer(2)) + 2 * LOG,
+    ),
     Inequality(
         "log(64 n^2/delta^2) <= 8 log(n/delta) for n/delta >= 2, with ell_2 = log 2 and ell_1 = log(n/delta)",
         6 * ell_2 + 2 * ell_1,
@@ -32,24 +37,28 @@ def _rates(names: str) -> Cited:
     return Cited(f"published rates of {names}: T log(first gap/gamma), linear convergence", "references of the paper")
 
 
+def given(names: str) -> str:
+    """The condition of a claim that stands on published rates: they are other papers' theorems, not shown here."""
+    return f"the published rates of {names} hold for these problems, T log(first gap/gamma)"
+
+
 _SLOPE = Inequality(
     "a start anywhere: mu r^2/2 <= F(x_0) - F(x_S) <= L r, so that the first gap is at most 2 L^2/mu",
     L * reach,
     2 * L**2 / mu,
     Domain({L: (0, oo), mu: (0, oo), reach: (0, oo)}, where=(Le(mu * reach**2 / 2, L * reach),)),
 )
-_CENTRED = Inequality(
-    "a start at the centre of the regulariser, r from the solution: L r - mu_k r^2/2 <= L^2/(2 mu_k)",
+_CENTRED = Identity(
+    "a start at the centre of the regulariser, or its projection, reach from the solution: within L^2/(2 mu_k)",
     L * reach - mu_k * reach**2 / 2,
-    L**2 / (2 * mu_k),
-    Domain({L: (0, oo), mu_k: (0, oo), reach: (0, oo)}),
+    L**2 / (2 * mu_k) - mu_k / 2 * (reach - L / mu_k) ** 2,
 )
 _FEWER = AtMost("at most 64 n^2/delta^2, n = nbar + extra", 16 * nbar**2, 64 * (nbar + extra) ** 2)
 
 # Algorithm 1, gamma = delta^2 L^2/(32 mu n^2)
 STRONGLY_CONVEX: tuple[Step, ...] = (
     _SLOPE,
-    Identity("over gamma", (2 * L**2 / mu) / (delta**2 * L**2 / (32 * mu * n**2)), 64 * n**2 / delta**2),
+    Identity("over gamma", lambda: (2 * L**2 / mu) / (delta**2 * L**2 / (32 * mu * n**2)), 64 * n**2 / delta**2),
     *LOGARITHM,
 )
 # Algorithm 2, phase k
@@ -58,7 +67,7 @@ CONVEX: tuple[Step, ...] = (
     _CENTRED,
     Identity(
         "over gamma_k = delta^2 L^2/(32 mu_k nbar^2)",
-        L**2 / (2 * mu_k) / (delta**2 * L**2 / (32 * mu_k * nbar**2)),
+        lambda: L**2 / (2 * mu_k) / (delta**2 * L**2 / (32 * mu_k * nbar**2)),
         16 * nbar**2 / delta**2,
     ),
     _FEWER,
@@ -77,7 +86,7 @@ SADDLE: tuple[Step, ...] = (
             where=(Le(mu, mu_x), Le(mu, mu_y)),
         ),
     ),
-    Identity("over gamma", (4 * L**2 / mu) / (delta * L**2 / (16 * mu * n**2)), 64 * n**2 / delta),
+    Identity("over gamma", lambda: (4 * L**2 / mu) / (delta * L**2 / (16 * mu * n**2)), 64 * n**2 / delta),
     *LOGARITHM,
 )
 # Algorithms 4 and 5, phase k, started at (x~_{k-1}, 0)
@@ -92,7 +101,7 @@ PHASED: tuple[Step, ...] = (
     ),
     Identity(
         "over gamma = delta L^2/(16 mu nbar^2)",
-        (L**2 / mu) / (delta * L**2 / (16 * mu * nbar**2)),
+        lambda: (L**2 / mu) / (delta * L**2 / (16 * mu * nbar**2)),
         16 * nbar**2 / delta,
     ),
     _FEWER,
@@ -114,7 +123,7 @@ ONE_SIDED: tuple[Step, ...] = (
     ),
     Identity(
         "over gamma",
-        (Rational(5, 2) * L**2 / m_k) / (delta * L**2 / (8 * m_k * nbar**2)),
+        lambda: (Rational(5, 2) * L**2 / m_k) / (delta * L**2 / (8 * m_k * nbar**2)),
         20 * nbar**2 / delta,
     ),
     AtMost("at most 64 n^2/delta^2, n = nbar + extra", 20 * nbar**2, 64 * (nbar + extra) ** 2),

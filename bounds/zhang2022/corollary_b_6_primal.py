@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Le, Rational, oo, sqrt, symbols
+from sympy import Ge, Le, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import D, L, c, kappa_y, mu_y, n
-from dpcheck.bounds.zhang2022.phases import b, p, phases
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, kappa_y, mu_y, n
+from dpcheck.bounds.zhang2022.phases import phases
 
-energy = symbols("energy", positive=True)  # mu_K m_K
+root = symbols("root", positive=True)  # of mu_K m_K
+level = symbols("level", positive=True)  # log(1/delta)
+RATE = 1 / sqrt(n) + sqrt(d * level) / (n * epsilon)  # in units of L D
+LEAST = 1 / sqrt(n)
 
 
 def mean_of_largest() -> Fraction:
@@ -25,13 +29,13 @@ def _implied() -> Decision:
     x, y, inside, outside = symbols("x y inside outside", real=True)
     steps = (
         Identity(
-            "F = x y - y^2/2 is linear in x and 1-strongly concave in y: max_y F = x^2/2",
-            (x * y - y**2 / 2).subs(y, x),
-            x**2 / 2,
+            "F = x y - y^2/2 is linear in x and 1-strongly concave in y: max_y F = x^2/2, at y = x",
+            x * y - y**2 / 2,
+            x**2 / 2 - (y - x) ** 2 / 2,
         ),
         Identity(
             "x~ = 1 or -1 with equal chance: E F(x~, y) = -y^2/2, whose maximum is 0",
-            ((1 * y - y**2 / 2) + (-y - y**2 / 2)) / 2,
+            lambda: ((y - y**2 / 2) + (-y - y**2 / 2)) / 2,
             -(y**2) / 2,
         ),
         Enumerated("E max_y F(x~, y)", mean_of_largest, (), Fraction(1, 2)),
@@ -41,12 +45,12 @@ def _implied() -> Decision:
             ((inside, Rational(1, 2)), (outside, 0)),
         ),
         Inequality(
-            "to add: L kappa_y E|x_K - x_K'|, the move at most 4 L K/(n sqrt(mu_K m_K)), mu_K m_K >= 3 (L/D)^2",
-            L * kappa_y * 4 * L * phases / (n * sqrt(energy)),
+            "to add: L kappa_y E|x_K - x_K'|, which is 4 L K/(n root) at most, root^2 = mu_K m_K >= 3 (L/D)^2",
+            L * kappa_y * 4 * L * phases / (n * root),
             c * L * D * kappa_y * phases / n,
             Domain(
-                {L: (0, oo), D: (0, oo), n: (1, oo), kappa_y: (1, oo), phases: (1, oo), energy: (0, oo)},
-                where=(Ge(energy * D**2, 3 * L**2),),
+                {L: (0, oo), D: (0, oo), n: (1, oo), kappa_y: (1, oo), phases: (1, oo), root: (0, oo)},
+                where=(Ge(root * D, sqrt(3) * L),),
             ),
             (c, 4 / sqrt(3)),
         ),
@@ -64,29 +68,42 @@ def _implied() -> Decision:
 
 
 def _optimal() -> Decision:
-    region = Region(Le(b, 1), Le(p, 1), Ge(mu_y, p), Le(mu_y, 1))
-    rate = p + b
-    extra = p**2 / mu_y + b**2 / mu_y
+    region = Region(Le(sqrt(d * level), n * epsilon), Ge(level, 1), Ge(mu_y, LEAST), Le(mu_y, 1))
+    extra = 1 / (n * mu_y) + d * level / (n**2 * epsilon**2 * mu_y)
     steps = (
+        Quoted("the first line of the bound, and what it needs", "Z47"),
+        Quoted("the second line", "Z48"),
+        Inequality(
+            "log(2.5/delta) is of the order of log(1/delta)",
+            log(Rational(5, 2) / delta),
+            c * log(1 / delta),
+            Domain({delta: (0, Rational(1, 2))}),
+            (c, Rational(12, 5)),
+        ),
         Exceeds(
-            "with mu_y = 1/sqrt n, as allowed, and b well above 1/sqrt n",
+            "with mu_y = 1/sqrt n, as allowed, and sqrt(d level)/n well above 1/sqrt n",
             extra,
-            rate,
+            RATE,
             region,
-            {p: s**-2, mu_y: s**-2, b: 1 / s},
+            {n: s**4, mu_y: s**-2, d: s**6},
         ),
         Dominated(
-            "with mu_y at least of order b too, up to logarithms", extra, rate, Region(*region.relations, Ge(mu_y, b))
+            "with mu_y at least of order sqrt(d level)/(n epsilon) too, up to logarithms",
+            extra,
+            RATE,
+            Region(*region.relations, Ge(mu_y, sqrt(d * level) / (n * epsilon))),
         ),
+        Quoted("that no private algorithm has a better rate", "Z53"),
     )
     evidence = Evidence(
         steps,
-        readings=(("mu_y of order one", "proved"), ("every mu_y >= L/(D sqrt n)", "refuted")),
-        condition="mu_y is at least of order (L/D) sqrt(d log(1/delta))/(n epsilon)",
+        readings=(("mu_y of order one", "conditional"), ("every mu_y >= L/(D sqrt n)", "refuted")),
+        condition="mu_y is at least of order (L/D) sqrt(d log(1/delta))/(n epsilon); and the conditions of the bound "
+        "(Z47, Z48) and of the cited lower bound (Z53)",
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers",
+        "linear program with exact multipliers, from published rates",
         evidence,
         "The term in 1/mu_y is b^2/mu_y, at most sqrt n b^2, which exceeds b once b is above 1/sqrt n. And it "
         "is a rate for max_y E F, not for E Phi (Z49).",
@@ -106,9 +123,13 @@ CLAIMS = (
         "Z50",
         "zhang2022",
         "text",
-        "The bound of Corollary B.6 is, up to logarithms, the optimal rate 1/sqrt n + sqrt(d "
-        "log(1/delta))/(n epsilon) for "
-        "every mu_y >= L/(D sqrt n).",
+        stated(
+            "The bound of Corollary B.6 is, up to logarithms, the optimal rate {rate} for every mu_y of {least} at "
+            "least, where level is {level} and L = D = 1.",
+            rate=RATE,
+            least=LEAST,
+            level=log(1 / delta),
+        ),
         "after Corollary B.6",
         _optimal,
     ),

@@ -18,14 +18,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, oo, symbols
+from sympy import Le, Rational, oo, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Enumerated, Identity, Step
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, mu, n
 
 distance, other, first, second, weight = symbols("distance other first second weight", positive=True)
+STABILITY = 2 * L / (mu * n)  # of the empirical minimiser
+RISK = 2 * L**2 / (mu * n)  # its expected excess population risk
 
 
 def move_share(records: int, mu_: Fraction, own: int) -> Fraction:
@@ -53,7 +56,7 @@ BETWEEN: tuple[Step, ...] = (
     Inequality(
         "mu distance^2 <= (2 L/n) distance bounds the distance",
         distance,
-        2 * L / (mu * n),
+        STABILITY,
         Domain(
             {mu: (0, oo), L: (0, oo), n: (1, oo), distance: (0, oo)},
             where=(Le(mu * distance**2, 2 * L / n * distance),),
@@ -75,8 +78,14 @@ GENERAL: tuple[Step, ...] = (
         "x_S minimises F_S + G",
         "definition",
     ),
-    Identity("L times the distance", L * (2 * L / (mu * n)), 2 * L**2 / (mu * n)),
+    Identity("L times the distance", lambda: L * STABILITY, RISK),
 )
+
+
+def chance_of_both(first_bit: int, second_bit: int) -> Fraction:
+    """P[both answers are as if the first block were full], each bit told truly with probability 3/4."""
+    told = [Fraction(3, 4) if bit == wanted else Fraction(1, 4) for bit, wanted in ((first_bit, 1), (second_bit, 0))]
+    return told[0] * told[1]
 
 
 def _parallel() -> Decision:
@@ -93,13 +102,34 @@ def _parallel() -> Decision:
             other * (weight * first + (1 - weight) * second) + delta,
         ),
         Cited("and so for any law of the past; what follows phase j is post-processing", "total probability; basic DP"),
+        Enumerated(
+            "blocks chosen by value: one record, 0 or 1, in the block of its value; each block tells whether it is "
+            "full by randomised response with e^epsilon = 3. With the record 1 the likelier pair of answers has chance",
+            chance_of_both,
+            (1, 0),
+            Fraction(9, 16),
+        ),
+        Enumerated("and with the record 0", chance_of_both, (0, 1), Fraction(1, 16)),
+        Counterexample(
+            "two blocks change at once, so that one epsilon is not enough",
+            Le(first, other * second),
+            ((first, Rational(9, 16)), (other, 3), (second, Rational(1, 16))),
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("the whole transcript is released", "proved"),
+            ("only A_K is", "proved"),
+            ("blocks that are chosen by the records' values", "refuted"),
+        ),
     )
     return Decision(
         "proved",
         "law of total probability",
-        Evidence(steps, readings=(("the whole transcript is released", "proved"), ("only A_K is", "proved"))),
+        evidence,
         "Conditioning on the outputs before the one phase that sees the record leaves its own guarantee, averaged "
-        "over a law that the record does not change. The printed chain of products is no proof: delta is a slack for "
+        "over a law that the record does not change. The published chain of products is no proof: delta is a slack for "
         "an event, not for each outcome or density. The lemma needs each phase private for every value of the earlier "
         "output, blocks that do not depend on the data, and neighbours that replace one record.",
     )
@@ -138,8 +168,8 @@ CLAIMS = (
         "zhang2022",
         "privacy composition",
         "If A_k(., a) is (epsilon, delta)-DP in its block S_k for every earlier output a, and the blocks are "
-        "disjoint, "
-        "then the outputs of all phases together are (epsilon, delta)-DP in S (replace one record).",
+        "disjoint sets of indices, then the outputs of all phases together are (epsilon, delta)-DP in S "
+        "(replace one record).",
         "Lemma A.1",
         _parallel,
     ),
@@ -147,8 +177,11 @@ CLAIMS = (
         "Z02",
         "zhang2022",
         "sensitivity",
-        "For mu-strongly convex, L-Lipschitz f the empirical minimisers of neighbouring datasets are at most "
-        "2 L/(mu n) apart.",
+        stated(
+            "For mu-strongly convex, L-Lipschitz f the empirical minimisers of neighbouring datasets are at most "
+            "{move} apart.",
+            move=STABILITY,
+        ),
         "Lemma A.2",
         _sensitivity,
     ),
@@ -156,7 +189,11 @@ CLAIMS = (
         "Z03",
         "zhang2022",
         "utility",
-        "The expected excess population risk of the empirical minimiser is at most 2 L^2/(mu n).",
+        stated(
+            "For mu-strongly convex, L-Lipschitz f the expected excess population risk of the empirical minimiser is "
+            "at most {risk}.",
+            risk=RISK,
+        ),
         "Lemma A.2",
         _risk,
     ),
@@ -164,7 +201,13 @@ CLAIMS = (
         "Z04",
         "zhang2022",
         "sensitivity and utility",
-        "Both bounds hold for convex L-Lipschitz f with a mu-strongly convex regulariser G that need not be Lipschitz.",
+        stated(
+            "For convex, L-Lipschitz f and a mu-strongly convex regulariser G that need not be Lipschitz, the "
+            "minimisers of F_S + G for neighbouring datasets are at most {move} apart, and the expected excess of "
+            "F + G there is at most {risk}.",
+            move=STABILITY,
+            risk=RISK,
+        ),
         "Lemma A.3 and equation (5)",
         _regularised,
     ),

@@ -14,10 +14,14 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d, delta, epsilon, mu, n
 
-ell, chance, other = symbols("ell chance other", positive=True)  # log(1/delta), two chances
+level, chance, other = symbols("level chance other", positive=True)  # log(1/delta), two chances
 TINY = Rational(1, 10**5)
+STRONG = 1 / (mu * n) + d * level / (mu * n**2 * epsilon**2)  # in units of L^2
+CONVEX = 1 / sqrt(n) + sqrt(d * level) / (n * epsilon)  # in units of L D
 
 
 def chance_zero(records: int, ones: int) -> Fraction:
@@ -31,11 +35,9 @@ def chance_zero(records: int, ones: int) -> Fraction:
 
 
 def _lower() -> Decision:
-    convex = 1 / sqrt(n) + sqrt(d * ell) / (n * epsilon)
-    strong = 1 / n + d * ell / (n * epsilon) ** 2
     steps = (
-        Identity("(L^2/mu) f(mu x/L), f with L = mu = 1: the slope is L", L**2 / mu * (mu / L), L),
-        Identity("and the curvature mu, so that L^2/mu is the unit of the risk", L**2 / mu * (mu / L) ** 2, mu),
+        Identity("(L^2/mu) f(mu x/L), f with L = mu = 1: the slope is L", lambda: L**2 / mu * (mu / L), L),
+        Identity("and the curvature mu, so that L^2/mu is the unit of the risk", lambda: L**2 / mu * (mu / L) ** 2, mu),
         Cited(
             "with Y a single point a minimax problem is a minimisation problem, and its gap the excess risk",
             "definition",
@@ -44,25 +46,31 @@ def _lower() -> Decision:
             "lower bounds of private stochastic convex optimisation",
             "Bassily et al. 2014, 2019; Steinke and Ullman 2016 for log(1/delta)",
         ),
+        Inequality(
+            "log(1/delta) is 1 at least for delta <= 1/3",
+            Integer(1),
+            log(1 / delta),
+            Domain({delta: (0, Rational(1, 3))}),
+        ),
         Exceeds(
             "without a ceiling the convex bound outgrows 2 L D, which bounds every risk, as d grows",
-            convex,
+            CONVEX,
             Integer(2),
-            Region(Ge(ell, 1)),
+            Region(Ge(level, 1)),
             {d: s},
         ),
         Exceeds(
             "and the strongly convex one 2 L^2/mu, which does for L-Lipschitz, mu-strongly convex F",
-            strong,
-            Integer(2),
-            Region(Ge(ell, 1)),
+            STRONG,
+            2 / mu,
+            Region(Ge(level, 1)),
             {d: s},
         ),
         Dominated(
             "at mu of order one the strongly convex bound is below the convex one, as it must be",
-            strong,
-            convex,
-            Region(Ge(ell, 1), Le(epsilon, 1), Le(sqrt(d * ell), n * epsilon)),
+            STRONG.subs(mu, 1),
+            CONVEX,
+            Region(Ge(level, 1), Le(epsilon, 1), Le(sqrt(d * level), n * epsilon)),
         ),
     )
     evidence = Evidence(
@@ -77,9 +85,9 @@ def _lower() -> Decision:
     )
     return Decision(
         "conditional",
-        "cited, with a checked reduction",
+        "linear program with exact multipliers, from published lower bounds",
         evidence,
-        "The reduction to a singleton Y is sound; the bounds themselves carry the trust of their sources.",
+        "The reduction to a single y is sound; the bounds are other papers' theorems, with conditions of their own.",
     )
 
 
@@ -132,9 +140,13 @@ CLAIMS = (
         "Z53",
         "zhang2022",
         "lower bounds",
-        "Omega(1/(mu n) + d log(1/delta)/(mu n^2 epsilon^2)) and Omega(1/sqrt n + sqrt(d log(1/delta))/(n "
-        "epsilon)) are lower bounds for "
-        "the strongly convex-strongly concave and the convex-concave problem.",
+        stated(
+            "No private algorithm does better than the order of {strong}, times L^2, for strongly convex-strongly "
+            "concave problems, and of {convex}, times L D, for convex-concave ones, where level is {level}.",
+            strong=STRONG,
+            convex=CONVEX,
+            level=log(1 / delta),
+        ),
         "Appendices B.2 and B.3, near-optimality",
         _lower,
     ),

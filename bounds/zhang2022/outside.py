@@ -1,9 +1,10 @@
 r"""Released points outside the set: what the utility bounds need of f there.
 
-The algorithms print x~ = x + N(0, sigma^2 I) without a projection, so that x~ leaves a bounded X. A projection
-onto X changes no constant, since it is non-expansive and the comparison points lie in X. Without it f must be
-smooth, or Lipschitz, wherever x~ falls: if f grows as bend (|x| - r)^2/2 beyond X = [-r, r], the excess at
-x + N(0, sigma^2), x in X, is at least (bend/2) E max(N - 2 r, 0)^2, which has no bound.
+The algorithms as published release x~ = x + N(0, sigma^2 I) without a projection, so that x~ leaves a bounded X;
+and X is bounded wherever f is both Lipschitz and strongly convex. A projection onto X changes no constant, since it
+is non-expansive and the comparison points lie in X. Without it f must be smooth, or Lipschitz, on the whole space,
+where the noise takes x~: if f grows as bend (|x| - r)^2/2 beyond X = [-r, r], the excess at x + N(0, sigma^2), x in
+X, is at least (bend/2) E max(N - 2 r, 0)^2, which has no bound.
 """
 
 from __future__ import annotations
@@ -25,10 +26,20 @@ def overshoot(sigma: Any, gap: Any) -> Any:
     return (sigma**2 + gap**2) * erfc(t / sqrt(2)) / 2 - gap * sigma * exp(-(t**2) / 2) / sqrt(2 * pi)
 
 
-def readings(verdict: Verdict = "proved") -> tuple[tuple[str, Verdict], ...]:
-    """The two readings of a released point, the first with the claim's own verdict."""
+SMOOTH = "f ell-smooth on the whole space"
+SADDLE = "f ell-smooth, strongly convex and strongly concave on the whole space"
+LIPSCHITZ = "f L-Lipschitz on the whole space"
+
+
+def condition(extended: str) -> str:
+    """What a released point needs: a projection, or f as ``extended`` says."""
+    return f"x~ is projected onto its set, or {extended}"
+
+
+def readings(extended: str, verdict: Verdict = "proved") -> tuple[tuple[str, Verdict], ...]:
+    """The two readings of a released point, the first with ``verdict``."""
     return (
-        ("x~ projected onto its set, or f as assumed wherever x~ falls", verdict),
+        (condition(extended), verdict),
         ("x~ not projected, f as assumed on its set alone", "refuted"),
     )
 
@@ -39,7 +50,7 @@ def _escape(says: str, sigma: Any, reach: Any, bound: Any) -> tuple[Step, ...]:
             "|P(x~) - x| <= |x~ - x| for x in X: with a projection the same constants", "projection onto a convex set"
         ),
         Counterexample(
-            f"without one, {says}, bent as bend (|x| - r)^2/2 beyond",
+            f"without one: {says}, with bend (|x| - r)^2/2 added beyond",
             Le(bend * overshoot(sigma, 2 * reach) / 2, bound),
             ((bend, 10**9),),
         ),
@@ -80,3 +91,11 @@ def convex_concave(bound: Any) -> tuple[Step, ...]:
     mu = 13 * COUNT * root / (RECORDS * EPSILON)
     sigma = 8 * COUNT / (RECORDS * EPSILON) * sqrt(2) * root / (mu * sqrt(2**COUNT))
     return _escape("f = 0 on [-1/100, 1/100]^2, n = 16, K = 4, L = D = 1", sigma, SMALL, bound)
+
+
+def one_sided(bound: Any) -> tuple[Step, ...]:
+    """The last phase of the variant without a regulariser in y, mu_y = 1: f = -y^2/2 there."""
+    root = sqrt(log(Rational(5, 2) / DELTA))
+    mu_k = 3 * 4 * COUNT * root / (RECORDS * EPSILON) * 2**COUNT  # above mu_y = 1
+    sigma = 4 * COUNT / (RECORDS * EPSILON) * sqrt(2) * root / sqrt(mu_k)
+    return _escape("f = -y^2/2 on [-1/100, 1/100]^2, n = 16, K = 4, L = D = mu_y = 1", sigma, SMALL, bound)

@@ -15,7 +15,7 @@ from sympy import Ge, Integer, Le, Rational, floor, log, oo, sqrt, symbols
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.evidence import Cited, Identity, Step
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import K, k, n
+from dpcheck.bounds.symbols import K, L, d, epsilon, k, mu, n
 from dpcheck.bounds.theorem import Assumption
 
 b, p, bits, phases = symbols("b p bits phases", positive=True)
@@ -25,12 +25,42 @@ PHASES = (
     Assumption("phases", "n >= 2", "at least one phase", Ge(n, 2)),
     Assumption("k", "k <= K", "the phases are k = 1, ..., K", Le(k, K)),
 )
+COUNT = log(n)  # the published number of phases
+P = 1 / sqrt(n)
+
+
+def share_of(level: Any) -> Any:
+    """b, for the logarithm ``level`` of the noise."""
+    return sqrt(d * level) / (n * epsilon)
+
+
+def letters(level: Any) -> tuple[Step, ...]:
+    """What p, b and ``phases`` stand for, in the terms where they occur first."""
+    return (
+        Identity(
+            "a term of the noise with nbar = n/K is L^2 K b/mu",
+            lambda: L**2 * sqrt(d * level) / (mu * (n / phases) * epsilon),
+            L**2 * phases * share_of(level) / mu,
+        ),
+        Identity(
+            "and one of the records L^2 K p^2/mu",
+            lambda: L**2 / (mu * (n / phases)),
+            lambda: L**2 * phases * P**2 / mu,
+        ),
+        Inequality(
+            "log n is log 2 at least from n = 2 on, so that K = log n is 1/2 at least to a base of at most 4",
+            log(Integer(2)),
+            COUNT,
+            Domain({n: (2, oo)}),
+        ),
+    )
+
 
 ROUNDED: tuple[Step, ...] = (
     Identity("K = floor(log2 n) is above log2 n - 1, so that 2^K is above", Integer(2) ** (BITS - 1), n / 2),
     Cited("floor(n/K) >= (n - K + 1)/K for whole n and K", "division with remainder"),
     Cited("2^{K-2} >= 1 + (K - 2) for K >= 2", "Bernoulli"),
-    Identity("so that n >= 2^K >= 4 K - 4", 4 * (1 + (K - 2)), 4 * K - 4),
+    Identity("so that n >= 2^K >= 4 K - 4", lambda: 4 * (1 + (K - 2)), 4 * K - 4),
     Inequality(
         "and n/floor(n/K) is at most 4 K/3",
         n * phases / (n - phases + 1),

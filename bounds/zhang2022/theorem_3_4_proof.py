@@ -1,50 +1,49 @@
 r"""The claims about Theorem 3.4 and its proof. Setting and reference as in ``theorem_3_4``.
 
-In the letters here b = sqrt(d log(2.5/delta))/(n epsilon), p = 1/sqrt n and ``phases`` = K = n/nbar, so
-that the proof's five terms are
-
-    9 L D K b,  65 L^2 K^2 b^2/mu,  2 L^2 K p^2/mu,  mu D^2,  with mu = (L/D) max{p, 14 K b}.
+The last step and the sum of all terms are in ``theorem_3_4_sum``.
 """
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Max, Rational, log, oo, sqrt, symbols
+from sympy import Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.judge import judge
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
-from dpcheck.bounds.zhang2022 import outside
-from dpcheck.bounds.zhang2022.phases import PRINTED, TRUE, b, bits, p, phases, rounded, short
+from dpcheck.bounds.statement import stated
+from dpcheck.bounds.symbols import L, c, d, delta, epsilon, n
+from dpcheck.bounds.zhang2022.phases import PRINTED, TRUE, short
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_3_3_proof import SHARES
-from dpcheck.bounds.zhang2022.theorem_3_4 import BOUND
+from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 
-nbar, mu_k, mu_last, lam, power, base, two = symbols("nbar mu_k mu_last lam power base two", positive=True)
+nbar, mu_k = symbols("nbar mu_k", positive=True)
+start, end, away = symbols("start end away", positive=True)
 TINY = Rational(1, 10**8)
 SIGMA_K = 4 * L * sqrt(2 * LOG) / (mu_k * nbar * epsilon)
+STEP = mu_k * start**2 / 2 + 2 * L**2 / (mu_k * nbar)
+SIXTY_FIVE = 65 * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
 SETTING = Domain(
     {n: (1, oo), nbar: (1, oo), d: (1, oo), epsilon: (0, 1), delta: (0, 1), L: (0, oo), mu_k: (0, oo)},
     where=(Le(nbar, n),),
 )
-RATIO = Domain({b: (0, oo), p: (0, 1), phases: (Rational(1, 2), oo), L: (0, oo), D: (0, oo)})
+MEAN_GAP = "a solver with the mean gap of Remark 1"
+RULE = "a distance of at most L/(mu_k nbar) with probability 1 - delta/4, and nothing said of the mean"
 
 
 def _phase() -> Decision:
-    a, r, q = symbols("a r q", real=True)
     steps = (
-        Cited(
-            "Lemma A.3 on block k with G = (mu_k/2)|x - x~_{k-1}|^2; the block is independent of x~_{k-1} and of the "
-            "comparison point x^_{k-1}",
-            "i.i.d. records, disjoint blocks",
+        Quoted(
+            "on block k with G = (mu_k/2)|x - x~_{k-1}|^2, compared at x_{k-1}^; the block is independent of x~_{k-1} "
+            "and of x_{k-1}^",
+            "Z04",
         ),
-        Identity(
-            "moving G to the other side at the comparison point a, less the nonnegative term at x_k^",
-            (r + mu_k / 2 * q**2) - mu_k / 2 * a**2,
-            r + mu_k / 2 * (q**2 - a**2),
+        AtMost(
+            "the regulariser at x_k^, of distance end from its centre, is not negative; start is that of x_{k-1}^",
+            STEP - mu_k * end**2 / 2,
+            STEP,
         ),
-        AtMost("the term at x_k^ is not negative", 0, mu_k / 2 * Rational(1) * lam**2),
     )
     return Decision(
         "proved",
@@ -58,9 +57,14 @@ def _phase() -> Decision:
 def _calibration() -> Decision:
     multiplier = sqrt(2 * LOG) / epsilon
     steps = (
-        Identity("sensitivity 2 L/(mu_k nbar) + 2 L/(mu_k nbar)", 4 * L / (mu_k * nbar) * multiplier, SIGMA_K),
+        Quoted("the stability 2 L/(mu_k nbar) of the regularised minimiser", "Z04"),
+        Identity(
+            "with two solver errors, times the multiplier",
+            lambda: (2 * L / (mu_k * nbar) + 2 * (L / (mu_k * nbar))) * multiplier,
+            SIGMA_K,
+        ),
         Private("(epsilon, delta/2)-DP for that sensitivity", multiplier, SHARES, epsilon, delta / 2),
-        Cited("the other delta/2 is the solver's failure, as in Z07", "claim Z07"),
+        Quoted("the other delta/2 is the solver's failure", "Z07"),
         short(multiplier.subs({epsilon: 1, delta: TINY}), 1, TINY),
     )
     evidence = Evidence(steps, readings=((TRUE, "proved"), (PRINTED, "refuted")))
@@ -68,7 +72,7 @@ def _calibration() -> Decision:
         "proved",
         "tail bound of the exact Gaussian curve",
         evidence,
-        "As Theorem 3.3 with mu_k and nbar, for epsilon < 1. The sensitivity is that of the records in the block.",
+        "As Theorem 3.3 with mu_k and nbar. The sensitivity is that of the records in the block.",
     )
 
 
@@ -76,13 +80,10 @@ def _deviation() -> Decision:
     solver = delta**2 * L**2 / (8 * mu_k**2 * nbar**2)
     printed = c * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
     certain = Domain({**SETTING.intervals, delta: (0, Rational(1, 3))}, SETTING.where)
+    few = {L: 1, d: 1, epsilon: 1, mu_k: 1, nbar: 10**9, delta: Rational(1, 10**11)}
     steps = (
-        Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2", "linear algebra"),
-        Cited(
-            "E|x_k - x_k^|^2 <= 2 gamma_k/mu_k = delta^2 L^2/(16 mu_k^2 nbar^2), from gamma_k and not from the "
-            "stopping rule, which says nothing of the mean",
-            "Z10 with mu_k and nbar",
-        ),
+        Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2; E|N(0, sigma^2 I)|^2 = d sigma^2", "linear algebra"),
+        Quoted("E|x_k - x_k^|^2 <= delta^2 L^2/(16 mu_k^2 nbar^2), from the mean gap with mu_k and nbar", "Z10"),
         Inequality("noise and solver within the constant", 2 * d * SIGMA_K**2 + solver, printed, SETTING, (c, 65)),
         Inequality(
             "a solver that is certainly within L/(mu_k nbar), delta <= 1/3",
@@ -91,130 +92,34 @@ def _deviation() -> Decision:
             certain,
             (c, 65),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("a mean gap of gamma_k, as in Remark 1", "proved"),
-            ("a distance of at most L/(mu_k nbar) for certain, delta <= 1/3", "proved"),
-        ),
-    )
-    return Decision("proved", "prover", evidence, "64 from the noise.")
-
-
-def _telescope() -> Decision:
-    f = symbols("f0:4")
-    last = symbols("last")
-    steps = (
-        Identity(
-            "three phases: the sum telescopes", last - f[0], (last - f[3]) + sum(f[i] - f[i - 1] for i in (1, 2, 3))
-        ),
-        Cited("the same for every K by induction; f_0 = F(x*)", "telescoping"),
-    )
-    return Decision("proved", "exact algebra", Evidence(steps), "With x^_0 defined as x*.")
-
-
-LAST: tuple[Step, ...] = (
-    Inequality(
-        "(a), (b): the root of 65 is below 9",
-        sqrt(65) * L**2 / mu_last,
-        c * L**2 / mu_last,
-        Domain({L: (0, oo), mu_last: (0, oo)}),
-        (c, 9),
-    ),
-    Inequality(
-        "(c): L^2/mu_K <= L D for mu_K = mu n and mu >= L/(D sqrt n)",
-        L**2 / mu_last,
-        L * D,
-        Domain({L: (0, oo), D: (0, oo), mu_last: (0, oo), n: (1, oo)}, where=(Ge(mu_last, L * sqrt(n) / D),)),
-    ),
-)
-
-
-def _last() -> Decision:
-    records, count = outside.RECORDS, outside.COUNT
-    root = sqrt(LOG.subs(delta, outside.DELTA))
-    steps = (
-        Cited("F is L-Lipschitz; Jensen", "definition"),
-        *LAST,
-        Inequality(
-            "K = floor(log2 n), 2^K = power > n/2: power >= sqrt n from n = 4 on",
-            sqrt(n),
-            power,
-            Domain({n: (4, oo), power: (1, oo)}, where=(Le(n, 2 * power),)),
-        ),
-        Below("and at n = 2 and 3, where it is 2", sqrt(3), 2),
-        *outside.convex(9 * root * count / (records * outside.EPSILON)),
-    )
-    return Decision(
-        "proved",
-        "prover",
-        Evidence(steps, readings=outside.readings()),
-        "Even 9 L D/sqrt n would do, since mu_K >= L sqrt n/D; K = floor(log2 n) keeps 2^K >= sqrt n.",
-    )
-
-
-def _final() -> Decision:
-    mu_ = L / D * Max(p, 14 * phases * b)
-    terms = 9 * L * D * phases * b + 65 * L**2 * phases**2 * b**2 / mu_ + 2 * L**2 * phases * p**2 / mu_ + mu_ * D**2
-    printed = 4 * L * D * phases * (p + c * b)
-    low = Max(p, 14 * bits * b)
-    # base 10, n = 10^16, K = 16 phases, L = D = 1, where mu = p = 14 K b
-    many, small = Integer(16), Rational(1, 10**8)
-    share = small / (14 * many)
-    tenth = (
-        sqrt(65) * many * share / (small * 2**many)
-        + 65 * many**2 * share**2 / small * (1 - 2 ** (1 - many))
-        + 2 * many * small * (1 - 2**-many)
-        + small
-    )
-    instance = {n: outside.RECORDS, d: 1, epsilon: outside.EPSILON, delta: outside.DELTA, L: 1, D: 1}
-    derived, allowed = symbols("derived allowed", positive=True)
-    steps = (
-        *LAST,
-        Identity(
-            "the sum over k >= 2 of 65 mu_k/(2 mu_{k-1}^2), mu_k = mu 2^k",
-            65 * mu * 2**k / (2 * (mu * 2 ** (k - 1)) ** 2),
-            65 / (mu * 2 ** (k - 1)),
-        ),
-        Cited("the geometric sums are at most 65/mu and, over k >= 1, 1/mu", "geometric series"),
-        Inequality("the five terms are within the printed bound", terms, printed, RATIO, (c, 7)),
-        Inequality(
-            "K = log n, unrounded: 2^K = n^{log 2/log base} >= sqrt n to a base of at most 4, with two = log 2",
-            Rational(1, 2),
-            two / base,
-            Domain({two: (0, oo), base: (0, oo)}, where=(Le(base, 2 * two),)),
-        ),
-        Identity(
-            "and K = log n is at least log 2/log 4 from n = 2 on",
-            log(Integer(2)) / log(Integer(4)),
-            Rational(1, 2),
-        ),
-        *rounded(
-            "K = floor(log2 n), log2 in mu and in the bound, with mu_K >= mu n/2",
-            lambda ratio: (
-                2 * sqrt(65) * ratio * b * p**2 / low + 65 * ratio**2 * b**2 / low + 2 * ratio * p**2 / low + low
-            ),
-            4 * bits * (p + c * b),
-            (c, 7),
-        ),
+        Cited("|P(x~) - x_k^| <= |x~ - x_k^|, x_k^ in X", "projection onto a convex set"),
         Counterexample(
-            "base 10, n = 10^16, 14 K b = p: the proof's terms against the printed bound",
-            Le(derived, allowed),
-            ((derived, tenth), (allowed, 4 * many * (small + 7 * share))),
+            "the stopping rule alone: f = 0 on [-1, 1], mu_k = 1, nbar = 10^9, delta = 10^-11, a solver that returns 1 "
+            "with chance delta/4 and else 0; half of the noise leads no nearer to 0",
+            Le(away, SIXTY_FIVE.subs(few)),
+            ((away, Rational(1, 8 * 10**11)),),
         ),
-        *outside.convex(BOUND.subs(instance)),
     )
     evidence = Evidence(
         steps,
         readings=(
-            ("K = log n without rounding, natural or any base up to 4", "proved"),
-            ("K = floor(log2 n), log2 throughout, n/K or floor(n/K) records in a block", "proved"),
-            ("the proof's terms, logarithms to base 10", "refuted"),
-            *outside.readings(),
+            ("a mean gap of gamma_k, as in Remark 1, x~ projected or not", "proved"),
+            ("a distance of at most L/(mu_k nbar) for certain, delta <= 1/3", "proved"),
+            (RULE, "refuted"),
         ),
     )
-    return Decision("proved", "prover", evidence, "All five terms, with the printed mu; 6.91 would do for 7.")
+    return Decision("proved", "prover", evidence, "64 from the noise; f is not evaluated at x~.")
+
+
+f_0, f_k, f_next, last = symbols("f_0 f_k f_next last")  # F(x*), F(x_k^), F(x_{k+1}^), F(x~_K)
+TELESCOPED = f_k - f_0
+_telescope = judge(
+    Identity(
+        "the last step and the sum up to K = k are the excess risk", lambda: (last - f_k) + TELESCOPED, last - f_0
+    ),
+    Identity("one phase more adds its difference to the sum", lambda: TELESCOPED + (f_next - f_k), f_next - f_0),
+    note="By induction over the phases, with x_0^ defined as x*, so that the empty sum is 0.",
+)
 
 
 CLAIMS = (
@@ -222,7 +127,9 @@ CLAIMS = (
         "Z12",
         "zhang2022",
         "lemma",
-        "E[F(x_k^) - F(x_{k-1}^)] <= (mu_k/2) E|x_{k-1}^ - x~_{k-1}|^2 + 2 L^2/(mu_k nbar).",
+        stated(
+            "E[F(x_k^) - F(x_{{k-1}}^)] is at most {step}, where start^2 is E|x_{{k-1}}^ - x~_{{k-1}}|^2.", step=STEP
+        ),
         "Lemma A.4",
         _phase,
     ),
@@ -230,7 +137,11 @@ CLAIMS = (
         "Z13",
         "zhang2022",
         "calibration",
-        "sigma_k = 4 L sqrt(2 log(2.5/delta))/(mu_k nbar epsilon) makes phase k (epsilon, delta)-DP, epsilon < 1.",
+        stated(
+            "With nbar records in a block sigma_k = {sigma} makes phase k (epsilon, delta)-DP, for {small}.",
+            sigma=SIGMA_K,
+            small=ONE,
+        ),
         "proof of Theorem 3.4",
         _calibration,
     ),
@@ -238,7 +149,7 @@ CLAIMS = (
         "Z14",
         "zhang2022",
         "constant",
-        "E|x~_k - x_k^|^2 <= 65 L^2 d log(2.5/delta)/(mu_k nbar epsilon)^2 for epsilon < 1.",
+        stated(f"E|x~_k - x_k^|^2 is at most {{bound}} for {MEAN_GAP} and {{small}}.", bound=SIXTY_FIVE, small=ONE),
         "equation (8)",
         _deviation,
     ),
@@ -246,25 +157,12 @@ CLAIMS = (
         "Z15",
         "zhang2022",
         "algebra",
-        "With x_0^ = x*, the excess risk is the last step's plus the sum of the phases' differences.",
+        stated(
+            "With x_0^ = x*, the excess risk {excess} is that of the last step plus the sum of the phases' "
+            "differences, f_0 being F(x*) and last F(x~_K).",
+            excess=last - f_0,
+        ),
         "equation (9)",
         _telescope,
-    ),
-    Claim(
-        "Z16",
-        "zhang2022",
-        "constant",
-        "E[F(x~_K) - F(x_K^)] <= 9 L D sqrt(d log(2.5/delta))/(nbar epsilon).",
-        "proof of Theorem 3.4, (a) to (c)",
-        _last,
-    ),
-    Claim(
-        "Z18",
-        "zhang2022",
-        "utility constant",
-        "With mu = (L/D) max{1/sqrt n, 14 log(n) sqrt(d log(2.5/delta))/(n epsilon)} the excess risk is at most "
-        "4 L D log(n) (1/sqrt n + 7 sqrt(d log(2.5/delta))/(n epsilon)).",
-        "Theorem 3.4",
-        _final,
     ),
 )

@@ -1,4 +1,4 @@
-r"""Equation (27) and the bound of Theorem 4.5. Setting and reference as in ``theorem_4_5``.
+r"""Equations (26) and (27) and the bound of Theorem 4.5. Setting and reference as in ``theorem_4_5``.
 
 In the letters here b = sqrt(d log(5/delta))/(n epsilon), p = 1/sqrt n, K = n/nbar >= 1 the number of phases,
 and mu = (L/D) max{2 p, 13 K b}. The right side of (27) has the terms
@@ -10,21 +10,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Le, Max, Rational, ceiling, floor, log, oo, sqrt, symbols
+from sympy import Ge, Integer, Le, Max, Rational, ceiling, floor, log, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Step
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import outside
-from dpcheck.bounds.zhang2022.phases import b, bits, p, phases, rounded
+from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rounded, share_of
+from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
 from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND
+from dpcheck.bounds.zhang2022.theorem_4_5_proof import MEAN_GAP, SETTING, SHARE, SIGMA_K, mu_k, nbar
 
+power = symbols("power", positive=True)  # 2^K
 SUM = Domain({b: (0, oo), p: (0, 1), phases: (1, oo), L: (0, oo), D: (0, oo)})
 REGULARISER = L / D * Max(2 * p, 13 * phases * b)
 LOW = Max(2 * p, 13 * bits * b)
 INSTANCE = {n: outside.RECORDS, d: 1, epsilon: outside.EPSILON, delta: outside.DELTA, L: 1, D: 1}
-BASE = "K, mu and the bound have the logarithm to base 2, rounded down or not"
+CONDITION = (
+    f"{outside.condition(outside.LIPSCHITZ)}; and K, mu and the bound have the logarithm to base 2, rounded down or not"
+)
+RISK = 8 * L * D * phases**2 * (p + 5 * b)
+GAP = 16 * L * D * phases**2 * (p + 5 * b)
+# mu_K = mu power, power = 2^K
+POWER = {L: (0, oo), D: (0, oo), mu: (0, oo), n: (1, oo), power: (1, oo)}
+LEAST = Ge(mu * D * sqrt(n), 2 * L)
+WHOLE = Domain(POWER, where=(LEAST, Ge(sqrt(power), sqrt(n))))
+HALF = Domain(POWER, where=(LEAST, Ge(sqrt(2) * sqrt(power), sqrt(n))))
+LAST = L**2 / sqrt(mu * power * mu)  # L^2/sqrt(mu_K mu)
+MIDDLE = Rational(17, 2) * L * D
 
 
 def _sum(count: Any, share: Any, small: Any, mu_: Any, power_: Any) -> Any:
@@ -68,39 +83,116 @@ FINAL: tuple[Step, ...] = (
 )
 
 
-def _readings(verdict: Verdict) -> tuple[tuple[str, Verdict], ...]:
-    return (
-        ("K = log2 n without rounding, log2 in mu and in the bound", "proved"),
-        ("K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block", "proved"),
-        ("the proof's terms, natural logarithms throughout", "refuted"),
-        *outside.readings(verdict),
+READINGS: tuple[tuple[str, Verdict], ...] = (
+    ("K = log2 n without rounding, log2 in mu and in the bound", "conditional"),
+    ("K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block", "conditional"),
+    ("the proof's terms, natural logarithms throughout", "refuted"),
+    *outside.readings(outside.LIPSCHITZ, "conditional"),
+)
+
+
+def _at(records: int, count: Any) -> tuple[tuple[Any, Any], ...]:
+    """L = D = 1, the least mu there is, and 2^count."""
+    return ((L, 1), (D, 1), (mu, 2 / sqrt(Integer(records))), (power, Integer(2) ** count))
+
+
+def _last() -> Decision:
+    unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
+    solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
+    records, count = outside.RECORDS, outside.COUNT
+    root = sqrt(LOG.subs(delta, outside.DELTA))
+    steps: tuple[Step, ...] = (
+        Cited("F is L-Lipschitz; Jensen", "definition"),
+        Quoted("(24) at k = K", "Z35"),
+        Inequality(
+            "the root of 257 is below 17",
+            sqrt(257) * LAST * SHARE,
+            c * LAST * SHARE,
+            Domain(
+                {L: (0, oo), mu: (0, oo), power: (1, oo), d: (1, oo), nbar: (1, oo), epsilon: (0, 1), delta: (0, 1)}
+            ),
+            (c, 17),
+        ),
+        Inequality("2^K >= n, that is K = log2 n or rounded up: 17 L^2/sqrt(mu_K mu)", 17 * LAST, MIDDLE, WHOLE),
+        Counterexample(
+            "rounded down, n = 1000, K = 9: the root of 257 in place of 17 is too much already",
+            Le(sqrt(257) * LAST, MIDDLE),
+            _at(1000, floor(log(Integer(1000)) / log(Integer(2)))),
+        ),
+        Counterexample(
+            "natural logarithm, rounded up, n = 1000, K = 7",
+            Le(sqrt(257) * LAST, MIDDLE),
+            _at(1000, ceiling(log(Integer(1000)))),
+        ),
+        Inequality("rounded down, 2^K > n/2", sqrt(257) * LAST, c * L * D, HALF, (c, 17 * sqrt(2) / 2)),
+        Inequality(
+            "the noise is independent of the solver's error, so that E|x~_K - x_K^|^2 has 129 in place of 257",
+            d * SIGMA_K**2 + solver,
+            c * L**2 * unit,
+            SETTING,
+            (c, 129),
+        ),
+        Inequality(
+            "and with its root 17/2 holds rounded down too", sqrt(129) * LAST, c * L * D, HALF, (c, Rational(17, 2))
+        ),
+        *outside.convex_concave(Rational(17, 2) * root * count / (records * outside.EPSILON)),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("K = log2 n, or rounded up", "conditional"),
+            ("K = floor(log2 n), by 17 L^2/sqrt(mu_K mu)", "refuted"),
+            ("K = floor(log2 n), 17 sqrt 2/2 in place of 17/2", "conditional"),
+            ("K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise", "conditional"),
+            ("K = log n, natural, by 17 L^2/sqrt(mu_K mu)", "refuted"),
+            *outside.readings(outside.LIPSCHITZ, "conditional"),
+        ),
+        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K is log2 n exactly or rounded up, or for "
+        "K = floor(log2 n) the constant is 17 sqrt 2/2",
+    )
+    return Decision(
+        "conditional",
+        "prover",
+        evidence,
+        "mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
     )
 
 
 def _final() -> Decision:
     middle = 4 * L * D * phases**2 * (p + c * b)
     terms = (
-        Rational(17, 2) * L * D * phases * b
+        MIDDLE * phases * b
         + 257 * (phases - 1) * phases**2 * L**2 * b**2 / REGULARISER
         + 8 * L**2 * phases**2 * p**2 / REGULARISER
     )
     steps: tuple[Step, ...] = (
+        Quoted("the last step", "Z36"),
+        Quoted("8 L^2/(mu nbar) a phase", "Z34"),
+        Quoted("(24) at k - 1", "Z35"),
+        *letters(LOG),
         Identity(
-            "257 mu_k/(2 mu_{k-1}) in each of K - 1 phases", 257 * (mu * 2**k) / (2 * mu * 2 ** (k - 1)), Integer(257)
+            "257 mu_k/(2 mu_{k-1}) in each of K - 1 phases",
+            lambda: 257 * (mu * 2**k) / (2 * mu * 2 ** (k - 1)),
+            Integer(257),
         ),
         Cited("the sum of |y_{k+1}|^2 - |y_k|^2 telescopes, and |y_1| >= 0", "telescoping"),
         Inequality("K = log2 n: the first three terms are within half of the bound", terms, middle, SUM, (c, 5)),
-        Inequality(
-            "and so is (mu/2) 3 D^2", Rational(3, 2) * REGULARISER * D**2, 4 * L * D * phases**2 * (p + 5 * b), SUM
+        Identity(
+            "the regularisers, (mu/2) (2 D^2 + D^2)",
+            lambda: REGULARISER / 2 * (2 * D**2 + D**2),
+            Rational(3, 2) * L * D * Max(2 * p, 13 * phases * b),
         ),
+        Inequality(
+            "which are within the other half", Rational(3, 2) * REGULARISER * D**2, RISK - middle.subs(c, 5), SUM
+        ),
+        Identity("the two halves", lambda: middle.subs(c, 5) + middle.subs(c, 5), RISK),
         *FINAL,
         *outside.convex_concave(BOUND.subs(INSTANCE) / 2),
     )
-    evidence = Evidence(steps, readings=_readings("conditional"), condition=BASE)
     return Decision(
         "conditional",
         "prover",
-        evidence,
+        Evidence(steps, readings=READINGS, condition=CONDITION),
         "The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K is "
         "mu n^0.69, and the last step outgrows the bound.",
     )
@@ -108,33 +200,50 @@ def _final() -> Decision:
 
 def _gap() -> Decision:
     saddle = symbols("saddle")
-    bound = 8 * L * D * phases**2 * (p + 5 * b)
     steps: tuple[Step, ...] = (
-        Identity("(28) and (31) add up to twice the bound", (saddle + bound) + (-saddle + bound), 2 * bound),
-        Identity("that is", 2 * bound, 16 * L * D * phases**2 * (p + 5 * b)),
+        Quoted("(27), and the same for Algorithm 5, which is Algorithm 4 for -f with x and y exchanged", "Z37"),
         Cited("F(x*, y_1^) <= F(x*, y*) <= F(x_1^, y*)", "saddle point of F"),
-        Cited(
-            "Algorithm 5 is Algorithm 4 for -f with x and y exchanged, which satisfies the same assumptions", "symmetry"
-        ),
+        Identity("(28) and (31) add up to twice the bound", lambda: (saddle + RISK) + (-saddle + RISK), GAP),
+        *letters(LOG),
         *FINAL,
         *outside.convex_concave(BOUND.subs(INSTANCE)),
     )
-    evidence = Evidence(steps, readings=_readings("conditional"), condition=BASE)
     return Decision(
         "conditional",
         "prover",
-        evidence,
+        Evidence(steps, readings=READINGS, condition=CONDITION),
         "Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak gap.",
     )
 
 
 CLAIMS = (
     Claim(
+        "Z36",
+        "zhang2022",
+        "constant",
+        stated(
+            f"For {MEAN_GAP} the last step costs at most {{first}}, and that {{second}}, each times {{share}}, where "
+            "power is 2^K.",
+            first=17 * LAST,
+            second=MIDDLE,
+            share=SHARE,
+        ),
+        "equation (26)",
+        _last,
+    ),
+    Claim(
         "Z37",
         "zhang2022",
         "constant",
-        "max_y E F(x~_K, y) - E F(x*, y_1^) <= 8 L D K^2 (1/sqrt n + 5 sqrt(d log(5/delta))/(n epsilon)) with "
-        "mu = (L/D) max{2/sqrt n, 13 log(n) sqrt(d log(5/delta))/(n epsilon)}.",
+        stated(
+            "max_y E F(x~_K, y) - E F(x*, y_1^) is at most {bound} with mu = {mu}, where phases is {count}, p is {p} "
+            f"and b is {{b}}, for {MEAN_GAP}.",
+            bound=RISK,
+            mu=REGULARISER,
+            count=COUNT,
+            p=P,
+            b=share_of(LOG),
+        ),
         "equation (27) and Theorem 4.5",
         _final,
     ),
@@ -142,7 +251,14 @@ CLAIMS = (
         "Z38",
         "zhang2022",
         "utility",
-        "The weak gap of (x~_K, y~_K) is at most 16 L D K^2 (1/sqrt n + 5 sqrt(d log(5/delta))/(n epsilon)).",
+        stated(
+            "The weak gap of (x~_K, y~_K) is at most {bound}, where phases is {count}, p is {p} and b is {b}, for "
+            f"{MEAN_GAP}.",
+            bound=GAP,
+            count=COUNT,
+            p=P,
+            b=share_of(LOG),
+        ),
         "equations (28) and (31)",
         _gap,
     ),
