@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Le, Rational, log, oo, sqrt, symbols
+from sympy import Ge, Le, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence
@@ -14,7 +14,6 @@ from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, kappa_y, mu_y, n
 from dpcheck.bounds.zhang2022.phases import phases
 
-root = symbols("root", positive=True)  # of mu_K m_K
 level = symbols("level", positive=True)  # log(1/delta)
 RATE = 1 / sqrt(n) + sqrt(d * level) / (n * epsilon)  # in units of L D
 LEAST = 1 / sqrt(n)
@@ -44,15 +43,11 @@ def _implied() -> Decision:
             Le(inside, outside),
             ((inside, Rational(1, 2)), (outside, 0)),
         ),
-        Inequality(
-            "to add: L kappa_y E|x_K - x_K'|, which is 4 L K/(n root) at most, root^2 = mu_K m_K >= 3 (L/D)^2",
-            L * kappa_y * 4 * L * phases / (n * root),
-            c * L * D * kappa_y * phases / n,
-            Domain(
-                {L: (0, oo), D: (0, oo), n: (1, oo), kappa_y: (1, oo), phases: (1, oo), root: (0, oo)},
-                where=(Ge(root * D, sqrt(3) * L),),
-            ),
-            (c, 4 / sqrt(3)),
+        Identity(
+            "to add: L kappa_y E|x_K - x_K'|, which is 4 L K/(n root) at most, root^2 = mu_K m_K at its least, "
+            "3 (L/D)^2",
+            lambda: L * kappa_y * 4 * L * phases / (n * (sqrt(3) * L / D)),
+            4 / sqrt(3) * L * D * kappa_y * phases / n,
         ),
         Cited("E max >= max E always, so that the implication is the wrong way round", "Jensen"),
     )
