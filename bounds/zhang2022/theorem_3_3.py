@@ -74,6 +74,7 @@ THEOREMS = (
         assumptions=(
             Assumption("f", "every f is L-Lipschitz, ell-smooth and mu-strongly convex", "Theorem 3.3"),
             Assumption("interior", "the minimisers of F_S and F lie in the interior of X", "Theorem 3.3"),
+            Assumption("released", "x~ is projected onto X, or f is ell-smooth everywhere", "claim Z09"),
             RECORDS,
             Assumption(
                 "solver", "A(S) is within L/(mu n) of the minimiser with probability 1 - delta/4", "Algorithm 1"

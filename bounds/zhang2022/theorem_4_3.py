@@ -66,6 +66,11 @@ THEOREMS = (
                 "f", "every f is L-Lipschitz, ell-smooth, mu_x-strongly convex and mu_y-strongly concave", "Theorem 4.3"
             ),
             Assumption("interior", "the saddle points of F_S and F lie in the interior of X x Y", "Theorem 4.3"),
+            Assumption(
+                "released",
+                "x~ and y~ are projected, or f is smooth, strongly convex and strongly concave everywhere",
+                "claim Z30",
+            ),
             RECORDS,
             Assumption(
                 "solver",
