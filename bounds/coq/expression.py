@@ -1,0 +1,226 @@
+"""Formulas as terms of Coq's real numbers, read off the tree as it stands: nothing is evaluated.
+
+Roots become ``sqrt``, other fractional and symbolic powers ``Rpower`` (whose base must be positive),
+logarithms ``ln``, maxima ``Rmax``. Coq gives every term a value, 1/0 and ln(-1) too; where a term has
+none in ordinary mathematics, :meth:`Writer.conditions` says so as hypotheses.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import sympy
+
+from dpcheck.bounds.prover import ball
+
+_SUM, _PRODUCT, _UNARY, _POWER, _APPLICATION, _ATOM = range(6)  # how tightly a term holds together
+
+_TAKEN = frozenset(
+    # the words of Coq and of the terms written here
+    "as at cofix else end exists fix for forall fun if in let match mod return then using where with Prop Set Type "
+    "R IZR Rmax Rmin Rabs Rpower ln exp sqrt sin cos tan PI erf erfc integer Int_part nat Z".split()
+)
+
+
+class UntranslatedError(ValueError):
+    """The formula holds something that has no counterpart in Coq's real numbers here."""
+
+
+def names(letters: Iterable[Any]) -> dict[Any, str]:
+    """A name of Coq for each letter: its own where that is one, and no two alike."""
+    found: dict[Any, str] = {}
+    for letter in letters:
+        name = re.sub(r"[^A-Za-z0-9_]", "_", str(letter).replace("'", "_prime"))
+        if not name[:1].isalpha():
+            name = f"x{name}"
+        while name in _TAKEN or name in found.values():
+            name += "_"
+        found[letter] = name
+    return found
+
+
+class Writer:
+    """Writes formulas in given letters."""
+
+    def __init__(self, letters: dict[Any, str]) -> None:
+        self._letters = letters
+
+    def __call__(self, expression: Any) -> str:
+        """The term, fit to stand on either side of a relation.
+
+        Raises :class:`UntranslatedError` for what it does not know.
+        """
+        return self._write(expression)[0]
+
+    def conditions(self, *expressions: Any) -> list[str]:
+        """What must hold for every part of the expressions to have a value, where that is not plain."""
+        found: dict[str, None] = {}
+        for expression in expressions:
+            for part, need in _needs(expression):
+                if not part.free_symbols:
+                    if ball.sign(part, {}) != 1:
+                        raise UntranslatedError(f"{part} must be positive")
+                elif not (_positive(part) or (need == "0 <= " and _nonnegative(part))):
+                    found[f"{self._at(part, _SUM)} <> 0" if need == "<> 0" else f"{need}{self._at(part, _SUM)}"] = None
+        return list(found)
+
+    def _at(self, expression: Any, tightness: int) -> str:
+        """The term in brackets unless it holds together at least so tightly."""
+        written, own = self._write(expression)
+        return written if own >= tightness else f"({written})"
+
+    def _write(self, expression: Any) -> tuple[str, int]:
+        if expression.is_Symbol:
+            return self._letters[expression], _ATOM
+        if expression.is_Integer:
+            return str(expression), _ATOM if expression >= 0 else _UNARY
+        if expression.is_Rational or expression.is_Mul:
+            return self._product(expression)
+        if expression.is_Add:
+            return self._sum(expression)
+        if expression.is_Pow and expression.base is not sympy.E:
+            return self._power(expression.base, expression.exp)
+        if expression is sympy.E:
+            return "exp 1", _APPLICATION
+        if expression is sympy.pi:
+            return "PI", _ATOM
+        if isinstance(expression, sympy.exp) or (expression.is_Pow and expression.base is sympy.E):
+            return f"exp {self._at(expression.exp, _ATOM)}", _APPLICATION
+        arguments = [self._at(each, _ATOM) for each in expression.args]
+        if expression.func in (sympy.Max, sympy.Min):
+            name = "Rmax" if expression.func is sympy.Max else "Rmin"
+            return functools.reduce(lambda a, b: f"{name} {_bracketed(a)} {b}", sorted(arguments)), _APPLICATION
+        if expression.func is sympy.floor:
+            return f"IZR (Int_part {arguments[0]})", _APPLICATION
+        if expression.func is sympy.ceiling:
+            return f"- IZR (Int_part (- {arguments[0]}))", _UNARY
+        if expression.func not in _FUNCTIONS:
+            raise UntranslatedError(f"{type(expression).__name__} has no counterpart in Coq here")
+        return f"{_FUNCTIONS[expression.func]} {arguments[0]}", _APPLICATION
+
+    def _sum(self, expression: Any) -> tuple[str, int]:
+        signed = [_without_sign(each) for each in expression.args]
+        terms = sorted((minus, self._at(each, _PRODUCT)) for each, minus in signed)
+        (minus, first), *rest = terms
+        written = f"- {first}" if minus else first
+        return written + "".join(f" - {each}" if minus else f" + {each}" for minus, each in rest), _SUM
+
+    def _product(self, expression: Any) -> tuple[str, int]:
+        expression, minus = _without_sign(expression)
+        above, below = _factors(expression)
+        numerator = " * ".join(self._factor(each) for each in above) or "1"
+        written, own = numerator, _PRODUCT if len(above) > 1 else _UNARY
+        if below:
+            denominator = " * ".join(self._factor(each) for each in below)
+            written = f"{numerator} / {denominator if len(below) == 1 else f'({denominator})'}"
+            own = _PRODUCT
+        elif len(above) == 1:
+            written, own = self._write_pair(above[0])
+        if minus:
+            return f"- {written if own >= _UNARY else f'({written})'}", _UNARY
+        return written, own
+
+    def _write_pair(self, pair: tuple[Any, Any]) -> tuple[str, int]:
+        base, power = pair
+        return self._write(base) if power == 1 else self._power(base, power)
+
+    def _factor(self, pair: tuple[Any, Any]) -> str:
+        written, own = self._write_pair(pair)
+        return written if own >= _POWER else f"({written})"
+
+    def _power(self, base: Any, power: Any) -> tuple[str, int]:
+        if power.is_Integer:
+            if power < 0:
+                below = self._at(base, _UNARY) if power == -1 else self._power(base, -power)[0]
+                return f"/ {below}", _UNARY
+            return f"{self._at(base, _APPLICATION)} ^ {power}", _POWER
+        if power.is_Rational and power.q == 2:
+            root = f"sqrt {self._at(base, _ATOM)}"
+            if power < 0:
+                return f"/ {root}" if power.p == -1 else f"/ {root} ^ {-power.p}", _UNARY
+            return (root, _APPLICATION) if power.p == 1 else (f"{root} ^ {power.p}", _POWER)
+        return f"Rpower {self._at(base, _ATOM)} {self._at(power, _ATOM)}", _APPLICATION
+
+
+_FUNCTIONS = {
+    sympy.log: "ln", sympy.Abs: "Rabs", sympy.sin: "sin", sympy.cos: "cos", sympy.tan: "tan",
+    sympy.erf: "erf", sympy.erfc: "erfc",
+}  # fmt: skip
+
+
+def _bracketed(term: str) -> str:
+    return f"({term})" if " " in term and not term.startswith("(") else term
+
+
+def _without_sign(expression: Any) -> tuple[Any, bool]:
+    """The expression without a leading minus sign, and whether it had one."""
+    if expression.is_Rational and expression < 0:
+        return -expression, True
+    if expression.is_Mul and expression.args[0].is_Rational and expression.args[0] < 0:
+        first, *rest = expression.args
+        kept = ([-first] if first != -1 else []) + rest
+        return (kept[0] if len(kept) == 1 else sympy.Mul(*kept, evaluate=False)), True
+    return expression, False
+
+
+def _factors(expression: Any) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
+    """Bases with positive powers above and below the line."""
+    above: list[tuple[Any, Any]] = []
+    below: list[tuple[Any, Any]] = []
+    for factor in expression.args if expression.is_Mul else (expression,):
+        if factor.is_Rational and not factor.is_Integer:
+            if factor.p != 1:
+                above.append((sympy.Integer(factor.p), sympy.Integer(1)))
+            below.append((sympy.Integer(factor.q), sympy.Integer(1)))
+        elif factor.is_Pow and factor.base is not sympy.E and factor.exp.is_Rational and factor.exp < 0:
+            below.append((factor.base, -factor.exp))
+        elif factor.is_Pow and factor.base is not sympy.E and factor.exp.is_Rational:
+            above.append((factor.base, factor.exp))
+        else:
+            above.append((factor, sympy.Integer(1)))
+    return above, below
+
+
+def _needs(expression: Any) -> Iterator[tuple[Any, str]]:
+    """Each part of a formula that must not be zero, or must be (at least) zero or positive."""
+    for each in sympy.preorder_traversal(expression):
+        if each.is_Pow and each.base is not sympy.E:
+            if each.exp.is_Integer:
+                if each.exp < 0:
+                    yield each.base, "<> 0"
+            elif each.exp.is_Rational and each.exp.q == 2 and each.exp > 0:
+                yield each.base, "0 <= "
+            else:
+                yield each.base, "0 < "
+        elif each.func is sympy.log:
+            yield each.args[0], "0 < "
+        elif each.func is sympy.tan:
+            yield sympy.cos(each.args[0]), "<> 0"
+
+
+def _positive(expression: Any) -> bool:
+    """Whether it is plainly positive: made of positive letters and numbers without a difference."""
+    if expression.is_Rational:
+        return bool(expression > 0)
+    if expression.is_Symbol:
+        return bool(expression.is_positive)
+    if expression.is_Add:
+        return any(_positive(each) for each in expression.args) and all(_nonnegative(each) for each in expression.args)
+    if expression.is_Mul:
+        return all(_positive(each) for each in expression.args)
+    if expression.is_Pow:
+        return _positive(expression.base)
+    if expression.func in (sympy.Max, sympy.Min):
+        return (any if expression.func is sympy.Max else all)(_positive(each) for each in expression.args)
+    return expression.func is sympy.exp or expression in (sympy.pi, sympy.E)
+
+
+def _nonnegative(expression: Any) -> bool:
+    if _positive(expression) or expression == 0 or expression.is_Symbol and expression.is_nonnegative:
+        return True
+    if expression.is_Add or expression.is_Mul:
+        return all(_nonnegative(each) for each in expression.args)
+    return bool(expression.is_Pow and (_nonnegative(expression.base) or expression.exp.is_even))

@@ -1,0 +1,158 @@
+"""Steps of evidence as statements about Coq's real numbers.
+
+The statement is the printed one on its printed domain: every letter is a real number with the
+hypotheses that its symbol or its interval carries, and nothing is shifted, named or forgotten.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from dpcheck.bounds.asymptotics import Dominated
+from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity
+from dpcheck.bounds.formula import formula
+from dpcheck.bounds.prover import Inequality
+
+_SIGNS = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "==": "=", "!=": "<>"}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """``conclusion`` for all real ``letters`` with the ``hypotheses``."""
+
+    letters: tuple[str, ...]
+    hypotheses: tuple[str, ...]
+    conclusion: str
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The statement in Coq."""
+        quantified = [f"forall {' '.join(self.letters)} : R,"] if self.letters else []
+        return "\n  ".join([*quantified, *(f"{each} ->" for each in self.hypotheses), self.conclusion])
+
+    @functools.cached_property
+    def sha256(self) -> str:
+        """The hash of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def statement(step: Any) -> Statement | None:
+    """The step as a statement of Coq, or ``None`` for one that has none."""
+    write = _KINDS.get(type(step))
+    try:
+        return write(step) if write else None
+    except UntranslatedError:
+        return None
+
+
+def _identity(step: Identity) -> Statement:
+    left, right = formula(step.left), formula(step.right)
+    return _relation(left, "=", right)
+
+
+def _at_most(step: AtMost) -> Statement:
+    return _relation(formula(step.smaller), "<=", formula(step.larger))
+
+
+def _below(step: Below) -> Statement:
+    return _relation(formula(step.smaller), "<", formula(step.larger))
+
+
+def _relation(left: Any, sign: str, right: Any) -> Statement:
+    letters = names(_sorted(left.free_symbols | right.free_symbols))
+    write = Writer(letters)
+    hypotheses = [*_flags(letters), *write.conditions(left, right)]
+    return Statement(tuple(letters.values()), tuple(hypotheses), f"{write(left)} {sign} {write(right)}")
+
+
+def _inequality(step: Inequality) -> Statement:
+    smaller, larger = step.sides()
+    domain = step.over
+    letters = names(domain.intervals)
+    write = Writer(letters)
+    hypotheses = [each for letter, ends in domain.intervals.items() for each in _interval(write, letter, ends)]
+    for relation in domain.where:
+        sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
+        hypotheses.append(f"{write(relation.lts)} {sign} {write(relation.gts)}")
+    sides = [side for relation in domain.where for side in relation.args]
+    hypotheses += write.conditions(smaller, larger, *sides)
+    return Statement(tuple(letters.values()), tuple(hypotheses), f"{write(smaller)} <= {write(larger)}")
+
+
+def _interval(write: Writer, letter: Any, ends: tuple[Any, Any]) -> Iterator[str]:
+    low, high = ends
+    name = write(letter)
+    if letter.is_integer:
+        yield f"integer {name}"
+    if letter.is_positive and not low > 0:
+        yield f"0 < {name}"
+    if low.is_finite and not (low == 0 and letter.is_positive):
+        yield f"{write(low)} <= {name}"
+    if high.is_finite:
+        yield f"{name} <= {write(high)}"
+
+
+def _counterexample(step: Counterexample) -> Statement:
+    """The relation is false at the values; letters without one are any of their kind."""
+    values = {letter: formula(value) for letter, value in step.values}
+    left, right = (formula(side) for side in step.claimed.args)
+    used = left.free_symbols.union(right.free_symbols, values, *(each.free_symbols for each in values.values()))
+    letters = names(_sorted(used))
+    write = Writer(letters)
+    if any(letter.is_integer and not value.is_Integer for letter, value in values.items()):
+        raise UntranslatedError("an integer letter must have an integer value")
+    free = {letter: name for letter, name in letters.items() if letter not in values}
+    hypotheses = [*_flags(free), *(f"{write(letter)} = {write(value)}" for letter, value in values.items())]
+    sides = (left, right, *values.values())
+    conditions = write.conditions(*(each.xreplace(values) if values else each for each in sides))
+    relation = f"{write(left)} {_SIGNS[step.claimed.rel_op]} {write(right)}"
+    return Statement(tuple(letters.values()), (*hypotheses, *conditions), f"~ ({relation})")
+
+
+def _dominated(step: Dominated) -> Statement:
+    """One constant bounds the terms by the rate on the whole region."""
+    if step.up_to:
+        raise UntranslatedError("powers of further letters are not stated")
+    terms, rate = formula(step.terms), formula(step.rate)
+    relations = step.region.relations
+    letters = names(_sorted(terms.free_symbols.union(rate.free_symbols, *(each.free_symbols for each in relations))))
+    write = Writer(letters)
+    inside = [*_flags(letters), *(f"1 <= {name}" for letter, name in letters.items() if letter.is_integer)]
+    inside += [f"{write(relation.lts)} <= {write(relation.gts)}" for relation in relations]
+    inside += write.conditions(terms, rate, *(side for relation in relations for side in relation.args))
+    for_all = f"forall {' '.join(letters.values())} : R, " + "".join(f"{each} -> " for each in inside)
+    return Statement((), (), f"exists constant : R, {for_all}{write(terms)} <= constant * ({write(rate)})")
+
+
+def _sorted(letters: Iterable[Any]) -> list[Any]:
+    return sorted(letters, key=lambda letter: (str(letter), sorted(letter.assumptions0.items())))
+
+
+def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
+    """What the symbols themselves say of their values."""
+    for letter, name in letters.items():
+        if letter.is_integer:
+            yield f"integer {name}"
+        if letter.is_positive:
+            yield f"0 < {name}"
+        elif letter.is_negative:
+            yield f"{name} < 0"
+        elif letter.is_nonnegative:
+            yield f"0 <= {name}"
+        elif letter.is_nonpositive:
+            yield f"{name} <= 0"
+        elif letter.is_nonzero:
+            yield f"{name} <> 0"
+
+
+_KINDS: dict[type, Callable[[Any], Statement]] = {
+    Identity: _identity, AtMost: _at_most, Below: _below, Inequality: _inequality,
+    Counterexample: _counterexample, Dominated: _dominated,
+}  # fmt: skip
