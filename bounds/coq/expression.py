@@ -21,7 +21,7 @@ _SUM, _PRODUCT, _UNARY, _POWER, _APPLICATION, _ATOM = range(6)  # how tightly a 
 _TAKEN = frozenset(
     # the words of Coq and of the terms written here
     "as at cofix else end exists fix for forall fun if in let match mod return then using where with Prop Set Type "
-    "R IZR Rmax Rmin Rabs Rpower ln exp sqrt sin cos tan PI erf erfc integer Int_part nat Z".split()
+    "R IZR Rmax Rmin Rabs Rpower ln exp sqrt sin cos tan PI erf erfc gaussian_curve integer Int_part nat Z".split()
 )
 
 
@@ -54,6 +54,10 @@ class Writer:
         Raises :class:`UntranslatedError` for what it does not know.
         """
         return self._write(expression)[0]
+
+    def argument(self, expression: Any) -> str:
+        """The term, fit to be the argument of a function."""
+        return self._at(expression, _ATOM)
 
     def conditions(self, *expressions: Any) -> list[str]:
         """What must hold for every part of the expressions to have a value, where that is not plain."""

@@ -18,8 +18,14 @@ from typing import Any
 import flint
 import sympy
 
-from dpcheck.bounds.coq.expression import Writer, names
-from dpcheck.bounds.prover import ball
+from sympy.polys.polyerrors import BasePolynomialError
+
+from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
+from dpcheck.bounds.asymptotics import Dominated, _terms, dominate
+from dpcheck.bounds.coq.statement import ordered, rate_of
+from dpcheck.bounds.evidence import AtMost
+from dpcheck.bounds.formula import formula
+from dpcheck.bounds.prover import Inequality, ball
 
 
 _MOST_COLUMNS = 20_000
@@ -41,11 +47,61 @@ class Problem:
     script: tuple[str, ...] = field(default=("intros.", "dp_forget."))
 
 
-def proofs(problem: Problem) -> str | None:
-    """A script that proves the problem, or ``None``."""
+def proof(step: Inequality | AtMost) -> str | None:
+    """A script for the step, or ``None`` if no products are found."""
+    try:
+        return _script(_problem(step))
+    except (BasePolynomialError, UntranslatedError):
+        return None
+
+
+def domination(step: Dominated) -> str | None:
+    """A script with a constant that bounds the terms by the rate, or ``None``."""
+    found = [dominate(each, _terms(step.rate), step.region, step.up_to) for each in _terms(step.terms)]
+    if any(each is None for each in found):
+        return None
+    constant = sympy.ceiling(sum(each.constant for each in found if each is not None))
+    terms, rate = formula(step.terms), rate_of(step)
+    relations = step.region.relations
+    used = terms.free_symbols.union(rate.free_symbols, *(each.free_symbols for each in relations))
+    lows = {x: sympy.Integer(1 if x.is_integer else 0) for x in used}
+    facts = []
+    for relation in relations:
+        fact = relation.gts - relation.lts
+        if fact.is_Add and len(fact.args) == 2 and relation.lts.is_Rational and relation.gts.is_Symbol:
+            lows[relation.gts] = max(lows[relation.gts], relation.lts)
+        else:
+            facts.append(fact)
+    script = (f"exists {constant}.", "intros.", "dp_forget.")
+    try:
+        return _script(Problem(constant * rate - terms, lows, tuple(facts), names(ordered(used)), script))
+    except (BasePolynomialError, UntranslatedError):
+        return None
+
+
+def _problem(step: Inequality | AtMost) -> Problem:
+    """The inequality as a problem, before anything is named."""
+    if isinstance(step, AtMost):
+        smaller, larger = formula(step.smaller), formula(step.larger)
+        letters = names(sorted(smaller.free_symbols | larger.free_symbols, key=str))
+        return Problem(larger - smaller, {x: sympy.Integer(0) if x.is_positive else -sympy.oo for x in letters}, (), letters)
+    smaller, larger = step.sides()
+    lows, facts = {}, []
+    for letter, (low, high) in step.over.intervals.items():
+        plain = low.is_Rational or not low.is_finite
+        lows[letter] = low if plain else sympy.Integer(0) if letter.is_positive else -sympy.oo
+        if not plain:
+            facts.append(letter - low)
+        if high.is_finite:
+            facts.append(high - letter)
+    facts += step.over.differences()
+    return Problem(larger - smaller, lows, tuple(facts), names(step.over.intervals))
+
+
+def _script(problem: Problem) -> str | None:
     chosen = _choice(problem)
     if chosen is not None:
-        branches = [proofs(each) for each in _branches(problem, chosen)]
+        branches = [_script(each) for each in _branches(problem, chosen)]
         if any(each is None for each in branches):
             return None
         first, second = (Writer(problem.names)(each) for each in _ordered(chosen, problem))
@@ -68,11 +124,13 @@ def _choice(problem: Problem) -> Any:
 def _branches(problem: Problem, chosen: Any) -> Iterator[Problem]:
     """The maximum is its first argument, then its second."""
     first, second = _ordered(chosen, problem)
+    rooted = any(each.exp.is_Rational and each.exp.q == 2 for each in problem.difference.atoms(sympy.Pow) if each.base == chosen)
     for winner, other in ((first, second), (second, first)):
         fact = winner - other if chosen.func is sympy.Max else other - winner
         yield replace(
-            problem, difference=problem.difference.xreplace({chosen: winner}), facts=(*problem.facts, fact), script=()
-        )
+            problem, difference=problem.difference.xreplace({chosen: winner}), facts=(*problem.facts, fact),
+            script=("dp_split_roots.",) if rooted else (),
+        )  # fmt: skip
 
 
 def _ordered(chosen: Any, problem: Problem) -> list[Any]:
@@ -81,30 +139,44 @@ def _ordered(chosen: Any, problem: Problem) -> list[Any]:
 
 
 def _roots(problem: Problem) -> Problem:
-    """Letters under a square root become squares of new letters."""
+    """Letters to fractional powers become whole powers of new letters."""
     expressions = [problem.difference, *problem.facts]
     powers = set().union(*(each.atoms(sympy.Pow) for each in expressions))
-    letters = {each.base for each in powers if each.base.is_Symbol and each.exp.is_Rational and each.exp.q == 2}
+    exponents: dict[Any, set[Any]] = {}
+    for each in powers:
+        if each.base.is_Symbol and each.exp.is_Rational and each.exp.q > 1:
+            exponents.setdefault(each.base, set()).add(abs(each.exp))
     names, lows, script = dict(problem.names), dict(problem.lows), list(problem.script)
-    squares = {}
-    for letter in sorted(letters, key=str):
+    facts, swap = expressions[1:], {}
+    for letter in sorted(exponents, key=str):
+        q = math.lcm(*(int(each.q) for each in exponents[letter]))
         root = sympy.Symbol(f"root_{letter}", positive=True)
-        squares[letter] = root**2
-        name = f"root_{names.pop(letter)}"
-        script.append(f"dp_root_letter {problem.names[letter]} {name}.")
-        names[root] = name
-        lows[root] = sympy.sqrt(low) if (low := lows.pop(letter)).is_finite else low
-    changed = [each.xreplace(squares) for each in expressions]
-    facts = changed[1:]
-    for letter in squares:
-        high = problem.lows[letter]
-        if high.is_finite and high > 0 and not lows[sympy.Symbol(f"root_{letter}", positive=True)].is_Rational:
-            lows[sympy.Symbol(f"root_{letter}", positive=True)] = sympy.Integer(0)
-            facts.append(squares[letter] - high)
-        elif high.is_finite and high > 0:
-            root = sympy.Symbol(f"root_{letter}", positive=True)
-            script.append(f"assert ({lows[root]} <= {names[root]}) by nra.")
-    return replace(problem, difference=changed[0], facts=tuple(facts), lows=lows, names=names, script=tuple(script))
+        old, low = names.pop(letter), lows.pop(letter)
+        names[root] = new = f"root_{old}"
+        if q == 2:
+            script.append(f"dp_root_letter {old} {new}.")
+        else:
+            script.append(f"dp_nth_root {old} {new} {q}%nat.")
+            script += [_power_of_root(new, q, each) for each in sorted(exponents[letter])]
+        lows[root] = sympy.Integer(0)
+        if low.is_finite and low > 0:
+            lows[root] = _enclosed(sympy.root(low, q))[0] if not sympy.root(low, q).is_Rational else sympy.root(low, q)
+            script.append(f"assert ({lows[root]} <= {new}) by (destruct (dp_root_low {lows[root]} {new} {q}%nat) as [? | ?]; [ lra | lra | simpl; nra | lra | lia ]).")
+        swap[letter] = root**q
+    changed = [each.xreplace(swap) for each in (expressions[0], *facts)]
+    return replace(
+        problem, difference=changed[0], facts=tuple(changed[1:]), lows=lows, names=names, script=tuple(script)
+    )  # fmt: skip
+
+
+def _power_of_root(name: str, q: int, exponent: Any) -> str:
+    p = int(exponent * q)
+    if exponent.q == 2:
+        half = f"replace (sqrt ({name} ^ {q})) with ({name} ^ {q // 2}) in * by "
+        return f"{half}(symmetry; apply dp_sqrt_root; [ assumption | reflexivity ])."
+    written = f"{exponent.p} / {exponent.q}"
+    whole = f"replace (Rpower ({name} ^ {q}) ({written})) with ({name} ^ {p}) in * by "
+    return f"{whole}(symmetry; apply dp_Rpower_root; [ assumption | simpl; lra ])."
 
 
 def _atoms(problem: Problem) -> list[Any]:
@@ -113,7 +185,8 @@ def _atoms(problem: Problem) -> list[Any]:
     found = set().union(*(each.atoms(*kinds) for each in (problem.difference, *problem.facts)))
     roots = {sympy.sqrt(p.base) for p in found if p.is_Pow and p.exp.is_Rational and p.exp.q == 2}
     logs = {each for each in found if isinstance(each, sympy.log)}
-    return sorted(roots | logs, key=lambda each: (each.count_ops(), str(each)))
+    numbers = set().union(*(each.atoms(sympy.NumberSymbol) for each in (problem.difference, *problem.facts)))
+    return sorted(roots | logs | numbers, key=lambda each: (each.count_ops(), str(each)))
 
 
 def _named(problem: Problem, atom: Any) -> Problem:
@@ -129,7 +202,7 @@ def _named(problem: Problem, atom: Any) -> Problem:
     lows, script = dict(problem.lows), list(problem.script)
     if not atom.free_symbols:
         low, high = _enclosed(atom)
-        script.append(f"assert (dp_bounds : {write(low)} <= {term} <= {write(high)}) by (split; interval).")
+        script.append(f"assert (dp_bounds : {write(low)} <= {term} <= {write(high)}) by (split; dp_interval).")
         script.append("destruct dp_bounds.")
         lows[letter] = low
         facts.append(high - letter)
@@ -143,7 +216,7 @@ def _named(problem: Problem, atom: Any) -> Problem:
         lows[letter] = -sympy.oo
         if low is not None and low > 0:
             below, _ = _enclosed(sympy.log(low))
-            script.append(f"assert ({write(below)} <= {term}) by (apply (dp_ln_low {_atom(write(low))}); [ interval | lra | dp_polynomial ]).")
+            script.append(f"assert ({write(below)} <= {term}) by (apply (dp_ln_low {_atom(write(low))}); [ dp_interval | lra | dp_polynomial ]).")
             lows[letter] = below
     difference = problem.difference.xreplace(swap)
     return Problem(difference, lows, tuple(facts), names, tuple(script))
@@ -225,9 +298,14 @@ def _stripped(expression: Any, lows: dict[Any, Any]) -> tuple[Any, Any]:
     if letters:
         powers, _ = sympy.Poly(above, *letters).terms_gcd()
         common = sympy.prod([x**k for x, k in zip(letters, powers, strict=True)])
-    if sympy.expand(below).could_extract_minus_sign():
+    if below.xreplace({x: _inside(x, lows) for x in below.free_symbols}) < 0:
         above, below = -above, -below
     return sympy.expand(above / common), below / common
+
+
+def _inside(letter: Any, lows: dict[Any, Any]) -> Any:
+    """A value just above the least, where a denominator shows its sign."""
+    return (lows[letter] if lows[letter].is_finite else 0) + sympy.Rational(1, 1000)
 
 
 def _rooted(facts: list[tuple[str, Any]], lows: dict[Any, Any], write: Writer) -> Iterator[tuple[str, Any, str]]:
@@ -368,18 +446,3 @@ def _exact(goal: Any, columns: list[tuple[str, dict[Any, Any]]], guesses: list[f
 
 def _atom(term: str) -> str:
     return f"({term})" if " " in term else term
-
-
-def problem(step: Any) -> Problem:
-    """The inequality as a problem, before anything is named."""
-    smaller, larger = step.sides()
-    lows, facts = {}, []
-    for letter, (low, high) in step.over.intervals.items():
-        plain = low.is_Rational or not low.is_finite
-        lows[letter] = low if plain else sympy.Integer(0) if letter.is_positive else -sympy.oo
-        if not plain:
-            facts.append(letter - low)
-        if high.is_finite:
-            facts.append(high - letter)
-    facts += step.over.differences()
-    return Problem(larger - smaller, lows, tuple(facts), names(step.over.intervals))

@@ -8,22 +8,57 @@ import subprocess
 import time
 from pathlib import Path
 
+from dpcheck.bounds.coq.kernel import library
 from dpcheck.errors import InputError
 
+HEADER = """From Coq Require Import Reals Lra Lia Psatz.
+From Coquelicot Require Import Coquelicot.
+From Interval Require Import Tactic.
+From Dpcheck Require Import Dpcheck.
+Open Scope R_scope."""
+
 _DONE = "dpcheck: done"
+_ENDS = re.compile(r"\b(Admitted|Axiom|Parameter|Hypothesis|Variable|Conjecture|Abort|Qed|Defined|Theorem|Lemma)\b")
+
+
+def compile_library(folder: Path) -> None:
+    """Put the compiled library into the folder.
+
+    Raises :class:`~dpcheck.errors.InputError` where Coq or its packages are missing.
+    """
+    (folder / "Dpcheck.v").write_text(library(), "utf-8")
+    try:
+        done = subprocess.run(
+            ["coqc", "-q", "-w", "-ambiguous-paths", "-R", ".", "Dpcheck", "Dpcheck.v"],
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    except FileNotFoundError as error:
+        raise InputError("Coq must be installed (Debian: coq and libcoq-interval), got no coqc") from error
+    if done.returncode:
+        raise InputError(f"Coq must accept the library, got {' '.join(done.stderr.split())[:300]}")
+
+
+def version() -> str:
+    """The version of the installed Coq, such as ``8.16.1``; empty where there is none."""
+    try:
+        answer = subprocess.run(["coqc", "-print-version"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return answer.stdout.split()[0] if answer.returncode == 0 else ""
 
 
 class Session:
-    """Coq's read-eval-print loop with the library of this folder loaded.
+    """Coq's read-eval-print loop with the library loaded from ``folder``.
 
     A theorem that fails leaves nothing behind, so that one process, which loads the real numbers
-    once, serves many theorems.
+    once, serves many theorems. An answer takes at most ``seconds``.
     """
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self._folder = folder
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._accepted: list[str] = []
 
     def __enter__(self) -> Session:
         return self
@@ -31,40 +66,54 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._stop()
 
-    def check(self, name: str, text: str) -> str | None:
-        """``None`` if Coq accepts the theorem ``name`` without axioms of its own, or Coq's message."""
-        process = self._started()
-        answer = self._say(process, f"{text}\nAbort All.\nCheck {name}.\n", self._seconds)
+    def check(self, name: str, theorem: str) -> str | None:
+        """``None`` if Coq accepts the theorem, or what it says against it."""
+        script = theorem.partition("\nProof.\n")[2].removesuffix("\nQed.")
+        if _ENDS.search(script):
+            return "the proof must be made of tactics only"
+        answer = self._say(f"{theorem}\nAbort All.\nCheck {name}.\n", self._seconds)
         if answer is None:
             self._stop()
             return f"no answer within {self._seconds:g} s"
-        return _refusal(name, answer)
+        refusal = _refusal(name, answer)
+        if refusal is None:
+            self._accepted.append(name)
+        return refusal
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def assumptions(self) -> set[str]:
+        """The axioms that the theorems accepted so far rest on."""
+        together = " ".join(f"(conj {name}" for name in self._accepted) + " I" + ")" * len(self._accepted)
+        answer = self._say(f"Definition dp_all := {together}.\nPrint Assumptions dp_all.\n", 300.0)
+        if answer is None or "Error" in answer:
+            raise InputError(f"Coq must list what the theorems rest on, got {answer or 'no answer'}")
+        listed = answer.partition("Axioms:\n")[2].replace("\n  ", " ")
+        return set(re.findall(r"^(\S+) :", listed, re.M))
+
+    def _say(self, text: str, seconds: float) -> str | None:
         if self._process is None:
-            try:
-                self._process = subprocess.Popen(
-                    ["coqtop", "-q", "-R", str(self._folder), "Dpcheck"], cwd=self._folder,
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                )  # fmt: skip
-            except FileNotFoundError as error:
-                raise InputError("coqtop must be installed (Debian: coq and libcoq-interval), got no such command") from error
-            loaded = self._say(self._process, f"{HEADER}\nSet Default Timeout {int(self._seconds)}.\n", 120)
-            if loaded is None or "Error" in loaded:
-                raise InputError(f"Coq must load its real numbers and Interval, got {loaded or 'no answer'}")
-        return self._process
+            self._start()
+        return self._exchange(text, seconds)
 
-    def _say(self, process: subprocess.Popen[bytes], text: str, seconds: float) -> str | None:
-        pipe_in, pipe_out = process.stdin, process.stdout
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            ["coqtop", "-q", "-w", "none", "-R", str(self._folder), "Dpcheck"], cwd=self._folder,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        loaded = self._exchange(f"{HEADER}\n", 120.0)
+        if loaded is None or "Error" in loaded:
+            raise InputError(f"Coq must load its real numbers and Interval, got {loaded or 'no answer'}")
+
+    def _exchange(self, text: str, seconds: float) -> str | None:
+        assert self._process is not None
+        pipe_in, pipe_out = self._process.stdin, self._process.stdout
         assert pipe_in is not None and pipe_out is not None
         pipe_in.write(f'{text}\nGoal True. idtac "{_DONE}". exact I. Abort All.\n'.encode())
         pipe_in.flush()
         deadline = time.monotonic() + seconds
         parts = b""
         while _DONE.encode() not in parts:
-            left = deadline - time.monotonic()
-            ready, _, _ = select.select([pipe_out], [], [], max(left, 0))
-            part = pipe_out.read1(65536) if ready else b""
+            ready, _, _ = select.select([pipe_out], [], [], max(deadline - time.monotonic(), 0))
+            part = pipe_out.read1(65536) if ready else b""  # type: ignore[attr-defined]
             if not part:
                 return None
             parts += part
@@ -75,13 +124,7 @@ class Session:
             self._process.kill()
             self._process.communicate()
             self._process = None
-
-
-HEADER = """From Coq Require Import Reals Lra Psatz.
-From Coquelicot Require Import Coquelicot.
-From Interval Require Import Tactic.
-From Dpcheck Require Import Dpcheck.
-Open Scope R_scope."""
+            self._accepted = []
 
 
 def _refusal(name: str, answer: str) -> str | None:
@@ -90,3 +133,4 @@ def _refusal(name: str, answer: str) -> str | None:
         return None
     complaint = answer.partition("Toplevel input")[2].partition("\n\n")[0]
     return " ".join((complaint or answer).split())[:500]
+

@@ -15,10 +15,11 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.asymptotics import Dominated
+from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Inequality
+from dpcheck.bounds.prover import Domain, Inequality
 
 _SIGNS = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "==": "=", "!=": "<>"}
 
@@ -66,15 +67,36 @@ def _below(step: Below) -> Statement:
 
 
 def _relation(left: Any, sign: str, right: Any) -> Statement:
-    letters = names(_sorted(left.free_symbols | right.free_symbols))
+    letters = names(ordered(left.free_symbols | right.free_symbols))
     write = Writer(letters)
     hypotheses = [*_flags(letters), *write.conditions(left, right)]
     return Statement(tuple(letters.values()), tuple(hypotheses), f"{write(left)} {sign} {write(right)}")
 
 
+def _not_private(step: NotPrivate) -> Statement:
+    """The privacy curve of the Gaussian release lies above delta."""
+    write = Writer({})
+    s, e, delta = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    write.conditions(s, e, delta)
+    return Statement((), (), f"{write(delta)} < gaussian_curve {write.argument(s)} {write.argument(e)}")
+
+
+def _private(step: Private) -> Statement:
+    """The privacy curve of the Gaussian release lies nowhere above delta."""
+    s, e, delta = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    return _on(
+        step.over, (s, e, delta),
+        lambda write: f"gaussian_curve {write.argument(s)} {write.argument(e)} <= {write(delta)}",
+    )  # fmt: skip
+
+
 def _inequality(step: Inequality) -> Statement:
     smaller, larger = step.sides()
-    domain = step.over
+    return _on(step.over, (smaller, larger), lambda write: f"{write(smaller)} <= {write(larger)}")
+
+
+def _on(domain: Domain, parts: Iterable[Any], conclusion: Callable[[Writer], str]) -> Statement:
+    """What is concluded about these formulas, on the domain and where they have values."""
     letters = names(domain.intervals)
     write = Writer(letters)
     hypotheses = [each for letter, ends in domain.intervals.items() for each in _interval(write, letter, ends)]
@@ -82,8 +104,8 @@ def _inequality(step: Inequality) -> Statement:
         sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
         hypotheses.append(f"{write(relation.lts)} {sign} {write(relation.gts)}")
     sides = [side for relation in domain.where for side in relation.args]
-    hypotheses += write.conditions(smaller, larger, *sides)
-    return Statement(tuple(letters.values()), tuple(hypotheses), f"{write(smaller)} <= {write(larger)}")
+    hypotheses += write.conditions(*parts, *sides)
+    return Statement(tuple(letters.values()), tuple(hypotheses), conclusion(write))
 
 
 def _interval(write: Writer, letter: Any, ends: tuple[Any, Any]) -> Iterator[str]:
@@ -104,7 +126,7 @@ def _counterexample(step: Counterexample) -> Statement:
     values = {letter: formula(value) for letter, value in step.values}
     left, right = (formula(side) for side in step.claimed.args)
     used = left.free_symbols.union(right.free_symbols, values, *(each.free_symbols for each in values.values()))
-    letters = names(_sorted(used))
+    letters = names(ordered(used))
     write = Writer(letters)
     if any(letter.is_integer and not value.is_Integer for letter, value in values.items()):
         raise UntranslatedError("an integer letter must have an integer value")
@@ -118,11 +140,9 @@ def _counterexample(step: Counterexample) -> Statement:
 
 def _dominated(step: Dominated) -> Statement:
     """One constant bounds the terms by the rate on the whole region."""
-    if step.up_to:
-        raise UntranslatedError("powers of further letters are not stated")
-    terms, rate = formula(step.terms), formula(step.rate)
+    terms, rate = formula(step.terms), rate_of(step)
     relations = step.region.relations
-    letters = names(_sorted(terms.free_symbols.union(rate.free_symbols, *(each.free_symbols for each in relations))))
+    letters = names(ordered(terms.free_symbols.union(rate.free_symbols, *(each.free_symbols for each in relations))))
     write = Writer(letters)
     inside = [*_flags(letters), *(f"1 <= {name}" for letter, name in letters.items() if letter.is_integer)]
     inside += [f"{write(relation.lts)} <= {write(relation.gts)}" for relation in relations]
@@ -131,7 +151,15 @@ def _dominated(step: Dominated) -> Statement:
     return Statement((), (), f"exists constant : R, {for_all}{write(terms)} <= constant * ({write(rate)})")
 
 
-def _sorted(letters: Iterable[Any]) -> list[Any]:
+def rate_of(step: Dominated) -> Any:
+    """The rate with the powers of further letters that it needs."""
+    extra = {letter: sympy.Rational(power.numerator, power.denominator) for letter, power in step.extra().items()}
+    rate = formula(step.rate)
+    return sympy.Mul(rate, *(letter**power for letter, power in extra.items() if power)) if any(extra.values()) else rate
+
+
+def ordered(letters: Iterable[Any]) -> list[Any]:
+    """Letters by name, and by what is assumed of those that share one."""
     return sorted(letters, key=lambda letter: (str(letter), sorted(letter.assumptions0.items())))
 
 
@@ -154,5 +182,5 @@ def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
 
 _KINDS: dict[type, Callable[[Any], Statement]] = {
     Identity: _identity, AtMost: _at_most, Below: _below, Inequality: _inequality,
-    Counterexample: _counterexample, Dominated: _dominated,
+    Counterexample: _counterexample, Dominated: _dominated, Private: _private, NotPrivate: _not_private,
 }  # fmt: skip

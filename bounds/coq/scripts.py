@@ -1,0 +1,77 @@
+"""Proof scripts by kind of step, the plain ones first; a script that does not fit costs Coq a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sympy
+
+from dpcheck.bounds.asymptotics import Dominated
+from dpcheck.bounds.calibration import NotPrivate, Private
+from dpcheck.bounds.coq import products
+from dpcheck.bounds.coq.expression import Writer, names
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity
+from dpcheck.bounds.formula import formula
+from dpcheck.bounds.prover import Inequality
+
+_IDENTITIES = ("dp_identity.", "dp_root_identity.", "dp_angles.", "dp_powers.", "dp_logs.")
+_INEQUALITIES = ("intros; lra.", "dp_positive.", "dp_polynomial.", "dp_root_polynomial.", "intros; dp_interval.")
+_NUMBERS = ("intros; dp_number.", "intros; dp_erf_number.")
+_DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.")
+
+_PLAIN: dict[type, tuple[str, ...]] = {
+    Identity: _IDENTITIES, AtMost: _INEQUALITIES, Inequality: _INEQUALITIES, Below: _NUMBERS,
+    Counterexample: _DENIALS, NotPrivate: _NUMBERS, Private: (), Dominated: (),
+}  # fmt: skip
+
+
+def plain(step: Any) -> tuple[str, ...]:
+    """The scripts that need no look at the step but its kind."""
+    return _PLAIN.get(type(step), ())
+
+
+def scripts(step: Any) -> Iterator[str]:
+    """Every script worth trying on the step, in order."""
+    yield from plain(step)
+    if isinstance(step, Inequality | AtMost):
+        found = products.proof(step)
+        if found is not None:
+            yield found
+    if isinstance(step, Dominated):
+        found = products.domination(step)
+        if found is not None:
+            yield found
+    if isinstance(step, Private):
+        yield _private(step)
+
+
+def _private(step: Private) -> str:
+    """The tail bound of the privacy curve, with every logarithm taken apart."""
+    intervals = step.over.intervals
+    letters = names(intervals)
+    write = Writer(letters)
+    s, e, share = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    square = (e * s) ** 2
+    logs = sorted(square.atoms(sympy.log), key=str)
+    lines = ["intros.", "dp_forget."]
+    for number in (2, 5):
+        low = sympy.Rational(int(sympy.floor(sympy.log(number) * 10000)), 10000)
+        lines.append(f"assert (dp_bounds : {write(low)} <= ln {number} <= {write(low + sympy.Rational(1, 10000))}) by (split; dp_interval).")
+        lines.append("destruct dp_bounds.")
+    for letter, (_, high) in intervals.items():
+        if letter in share.free_symbols:
+            lines.append(f"assert (ln {letters[letter]} <= ln {write.argument(high)}) by (apply dp_ln_upper; lra).")
+    lines.append("dp_logs_of_numbers.")
+    for log in logs:
+        parts = sympy.expand_log(log, force=True).expand()
+        lines.append(f"assert ({write(log)} = {write(parts)}) by dp_logs.")
+        lines.append(f"assert (0 < {write(log)}) by lra.")
+        lines.append(f"assert (sqrt {write.argument(log)} ^ 2 = {write(log)}) by (apply pow2_sqrt; assumption).")
+    lines.append("assert (sqrt 2 ^ 2 = 2) by (apply pow2_sqrt; lra).")
+    lines.append(f"apply (dp_curve_tail _ _ _ {write.argument(square)});")
+    lines.append("  [ dp_sign | dp_sign | dp_sign | field_simplify_eq; [ nra | dp_side .. ] | nra | ].")
+    whole = sympy.expand_log(sympy.log(2 * share), force=True).expand()
+    lines.append(f"replace (ln (2 * {write.argument(share)})) with ({write(whole)}) by (symmetry; dp_logs).")
+    lines.append("lra.")
+    return "\n".join(lines)
