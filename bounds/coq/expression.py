@@ -146,6 +146,8 @@ class Writer:
             if power < 0:
                 return f"/ {root}" if power.p == -1 else f"/ {root} ^ {-power.p}", _UNARY
             return (root, _APPLICATION) if power.p == 1 else (f"{root} ^ {power.p}", _POWER)
+        if power.is_Rational and power < 0:
+            return f"/ {self._power(base, -power)[0]}", _UNARY
         return f"Rpower {self._at(base, _ATOM)} {self._at(power, _ATOM)}", _APPLICATION
 
 

@@ -69,6 +69,32 @@ Proof.
   rewrite <- (sqrt_sqrt x) at 2 by lra. rewrite ln_mult by assumption. lra.
 Qed.
 
+Lemma dp_ln_Rpower : forall x y : R, ln (Rpower x y) = y * ln x.
+Proof. intros x y. unfold Rpower. apply ln_exp. Qed.
+
+Lemma dp_ln_upper : forall x high : R, 0 < x -> x <= high -> ln x <= ln high.
+Proof. intros x high Hx [H | ->]; [ left; apply ln_increasing; assumption | lra ]. Qed.
+
+Lemma dp_ln_order : forall x y : R, 0 < x -> 0 < y -> ln x <= ln y -> x <= y.
+Proof. intros x y Hx Hy [H | H]; [ left; apply ln_lt_inv; assumption | right; apply ln_inv; assumption ]. Qed.
+
+Lemma dp_means : forall a b w : R, 0 < a -> 0 < b -> 0 <= w <= 1 -> Rpower a w * Rpower b (1 - w) <= w * a + (1 - w) * b.
+Proof.
+  intros a b w Ha Hb Hw. set (m := Rpower a w * Rpower b (1 - w)).
+  assert (M : 0 < m) by (apply Rmult_lt_0_compat; apply exp_pos).
+  assert (L : ln m = w * ln a + (1 - w) * ln b).
+  { unfold m. rewrite ln_mult by apply exp_pos. rewrite !dp_ln_Rpower. reflexivity. }
+  assert (T : forall x : R, 0 < x -> m * (1 + (ln x - ln m)) <= x).
+  { intros x Hx. assert (E := exp_ineq1_le (ln x - ln m)). unfold Rminus in E at 2. rewrite exp_plus in E.
+    rewrite exp_Ropp in E. rewrite !exp_ln in E by assumption.
+    apply Rmult_le_reg_r with (/ m); [ apply Rinv_0_lt_compat; exact M | ].
+    replace (m * (1 + (ln x - ln m)) * / m) with (1 + (ln x - ln m)) by (field; lra). exact E. }
+  assert (A := T a Ha). assert (B := T b Hb).
+  assert (w * (m * (1 + (ln a - ln m))) <= w * a) by (apply Rmult_le_compat_l; lra).
+  assert ((1 - w) * (m * (1 + (ln b - ln m))) <= (1 - w) * b) by (apply Rmult_le_compat_l; lra).
+  assert (m * (w * ln a + (1 - w) * ln b - ln m) = 0) by (rewrite L; ring). nra.
+Qed.
+
 Lemma dp_Rpower_number : forall (x : R) (n : nat) (y : R), 0 < x -> y = INR n -> Rpower x y = x ^ n.
 Proof. intros x n y H ->. apply Rpower_pow. assumption. Qed.
 
@@ -237,9 +263,6 @@ Proof.
   lra.
 Qed.
 
-Lemma dp_ln_upper : forall x high : R, 0 < x -> x <= high -> ln x <= ln high.
-Proof. intros x high Hx [H | ->]; [ left; apply ln_increasing; assumption | lra ]. Qed.
-
 (* x is the q-th power of a letter, so that its fractional powers are whole powers of the letter. *)
 Lemma dp_root_exists : forall (x : R) (q : nat), 0 < x -> (0 < q)%nat -> exists s : R, 0 < s /\ x = s ^ q.
 Proof.
@@ -368,22 +391,30 @@ Ltac dp_powers :=
     | |- context [exp (ln ?x)] => rewrite (exp_ln x) by dp_sign
     end;
   dp_power_numbers; dp_field.
-Ltac dp_logs :=
-  intros; unfold Rdiv;
+Ltac dp_expand_logs :=
+  unfold Rdiv;
   repeat match goal with
     | |- context [ln (?a * ?b)] => rewrite (ln_mult a b) by dp_sign
     | |- context [ln (/ ?a)] => rewrite (ln_Rinv a) by dp_sign
     | |- context [ln (?a ^ ?n)] => rewrite (dp_ln_pow a n) by dp_sign
     | |- context [ln (sqrt ?a)] => rewrite (dp_ln_sqrt a) by dp_sign
+    | |- context [ln (Rpower ?a ?y)] => rewrite (dp_ln_Rpower a y)
     | |- context [ln (exp ?a)] => rewrite (ln_exp a)
+    | |- context [ln 1] => rewrite ln_1
     | |- context [ln 4] => replace 4 with (2 ^ 2) by ring
     | |- context [ln 8] => replace 8 with (2 ^ 3) by ring
     | |- context [ln 16] => replace 16 with (2 ^ 4) by ring
     | |- context [ln 32] => replace 32 with (2 ^ 5) by ring
     | |- context [ln 64] => replace 64 with (2 ^ 6) by ring
     end;
-  simpl INR; first [ ring | field; repeat split; first [ dp_sign | apply Rgt_not_eq; dp_interval ] ].
+  simpl INR.
+Ltac dp_logs :=
+  intros; dp_expand_logs;
+  first [ ring | field; repeat split; first [ dp_sign | apply Rgt_not_eq; dp_interval ] ].
 
+(* A monomial of positive letters is at most another by what is known of their logarithms. *)
+Ltac dp_log_fact H := apply dp_ln_upper in H; [ | dp_sign ]; revert H; dp_expand_logs; intro H.
+Ltac dp_monomial := apply dp_ln_order; [ dp_sign | dp_sign | dp_expand_logs; lra ].
 Ltac dp_logs_of_numbers :=
   repeat match goal with
     | H : context [ln 1] |- _ => rewrite ln_1 in H
@@ -401,6 +432,14 @@ Ltac dp_quotient := apply dp_difference; dp_over.
 Ltac dp_positive := intros; dp_forget; dp_quotient; dp_sign.
 Ltac dp_polynomial := intros; dp_forget; dp_quotient; nra.
 Ltac dp_root_polynomial := intros; dp_forget; dp_roots; dp_polynomial.
+
+Ltac dp_sum :=
+  unfold Rdiv in *;
+  repeat match goal with
+    | |- context [/ (?a * ?b)] => rewrite (Rinv_mult a b)
+    | H : context [/ (?a * ?b)] |- _ => rewrite (Rinv_mult a b) in H
+    end;
+  first [ lra | nra ].
 
 (* Numbers; erf and erfc are integrals, enclosed one by one. *)
 Ltac dp_integrals :=

@@ -21,8 +21,6 @@ import sympy
 from sympy.polys.polyerrors import BasePolynomialError
 
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
-from dpcheck.bounds.asymptotics import Dominated, _terms, dominate
-from dpcheck.bounds.coq.statement import ordered, rate_of
 from dpcheck.bounds.evidence import AtMost
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Inequality, ball
@@ -51,30 +49,6 @@ def proof(step: Inequality | AtMost) -> str | None:
     """A script for the step, or ``None`` if no products are found."""
     try:
         return _script(_problem(step))
-    except (BasePolynomialError, UntranslatedError):
-        return None
-
-
-def domination(step: Dominated) -> str | None:
-    """A script with a constant that bounds the terms by the rate, or ``None``."""
-    found = [dominate(each, _terms(step.rate), step.region, step.up_to) for each in _terms(step.terms)]
-    if any(each is None for each in found):
-        return None
-    constant = sympy.ceiling(sum(each.constant for each in found if each is not None))
-    terms, rate = formula(step.terms), rate_of(step)
-    relations = step.region.relations
-    used = terms.free_symbols.union(rate.free_symbols, *(each.free_symbols for each in relations))
-    lows = {x: sympy.Integer(1 if x.is_integer else 0) for x in used}
-    facts = []
-    for relation in relations:
-        fact = relation.gts - relation.lts
-        if fact.is_Add and len(fact.args) == 2 and relation.lts.is_Rational and relation.gts.is_Symbol:
-            lows[relation.gts] = max(lows[relation.gts], relation.lts)
-        else:
-            facts.append(fact)
-    script = (f"exists {constant}.", "intros.", "dp_forget.")
-    try:
-        return _script(Problem(constant * rate - terms, lows, tuple(facts), names(ordered(used)), script))
     except (BasePolynomialError, UntranslatedError):
         return None
 

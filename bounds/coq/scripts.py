@@ -9,7 +9,7 @@ import sympy
 
 from dpcheck.bounds.asymptotics import Dominated
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.coq import products
+from dpcheck.bounds.coq import orders, products
 from dpcheck.bounds.coq.expression import Writer, names
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity
 from dpcheck.bounds.formula import formula
@@ -39,7 +39,7 @@ def scripts(step: Any) -> Iterator[str]:
         if found is not None:
             yield found
     if isinstance(step, Dominated):
-        found = products.domination(step)
+        found = orders.proof(step)
         if found is not None:
             yield found
     if isinstance(step, Private):
