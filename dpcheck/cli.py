@@ -88,6 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     prove.add_argument("--explain", action="store_true", help="show every step, in plain text and LaTeX")
     prove.add_argument("--jobs", type=int, help="processes (default: one a core)")
     prove.add_argument("--seconds", type=float, default=60.0, help="time for one claim (default 60)")
+    prove.add_argument("--export-coq", metavar="FOLDER", help="write every claim's steps as theorems of Coq")
     _add_format(prove)
 
     audit = command("audit", "audit a mechanism of your own: bound its epsilon from below")

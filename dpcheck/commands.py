@@ -81,6 +81,10 @@ def run_prove(options: Namespace) -> int:
             options.target, jobs=options.jobs, seconds=options.seconds,
             watch=lambda _, done, total: watch("claims", done, total),
         )  # fmt: skip
+    if options.export_coq is not None:
+        from dpcheck.bounds.coq.export import export
+
+        export(results, options.export_coq)
     own = (options.target or "").endswith(".py")
     moved = None if own else changed(results)
     broken = any(each.verdict in ("refuted", "unresolved") for each in results) if own else bool(moved)
