@@ -1,0 +1,263 @@
+"""Steps as theorems of Coq: the text, what is refused, and what the kernel said."""
+
+import shutil
+from fractions import Fraction
+
+import pytest
+import sympy
+from sympy import E, Eq, Function, Integer, Le, Max, Rational, ceiling, exp, log, oo, sqrt, symbols
+
+from dpcheck.bounds.calibration import NotPrivate
+from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.coq import kernel, products
+from dpcheck.bounds.coq.check import stale, stated
+from dpcheck.bounds.coq.export import export
+from dpcheck.bounds.coq.scripts import scripts
+from dpcheck.bounds.coq.session import Session, compile_library
+from dpcheck.bounds.coq.statement import statement
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.registry import claims
+from dpcheck.errors import InputError
+
+x, y, delta, mu = symbols("x y delta mu", positive=True)
+n = symbols("n", integer=True, positive=True)
+a, b = symbols("a b", real=True)
+c = symbols("c", positive=True)
+
+needs_coq = pytest.mark.skipif(shutil.which("coqtop") is None, reason="Coq is not installed (Debian: coq libcoq-interval)")
+
+
+def text(step):
+    found = statement(step)
+    return None if found is None else found.text
+
+
+def lemma(constant, where=(), low=1):
+    return Inequality(
+        "noise beside its logarithm", 32 * log(5 / (2 * delta)) + delta**2 / (2 * n), c * log(5 / (2 * delta)),
+        Domain({n: (low, oo), delta: (0, 1)}, where), constant=(c, constant),
+    )  # fmt: skip
+
+
+# The text, in full.
+
+
+def test_an_identity_speaks_of_all_letters_where_both_sides_have_a_value():
+    step = Identity("a share", a / (1 - a) + sqrt(x) * x ** Rational(-1, 3), sympy.log(x) / 2)
+    assert text(step) == (
+        "forall a x : R,\n  0 < x ->\n  1 - a <> 0 ->\n  Rpower x (1 / 6) + a / (1 - a) = ln x / 2"
+    )
+
+
+def test_an_inequality_keeps_its_constant_its_intervals_and_its_relations():
+    assert text(lemma(33, (delta < 1 / n,))) == (
+        "forall n delta : R,\n  integer n ->\n  1 <= n ->\n  0 < delta ->\n  delta <= 1 ->\n  delta < / n ->\n"
+        "  32 * ln (5 / (2 * delta)) + delta ^ 2 / (2 * n) <= 33 * ln (5 / (2 * delta))"
+    )
+
+
+def test_a_counterexample_denies_the_relation_at_its_values():
+    step = Counterexample("too small", Le(Max(x, y) * a, exp(n)), ((x, Rational(1, 2)), (n, 3)))
+    assert text(step) == (
+        "forall a n x y : R,\n  0 < y ->\n  x = 1 / 2 ->\n  n = 3 ->\n  ~ (a * Rmax x y <= exp n)"
+    )
+
+
+def test_a_tree_that_was_not_evaluated_is_written_as_it_stands():
+    left = sympy.Add(sympy.Mul(2, 3, evaluate=False), sympy.Pow(x, 2) / x**2, evaluate=False)
+    left = sympy.Mul(left, sympy.Pow(sympy.Add(x, x, evaluate=False), -1, evaluate=False), evaluate=False)
+    assert text(Identity("unevaluated", left, 7 / (2 * x))).splitlines()[-1] == "  (1 + 2 * 3) / (x + x) = 7 / (2 * x)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        (-x, "- x"), (x - y, "x - y"), (-(x + y) * a, "a * (- x - y)"), (x**-2, "/ x ^ 2"), (-(x**2), "- x ^ 2"),
+        ((-x) ** 3 * y, "- (y * x ^ 3)"), (x / (y * mu), "x / (mu * y)"), (x**a, "Rpower x a"), (E, "exp 1"),
+        (sqrt(x) ** 3, "sqrt x ^ 3"), (1 / sqrt(x), "/ sqrt x"), (x ** Rational(-2, 3), "/ Rpower x (2 / 3)"),
+        (ceiling(a), "- IZR (Int_part (- a))"), (Max(x, y, mu), "Rmax (Rmax mu x) y"), (exp(-a), "exp (- a)"),
+        (sqrt(x + y) * 2, "2 * sqrt (x + y)"), ((x + y) ** 2, "(x + y) ^ 2"), (Rational(-2, 3) * x, "- (2 * x / 3)"),
+        (sympy.erfc(a), "erfc a"), (sympy.pi * x, "PI * x"),
+    ],
+)  # fmt: skip
+def test_formulas_are_written_with_the_brackets_they_need(expression, written):
+    assert text(Identity("written", expression, Integer(0))).splitlines()[-1].strip() == f"{written} = 0"
+
+
+def test_letters_of_one_name_and_words_of_coq_stay_apart():
+    other, exp_, forall, type_r = symbols("n exp forall R", real=True)
+    written = text(Identity("names", n + other + exp_ + forall + type_r, Integer(0)))
+    assert written.startswith("forall R_ exp_ forall_ n n_ : R,")
+    assert "integer n ->" in written and "integer n_" not in written
+
+
+def test_the_release_of_a_gaussian_is_stated_by_its_curve():
+    assert text(NotPrivate("too little", sqrt(log(7)), Rational(1, 2), Rational(1, 100))) == (
+        "1 / 100 < gaussian_curve (sqrt (ln 7)) (1 / 2)"
+    )
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Cited("a fact", "a book"),
+        Enumerated("a count", Fraction, (1, 2), Fraction(1, 2)),
+        Identity("unknown function", Function("f")(x), Integer(0)),
+        Identity("Bessel", sympy.besselj(0, x), Integer(0)),
+        Identity("infinite", oo + x * 0, x),
+        Below("no number", log(Integer(-1)), Integer(1)),
+        Counterexample("half a record", Le(n, 1), ((n, Rational(1, 2)),)),
+        AtMost("complex", sympy.I * x, x),
+        object(),
+    ],
+)
+def test_what_cannot_be_stated_is_not(step):
+    assert statement(step) is None
+    assert not kernel.accepted(step)
+
+
+def test_a_changed_constant_relation_or_end_is_another_statement():
+    hashes = [lemma(33), lemma(32), lemma(33, (delta * n <= 1,)), lemma(33, low=2)]
+    assert len({statement(step).sha256 for step in hashes}) == len(hashes)
+
+
+def test_no_word_without_an_entry_and_none_for_a_changed_proof(monkeypatch):
+    step = lemma(33)
+    found = statement(step)
+    assert not kernel.accepted(step)
+    good = kernel.Accepted("intros; lra.", kernel.fingerprint(found, "intros; lra."))
+    monkeypatch.setattr(kernel, "recorded", lambda: {found.sha256: good})
+    assert kernel.accepted(step)
+    assert not kernel.accepted(lemma(34))
+    changed = kernel.Accepted("intros; nra.", good.sha256)
+    monkeypatch.setattr(kernel, "recorded", lambda: {found.sha256: changed})
+    assert not kernel.accepted(step)
+
+
+def test_a_changed_library_takes_every_word_back(monkeypatch):
+    entry = next(iter(kernel.recorded().values()))
+    before = kernel.fingerprint(statement(lemma(33)), entry.proof)
+    monkeypatch.setattr(kernel, "library", lambda: "Ltac dp_sign := idtac.")
+    assert kernel.fingerprint(statement(lemma(33)), entry.proof) != before
+
+
+# What is recorded.
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return list(stated(claims()))
+
+
+def test_every_recorded_theorem_is_that_of_a_present_step(steps):
+    assert stale(steps) == []
+    known = {each.statement.sha256: each.statement for each in steps}
+    wrong = [key for key, entry in kernel.recorded().items() if kernel.fingerprint(known[key], entry.proof) != entry.sha256]
+    assert wrong == []
+
+
+def test_the_library_declares_no_axiom():
+    assert not any(word in kernel.library() for word in ("Axiom", "Admitted", "Parameter", "admit", "Conjecture"))
+
+
+# What Coq says.
+
+
+@pytest.fixture(scope="module")
+def coq(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("coq")
+    compile_library(folder)
+    with Session(folder, 20.0) as session:
+        yield session
+
+
+def said(coq, name, step, script=None):
+    found = statement(step)
+    tried = [script] if script else scripts(step)
+    answers = [coq.check(f"{name}_{k}", kernel.theorem(f"{name}_{k}", found, each)) for k, each in enumerate(tried)]
+    return None if None in answers else answers[-1]
+
+
+@needs_coq
+def test_true_statements_of_each_kind_are_accepted(coq):
+    assert said(coq, "lemma", lemma(33)) is None
+    assert said(coq, "identity", Identity("square", (a - b) ** 2, a**2 - 2 * a * b + b**2)) is None
+    assert said(coq, "below", Below("e", E, Rational(2719, 1000))) is None
+    assert said(coq, "deny", Counterexample("no", Eq(log(x), 1), ((x, Integer(3)),))) is None
+    assert said(coq, "curve", NotPrivate("little", Integer(1), Integer(1), Rational(1, 10))) is None
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("constant", lemma(32)),
+        ("means", Inequality("reversed", x**2 + y**2, 2 * x * y, Domain({x: (0, oo), y: (0, oo)}))),
+        ("end", Inequality("past the end", x, Rational(99, 100), Domain({x: (0, 1)}))),
+        ("identity", Identity("off by one", (a - b) ** 2, a**2 + b**2)),
+        ("below", Below("e", Rational(2719, 1000), E)),
+        ("equal", Below("equal numbers", Integer(1), Integer(1))),
+        ("deny", Counterexample("holds", Le(x, 4), ((x, Integer(3)),))),
+        ("curve", NotPrivate("enough", Integer(10), Integer(1), Rational(1, 10))),
+    ],
+)
+def test_false_statements_are_rejected_whatever_the_script(coq, name, step):
+    assert said(coq, name, step) is not None
+
+
+@needs_coq
+@pytest.mark.parametrize("script", ["Admitted.", "admit.", "Axiom f : False. destruct f.", "intros. give_up.", "shelve."])
+def test_a_proof_without_a_proof_is_rejected(coq, script):
+    assert said(coq, "forged", lemma(32), script) is not None
+
+
+@needs_coq
+def test_a_theorem_rests_on_the_axioms_of_the_real_numbers_only(coq):
+    assert said(coq, "plain", AtMost("larger", x, 2 * x), "intros; lra.") is None
+    axioms = coq.assumptions()
+    assert "ClassicalDedekindReals.sig_forall_dec" in axioms
+    assert not {name for name in axioms if name.startswith(("step", "plain", "dp_", "Dpcheck", "FloatAxioms"))}
+
+
+# Products of facts, and files.
+
+
+def test_products_are_found_for_a_relation_between_letters():
+    step = Inequality("root", x**2, 4, Domain({x: (0, oo), y: (0, 2)}, (x <= y,)))
+    assert "dp_combination" in products.proof(step)
+
+
+def test_no_products_are_found_for_a_falsehood():
+    assert products.proof(Inequality("false", x**2, x, Domain({x: (0, oo)}))) is None
+
+
+def own(*ids):
+    step = Inequality("means", 2 * x * y, x**2 + y**2, Domain({x: (0, oo), y: (0, oo)}))
+    evidence = Evidence((step, Cited("it", "a book")))
+    return [
+        Claim(id, "own", "lemma", 'a "quoted" (* remark *)', "here", lambda: Decision("proved", "m", evidence, "n"))
+        for id in ids
+    ]
+
+
+def test_claims_are_written_as_files_that_no_two_claims_share(tmp_path):
+    results = [claim.decide() for claim in own("my lemma/1", "my lemma 1", "1", "Dpcheck")]
+    written = export(results, tmp_path / "coq")
+    assert [path.name for path in written] == [
+        "Dpcheck.v", "my_lemma_1.v", "my_lemma_1_2.v", "claim_1.v", "Dpcheck_2.v"
+    ]  # fmt: skip
+    first = written[1].read_text("utf-8")
+    assert first.startswith("(* own my lemma/1 (here), proved: a 'quoted' ( * remark * ) *)")
+    assert "Theorem my_lemma_1_step_1 :\n  forall x y : R," in first
+    assert "(* it: cited, not stated in Coq *)" in first
+    assert (tmp_path / "coq" / "_CoqProject").read_text("utf-8").splitlines()[0] == "-R . Dpcheck"
+
+
+def test_files_are_not_written_over(tmp_path):
+    (tmp_path / "mine.v").write_text("", "utf-8")
+    with pytest.raises(InputError, match="must be new or empty"):
+        export([], tmp_path)
