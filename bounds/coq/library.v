@@ -60,6 +60,9 @@ Proof.
   assert (Q := dp_ln_above (/ x) P). rewrite ln_Rinv in Q by assumption. lra.
 Qed.
 
+Lemma dp_exp_order : forall x y : R, x <= y -> exp x <= exp y.
+Proof. intros x y [H | ->]; [ left; apply exp_increasing; exact H | lra ]. Qed.
+
 Lemma dp_ln_pow : forall (x : R) (n : nat), 0 < x -> ln (x ^ n) = INR n * ln x.
 Proof. intros x n H. rewrite <- Rpower_pow by assumption. unfold Rpower. apply ln_exp. Qed.
 
@@ -367,6 +370,9 @@ Ltac dp_root_identity := intros; dp_roots; first [ dp_field | nra | field_simpli
 Ltac dp_angles :=
   intros; unfold tan; repeat rewrite ?sin_plus, ?cos_plus, ?sin_PI4, ?cos_PI4, ?sin_PI, ?cos_PI, ?sin_0, ?cos_0;
   try match goal with |- context [cos ?x] => assert (sin x * sin x + cos x * cos x = 1) by apply sin2_cos2 end;
+  replace (1 / sqrt 2) with (sqrt 2 / 2)
+    by (assert (sqrt 2 * sqrt 2 = 2) by (apply sqrt_sqrt; lra);
+        assert (0 < sqrt 2) by (apply sqrt_lt_R0; lra); field_simplify_eq; [ nra | lra ]);
   first [ dp_field | dp_roots; field_simplify_eq; [ nra | dp_side .. ] | nra ].
 Ltac dp_power_numbers :=
   repeat match goal with
@@ -441,6 +447,18 @@ Ltac dp_sum :=
     end;
   first [ lra | nra ].
 
+Ltac dp_tangent a :=
+  assert (ln a <= a - 1) by (apply dp_ln_above; dp_sign);
+  assert (1 - / a <= ln a) by (apply dp_ln_below; dp_sign);
+  generalize dependent (ln a); intros ? ? ?.
+Ltac dp_tangents :=
+  intros; dp_forget;
+  repeat match goal with |- context [ln ?a] => dp_tangent a end;
+  first
+    [ lra
+    | match goal with H : _ - / ?a <= ?l |- ?b <= ?l => apply Rle_trans with (2 := H); dp_polynomial end
+    | dp_polynomial ].
+
 (* Numbers; erf and erfc are integrals, enclosed one by one. *)
 Ltac dp_integrals :=
   unfold gaussian_curve, erfc, erf;
@@ -449,7 +467,13 @@ Ltac dp_integrals :=
         integral_intro (RInt f 0 x) with (i_relwidth 40, i_fuel 200, i_prec 60);
         generalize dependent (RInt f 0 x); let y := fresh "integral" in intros y; intros
     end.
-Ltac dp_number := unfold Rpower; dp_decide_max; first [ lra | dp_interval | interval with (i_prec 128) ].
+Ltac dp_number :=
+  unfold Rpower; dp_decide_max;
+  first
+    [ lra
+    | dp_interval
+    | interval with (i_prec 128)
+    | first [ apply dp_strict_difference | apply dp_difference ]; interval with (i_prec 128) ].
 Ltac dp_erf_number := dp_integrals; dp_number.
 Ltac dp_denied :=
   intros; subst;
@@ -463,5 +487,9 @@ Ltac dp_denied :=
 Ltac dp_unequal := first [ apply Rlt_not_eq; solve [ dp_number ] | apply Rgt_not_eq; solve [ dp_number ] | lra ].
 Ltac dp_false := dp_denied; lazymatch goal with |- ~ _ => dp_unequal | |- _ => dp_number end.
 Ltac dp_erf_false := dp_denied; dp_erf_number.
-Ltac dp_false_for_all := dp_denied; dp_forget;
-  first [ nra | apply dp_strict_difference; dp_over; first [ dp_sign | nra ] ].
+Ltac dp_false_for_all :=
+  dp_denied; dp_forget; rewrite ?sin_PI;
+  first
+    [ nra
+    | apply dp_strict_difference; dp_decide_max; unfold Rdiv; rewrite ?Rmult_0_r, ?Rmult_0_l, ?Rminus_0_r; solve [ dp_sign ]
+    | apply dp_strict_difference; dp_over; first [ dp_sign | nra ] ].

@@ -11,12 +11,13 @@ from dpcheck.bounds.asymptotics import Dominated
 from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq import orders, products
 from dpcheck.bounds.coq.expression import Writer, names
+from dpcheck.bounds.coq.hand import HAND
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Inequality
 
 _IDENTITIES = ("dp_identity.", "dp_root_identity.", "dp_angles.", "dp_powers.", "dp_logs.")
-_INEQUALITIES = ("intros; lra.", "dp_positive.", "dp_polynomial.", "dp_root_polynomial.", "intros; dp_interval.")
+_INEQUALITIES = ("intros; lra.", "dp_positive.", "dp_polynomial.", "dp_root_polynomial.", "dp_tangents.", "intros; dp_interval.")
 _NUMBERS = ("intros; dp_number.", "intros; dp_erf_number.")
 _DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.")
 
@@ -44,6 +45,8 @@ def scripts(step: Any) -> Iterator[str]:
             yield found
     if isinstance(step, Private):
         yield _private(step)
+    if isinstance(step, Inequality | Counterexample):
+        yield from HAND
 
 
 def _private(step: Private) -> str:
