@@ -1,4 +1,4 @@
-(* What the theorems of dpcheck use beyond Coq's real numbers: four definitions, and tactics. *)
+(* What the theorems of dpcheck use beyond Coq's real numbers: a few definitions, and tactics. *)
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
 From Interval Require Import Tactic.
@@ -493,3 +493,94 @@ Ltac dp_false_for_all :=
     [ nra
     | apply dp_strict_difference; dp_decide_max; unfold Rdiv; rewrite ?Rmult_0_r, ?Rmult_0_l, ?Rminus_0_r; solve [ dp_sign ]
     | apply dp_strict_difference; dp_over; first [ dp_sign | nra ] ].
+
+(* The enumerations of dpcheck, over the rational numbers: counterparts of functions of Python. *)
+From Coq Require Import QArith Qminmax Qabs List Bool PeanoNat.
+Module Enumeration.
+Local Open Scope Q_scope.
+
+Definition ratio (p : Z) (q : positive) : Q := p # q.
+Definition gives (value : Q) (p : Z) (q : positive) : Prop := value == p # q.
+Definition of_nat (n : nat) : Q := inject_Z (Z.of_nat n).
+Definition sum (l : list Q) : Q := fold_right Qplus 0 l.
+Definition mean (l : list Q) : Q := sum l / of_nat (length l).
+Fixpoint power (x : Q) (n : nat) : Q := match n with O => 1 | S n => x * power x n end.
+
+Fixpoint tuples (n m : nat) : list (list nat) :=
+  match m with
+  | O => nil :: nil
+  | S m => flat_map (fun i => map (cons i) (tuples n m)) (seq 0 n)
+  end.
+Fixpoint subsets (l : list nat) (m : nat) {struct l} : list (list nat) :=
+  match m, l with
+  | O, _ => nil :: nil
+  | S _, nil => nil
+  | S k, x :: r => map (cons x) (subsets r k) ++ subsets r m
+  end.
+Definition draws (n m : nat) (replacement : bool) : list (list nat) :=
+  if replacement then tuples n m else subsets (seq 0 n) m.
+Definition chance_absent (n m : nat) (replacement : bool) : Q :=
+  mean (map (fun batch => if existsb (Nat.eqb (n - 1)) batch then 0 else 1) (draws n m replacement)).
+Definition mean_share (n m : nat) (replacement : bool) : Q :=
+  mean (map (fun batch => of_nat (count_occ Nat.eq_dec batch (n - 1)%nat) / of_nat m) (draws n m replacement)).
+
+Definition clipped (value threshold : Q) : Q := Qmax (- threshold) (Qmin threshold value).
+Definition clip_then_mean (threshold : Q) (records : list Q) : Q :=
+  mean (map (fun z => clipped z threshold) records).
+Fixpoint differences (l : list Q) : list Q :=
+  match l with g :: h :: r => (g - h) :: differences r | _ => nil end.
+Definition difference_of_clipped (threshold : Q) (pairs : list Q) : Q :=
+  mean (differences (map (fun z => clipped z threshold) pairs)).
+
+Fixpoint broken_from (eta mean_square total count : Q) (estimates : list Q) : Q :=
+  match estimates with
+  | nil => 0
+  | v :: r =>
+      let next := total + power (eta * v) 2 in
+      if Qle_bool next (count * mean_square) then broken_from eta mean_square next (count + 1) r else count
+  end.
+Definition broken_at (eta mean_square : Q) (estimates : list Q) : Q := broken_from eta mean_square 0 1 estimates.
+
+Fixpoint path (start : Q) (estimates : list Q) : list Q :=
+  start :: match estimates with nil => nil | u :: r => path (Qmax (-1) (Qmin 1 (start + u / 6))) r end.
+Fixpoint moves (l : list Q) : list Q :=
+  match l with
+  | a :: r => match r with b :: _ => Qabs (a - b) :: moves r | nil => nil end
+  | nil => nil
+  end.
+Fixpoint first_least (best : Q) (index k : nat) (l : list Q) : nat :=
+  match l with
+  | nil => index
+  | x :: r => if Qle_bool best x then first_least best index (S k) r else first_least x k (S k) r
+  end.
+Definition chosen (start : Q) (estimates : list Q) : Q :=
+  match moves (path start estimates) with nil => 0 | x :: r => of_nat (first_least x 0 1 r) end.
+
+Definition move_share (records : nat) (mu : Q) (own : Q) : Q :=
+  let before := flat_map (fun _ => 1 :: - 1 :: nil) (seq 0 (records / 2)) in
+  let minimiser := fun data => - (sum data / of_nat records) / mu in
+  let first := minimiser before in
+  let second := minimiser (- 1 :: tl before) in
+  let slopes := flat_map (fun z => map (fun x => Qabs (z + own * mu * x)) (first :: second :: nil)) (1 :: - 1 :: nil) in
+  let lipschitz := fold_right Qmax 0 slopes in
+  Qabs (first - second) / (2 * lipschitz / (mu * of_nat records)).
+
+Definition block_energy (records : nat) (mu : Q) : Q :=
+  let after := (of_nat records - 2) / of_nat records in
+  let move := (after - 1) / mu in
+  2 * mu * power move 2 * mu * power (of_nat records) 2.
+
+Definition flipped_moment (order : nat) (keep : Q) (which : nat) : Q :=
+  let released := if Nat.eqb which 2 then 0%nat :: 1%nat :: nil else which :: nil in
+  let chance := fun record output : list nat =>
+    fold_right Qmult 1
+      (map (fun p : nat * nat => if Nat.eqb (nth (fst p) record 0%nat) (snd p) then keep else 1 - keep)
+         (combine released output)) in
+  let outputs := tuples 2 (length released) in
+  let moment := fun ours theirs =>
+    sum (map (fun o => power (chance ours o) (order + 1) / power (chance theirs o) order) outputs) in
+  let apart := fun ours theirs : list nat =>
+    Nat.eqb (length (filter (fun p : nat * nat => negb (Nat.eqb (fst p) (snd p))) (combine ours theirs))) 1 in
+  fold_right Qmax 0
+    (flat_map (fun ours => map (moment ours) (filter (apart ours) (tuples 2 2))) (tuples 2 2)).
+End Enumeration.

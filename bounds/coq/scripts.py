@@ -12,7 +12,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq import orders, products
 from dpcheck.bounds.coq.expression import Writer, names
 from dpcheck.bounds.coq.hand import HAND
-from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Inequality
 
@@ -24,6 +24,7 @@ _DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.")
 _PLAIN: dict[type, tuple[str, ...]] = {
     Identity: _IDENTITIES, AtMost: _INEQUALITIES, Inequality: _INEQUALITIES, Below: _NUMBERS,
     Counterexample: _DENIALS, NotPrivate: _NUMBERS, Private: (), Dominated: (),
+    Enumerated: ("vm_compute. reflexivity.",),
 }  # fmt: skip
 
 

@@ -16,8 +16,9 @@ import sympy
 
 from dpcheck.bounds.asymptotics import Dominated
 from dpcheck.bounds.calibration import NotPrivate, Private
+from dpcheck.bounds.coq.enumerations import conclusion
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
-from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Domain, Inequality
 
@@ -158,6 +159,14 @@ def rate_of(step: Dominated) -> Any:
     return sympy.Mul(rate, *(letter**power for letter, power in extra.items() if power)) if any(extra.values()) else rate
 
 
+def _enumerated(step: Enumerated) -> Statement:
+    """What the counterpart of the function gives, in rational numbers."""
+    found = conclusion(step)
+    if found is None:
+        raise UntranslatedError("the function has no counterpart")
+    return Statement((), (), found)
+
+
 def ordered(letters: Iterable[Any]) -> list[Any]:
     """Letters by name, and by what is assumed of those that share one."""
     return sorted(letters, key=lambda letter: (str(letter), sorted(letter.assumptions0.items())))
@@ -183,4 +192,5 @@ def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
 _KINDS: dict[type, Callable[[Any], Statement]] = {
     Identity: _identity, AtMost: _at_most, Below: _below, Inequality: _inequality,
     Counterexample: _counterexample, Dominated: _dominated, Private: _private, NotPrivate: _not_private,
+    Enumerated: _enumerated,
 }  # fmt: skip
