@@ -93,6 +93,8 @@ class Writer:
             return "PI", _ATOM
         if isinstance(expression, sympy.exp) or (expression.is_Pow and expression.base is sympy.E):
             return f"exp {self._at(expression.exp, _ATOM)}", _APPLICATION
+        if isinstance(expression, sympy.Subs):
+            return self._at_values(expression), _APPLICATION
         arguments = [self._at(each, _ATOM) for each in expression.args]
         if expression.func in (sympy.Max, sympy.Min):
             name = "Rmax" if expression.func is sympy.Max else "Rmin"
@@ -104,6 +106,17 @@ class Writer:
         if expression.func not in _FUNCTIONS:
             raise UntranslatedError(f"{type(expression).__name__} has no counterpart in Coq here")
         return f"{_FUNCTIONS[expression.func]} {arguments[0]}", _APPLICATION
+
+    def _at_values(self, expression: Any) -> str:
+        """A function of the letters that are replaced, applied to their values."""
+        others = {each: name for each, name in self._letters.items() if each not in expression.variables}
+        letters = names([*others, *expression.variables])
+        if any(letters[each] != name for each, name in others.items()):
+            raise UntranslatedError("letters of one name are told apart one way only")
+        inner = Writer(others | {each: letters[each] for each in expression.variables})
+        bound = " ".join(letters[each] for each in expression.variables)
+        values = " ".join(self._at(each, _ATOM) for each in expression.point)
+        return f"(fun {bound} : R => {inner(expression.expr)}) {values}"
 
     def _sum(self, expression: Any) -> tuple[str, int]:
         signed = [_without_sign(each) for each in expression.args]
@@ -192,7 +205,15 @@ def _factors(expression: Any) -> tuple[list[tuple[Any, Any]], list[tuple[Any, An
 
 def _needs(expression: Any) -> Iterator[tuple[Any, str]]:
     """Each part of a formula that must not be zero, or must be (at least) zero or positive."""
+    if isinstance(expression, sympy.Subs):
+        values = dict(zip(expression.variables, expression.point, strict=True))
+        yield from ((part.xreplace(values), need) for part, need in _needs(expression.expr))
+        for value in expression.point:
+            yield from _needs(value)
+        return
     for each in sympy.preorder_traversal(expression):
+        if isinstance(each, sympy.Subs | sympy.Derivative) and each is not expression:
+            raise UntranslatedError("substitutions and derivatives stand outermost only")
         if each.is_Pow and each.base is not sympy.E:
             if each.exp.is_Integer:
                 if each.exp < 0:

@@ -365,10 +365,10 @@ Ltac dp_decide_max :=
 
 (* Equations. *)
 Ltac dp_field := first [ ring | field; dp_side ].
-Ltac dp_identity := intros; dp_field.
-Ltac dp_root_identity := intros; dp_roots; first [ dp_field | nra | field_simplify_eq; [ nra | dp_side .. ] ].
+Ltac dp_identity := intros; cbv beta; dp_field.
+Ltac dp_root_identity := intros; cbv beta; dp_roots; first [ dp_field | nra | field_simplify_eq; [ nra | dp_side .. ] ].
 Ltac dp_angles :=
-  intros; unfold tan; repeat rewrite ?sin_plus, ?cos_plus, ?sin_PI4, ?cos_PI4, ?sin_PI, ?cos_PI, ?sin_0, ?cos_0;
+  intros; cbv beta; unfold tan; repeat rewrite ?sin_plus, ?cos_plus, ?sin_PI4, ?cos_PI4, ?sin_PI, ?cos_PI, ?sin_0, ?cos_0;
   try match goal with |- context [cos ?x] => assert (sin x * sin x + cos x * cos x = 1) by apply sin2_cos2 end;
   replace (1 / sqrt 2) with (sqrt 2 / 2)
     by (assert (sqrt 2 * sqrt 2 = 2) by (apply sqrt_sqrt; lra);
@@ -383,7 +383,7 @@ Ltac dp_power_numbers :=
     | |- context [Rpower ?b 6] => rewrite (dp_Rpower_number b 6 6) by (first [ dp_sign | simpl; lra ])
     end.
 Ltac dp_powers :=
-  intros; unfold Rminus;
+  intros; cbv beta; unfold Rminus;
   repeat match goal with
     | |- context [Rpower ?b (?x / ln ?b)] => rewrite (dp_Rpower_ln b x) by dp_sign
     | |- context [Rpower ?b (?x + ?y)] => rewrite (Rpower_plus x y b)
@@ -415,8 +415,13 @@ Ltac dp_expand_logs :=
     end;
   simpl INR.
 Ltac dp_logs :=
-  intros; dp_expand_logs;
+  intros; cbv beta; dp_expand_logs;
   first [ ring | field; repeat split; first [ dp_sign | apply Rgt_not_eq; dp_interval ] ].
+
+Ltac dp_derive := auto_derive; [ dp_side | first [ dp_field | simpl pow; dp_field ] ].
+(* Two positive monomials with fractional powers are equal if their logarithms are. *)
+Ltac dp_power_equation :=
+  intros; cbv beta; dp_forget; apply ln_inv; [ dp_sign | dp_sign | dp_expand_logs; first [ ring | field; dp_side ] ].
 
 (* A monomial of positive letters is at most another by what is known of their logarithms. *)
 Ltac dp_log_fact H := apply dp_ln_upper in H; [ | dp_sign ]; revert H; dp_expand_logs; intro H.

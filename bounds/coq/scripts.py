@@ -12,11 +12,12 @@ from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq import orders, products
 from dpcheck.bounds.coq.expression import Writer, names
 from dpcheck.bounds.coq.hand import HAND
+from dpcheck.bounds.coq.statement import ordered
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Inequality
 
-_IDENTITIES = ("dp_identity.", "dp_root_identity.", "dp_angles.", "dp_powers.", "dp_logs.")
+_IDENTITIES = ("dp_identity.", "dp_root_identity.", "dp_angles.", "dp_powers.", "dp_logs.", "intros; dp_derive.", "dp_power_equation.")
 _INEQUALITIES = ("intros; lra.", "dp_positive.", "dp_polynomial.", "dp_root_polynomial.", "dp_tangents.", "intros; dp_interval.")
 _NUMBERS = ("intros; dp_number.", "intros; dp_erf_number.")
 _DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.")
@@ -36,6 +37,8 @@ def plain(step: Any) -> tuple[str, ...]:
 def scripts(step: Any) -> Iterator[str]:
     """Every script worth trying on the step, in order."""
     yield from plain(step)
+    if isinstance(step, Identity):
+        yield from _derivative(step)
     if isinstance(step, Inequality | AtMost):
         found = products.proof(step)
         if found is not None:
@@ -79,3 +82,15 @@ def _private(step: Private) -> str:
     lines.append(f"replace (ln (2 * {write.argument(share)})) with ({write(whole)}) by (symmetry; dp_logs).")
     lines.append("lra.")
     return "\n".join(lines)
+
+
+def _derivative(step: Identity) -> Iterator[str]:
+    """For a second derivative: what the first one is."""
+    left = step.left
+    if not isinstance(left, sympy.Derivative) or sum(count for _, count in left.variable_count) != 2:
+        return
+    first, last = [letter for letter, count in left.variable_count for _ in range(count)]
+    write = Writer(names(ordered(left.expr.free_symbols | step.right.free_symbols)))
+    inner = sympy.diff(left.expr, first)
+    ext = f"intros; apply (is_derive_ext (fun {write(last)} : R => {write(inner)}));"
+    yield f"{ext}\n  [ intros; symmetry; apply is_derive_unique; dp_derive | dp_derive ]."

@@ -56,7 +56,27 @@ def statement(step: Any) -> Statement | None:
 
 def _identity(step: Identity) -> Statement:
     left, right = formula(step.left), formula(step.right)
+    body, at = (left.expr, left) if isinstance(left, sympy.Subs) else (left, None)
+    if isinstance(body, sympy.Derivative):
+        return _derivative(body, at, right)
     return _relation(left, "=", right)
+
+
+def _derivative(left: sympy.Derivative, at: Any, right: Any) -> Statement:
+    """The function has the derivative at its letter, or at the value given for it."""
+    *inner, last = [letter for letter, count in left.variable_count for _ in range(count)]
+    if at is not None and tuple(at.variables) != (last,):
+        raise UntranslatedError("a derivative is taken at a value of its own letter only")
+    letters = names(ordered(left.expr.free_symbols | right.free_symbols | (at.free_symbols if at else set())))
+    write = Writer(letters)
+    function = write(left.expr)
+    for letter in inner:
+        function = f"Derive (fun {write(letter)} : R => {function}) {write(letter)}"
+    point = write.argument(at.point[0]) if at is not None else write(last)
+    free = {letter: name for letter, name in letters.items() if at is None or letter in at.free_symbols | right.free_symbols}
+    conditions = write.conditions(left.expr if at is None else at, right)
+    conclusion = f"is_derive (fun {write(last)} : R => {function}) {point} {write.argument(right)}"
+    return Statement(tuple(free.values()), (*_flags(free), *conditions), conclusion)
 
 
 def _at_most(step: AtMost) -> Statement:
