@@ -135,4 +135,38 @@ HAND = (
         "assert (D : ln (31 / 10) <= 1132 / 1000) by dp_interval.\n"
         "nra."
     ),
+    # the logarithm of a logarithm over a small number
+    (
+        "intros T theta I H P S Q.\n"
+        "assert (A : ln theta <= -1) by (rewrite <- (ln_exp (-1)); apply dp_ln_upper; lra).\n"
+        "assert (B : ln 4 <= ln T) by (apply dp_ln_upper; lra).\n"
+        "assert (C : 1 <= ln 4) by dp_interval.\n"
+        "assert (D : 0 <= ln (ln T)) by (rewrite <- ln_1; apply dp_ln_upper; lra).\n"
+        "unfold Rdiv. rewrite ln_mult by (first [ lra | dp_sign ]). rewrite ln_Rinv by lra. lra."
+    ),
+    # a step size below an inverse root
+    (
+        "intros. dp_forget. dp_root_letter T r. dp_root_letter d s.\n"
+        "assert (S : sqrt 2 ^ 2 = 2) by (apply pow2_sqrt; lra). assert (0 <= sqrt 2) by apply sqrt_pos.\n"
+        "assert (P : 0 < 4 * C_2 * sigma_2 * r * s) by dp_sign.\n"
+        "assert (A : eta * (4 * C_2 * sigma_2 * r * s) <= sqrt 2)\n"
+        "  by (apply Rle_trans with (sqrt 2 / (4 * C_2 * sigma_2 * r * s) * (4 * C_2 * sigma_2 * r * s));\n"
+        "      [ apply Rmult_le_compat_r; lra | right; field; dp_side ]).\n"
+        "assert (B : 0 <= eta * (4 * C_2 * sigma_2 * r * s)) by dp_sign.\n"
+        "assert (C : (eta * (4 * C_2 * sigma_2 * r * s)) ^ 2 <= sqrt 2 ^ 2) by (apply pow_incr; lra).\n"
+        "apply (dp_combination _ _ (4 * eta ^ 2) (2 - (eta * (4 * C_2 * sigma_2 * r * s)) ^ 2));\n"
+        "  [ dp_sign | field; dp_side | lra ]."
+    ),
+    # a root below twenty-five times another
+    (
+        "intros. dp_forget.\n"
+        "assert (A : sqrt (1 + 624 * logs) <= 25 * sqrt (1 + logs))\n"
+        "  by (replace 25 with (sqrt (25 ^ 2)) by (apply sqrt_pow2; lra); rewrite <- sqrt_mult by nra;\n"
+        "      apply sqrt_le_1_alt; nra).\n"
+        "apply Rmult_le_compat_r; [ left; apply Rinv_0_lt_compat; dp_sign | ].\n"
+        "assert (0 < G * kappa) by (apply Rmult_lt_0_compat; lra).\n"
+        "replace (2 * G * kappa * sqrt (1 + 624 * logs)) with (2 * (G * kappa) * sqrt (1 + 624 * logs)) by ring.\n"
+        "replace (50 * G * kappa * sqrt (1 + logs)) with (2 * (G * kappa) * (25 * sqrt (1 + logs))) by ring.\n"
+        "apply Rmult_le_compat_l; lra."
+    ),
 )

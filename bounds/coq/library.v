@@ -60,6 +60,12 @@ Proof.
   assert (Q := dp_ln_above (/ x) P). rewrite ln_Rinv in Q by assumption. lra.
 Qed.
 
+Lemma dp_square_equal : forall a b : R, 0 <= a -> 0 <= b -> a ^ 2 = b ^ 2 -> a = b.
+Proof. intros a b Ha Hb E. assert (F : (a - b) * (a + b) = 0) by nra. destruct (Rmult_integral _ _ F); nra. Qed.
+
+Lemma dp_ln_inv_exp : forall a : R, ln (/ exp a) = - a.
+Proof. intros a. rewrite ln_Rinv by apply exp_pos. rewrite ln_exp. reflexivity. Qed.
+
 Lemma dp_exp_order : forall x y : R, x <= y -> exp x <= exp y.
 Proof. intros x y [H | ->]; [ left; apply exp_increasing; exact H | lra ]. Qed.
 
@@ -422,6 +428,20 @@ Ltac dp_derive := auto_derive; [ dp_side | first [ dp_field | simpl pow; dp_fiel
 (* Two positive monomials with fractional powers are equal if their logarithms are. *)
 Ltac dp_power_equation :=
   intros; cbv beta; dp_forget; apply ln_inv; [ dp_sign | dp_sign | dp_expand_logs; first [ ring | field; dp_side ] ].
+
+(* Both sides squared, so that roots disappear. *)
+Ltac dp_squares :=
+  intros; cbv beta; dp_forget; rewrite ?dp_ln_inv_exp;
+  apply dp_square_equal; [ dp_sign | dp_sign | ];
+  unfold Rdiv; repeat (rewrite Rpow_mult_distr || rewrite pow_inv); rewrite ?pow2_sqrt by (first [ lra | dp_sign ]); dp_field.
+(* Exponentials of equal numbers. *)
+Ltac dp_equal_exponents :=
+  intros; cbv beta;
+  repeat match goal with
+    | |- context [exp ?a] =>
+        match goal with |- context [exp ?b] => lazymatch a with b => fail | _ => idtac end;
+          replace (exp a) with (exp b) by (f_equal; lra) end
+    end; dp_field.
 
 (* A monomial of positive letters is at most another by what is known of their logarithms. *)
 Ltac dp_log_fact H := apply dp_ln_upper in H; [ | dp_sign ]; revert H; dp_expand_logs; intro H.

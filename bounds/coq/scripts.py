@@ -17,14 +17,14 @@ from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, I
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Inequality
 
-_IDENTITIES = ("dp_identity.", "dp_root_identity.", "dp_angles.", "dp_powers.", "dp_logs.", "intros; dp_derive.", "dp_power_equation.")
+_IDENTITIES = ("dp_identity.", "dp_root_identity.", "dp_angles.", "dp_powers.", "dp_logs.", "intros; dp_derive.", "dp_squares.", "dp_power_equation.", "dp_equal_exponents.")
 _INEQUALITIES = ("intros; lra.", "dp_positive.", "dp_polynomial.", "dp_root_polynomial.", "dp_tangents.", "intros; dp_interval.")
 _NUMBERS = ("intros; dp_number.", "intros; dp_erf_number.")
 _DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.")
 
 _PLAIN: dict[type, tuple[str, ...]] = {
     Identity: _IDENTITIES, AtMost: _INEQUALITIES, Inequality: _INEQUALITIES, Below: _NUMBERS,
-    Counterexample: _DENIALS, NotPrivate: _NUMBERS, Private: (), Dominated: (),
+    Counterexample: _DENIALS, NotPrivate: _NUMBERS, Private: _NUMBERS, Dominated: (),
     Enumerated: ("vm_compute. reflexivity.",),
 }  # fmt: skip
 
