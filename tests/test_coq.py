@@ -25,7 +25,9 @@ n = symbols("n", integer=True, positive=True)
 a, b = symbols("a b", real=True)
 c = symbols("c", positive=True)
 
-needs_coq = pytest.mark.skipif(shutil.which("coqtop") is None, reason="Coq is not installed (Debian: coq libcoq-interval)")
+needs_coq = pytest.mark.skipif(
+    shutil.which("coqtop") is None, reason="Coq is not installed (Debian: coq libcoq-interval)"
+)
 
 
 def text(step):
@@ -45,9 +47,7 @@ def lemma(constant, where=(), low=1):
 
 def test_an_identity_speaks_of_all_letters_where_both_sides_have_a_value():
     step = Identity("a share", a / (1 - a) + sqrt(x) * x ** Rational(-1, 3), sympy.log(x) / 2)
-    assert text(step) == (
-        "forall a x : R,\n  0 < x ->\n  1 - a <> 0 ->\n  Rpower x (1 / 6) + a / (1 - a) = ln x / 2"
-    )
+    assert text(step) == ("forall a x : R,\n  0 < x ->\n  1 - a <> 0 ->\n  Rpower x (1 / 6) + a / (1 - a) = ln x / 2")
 
 
 def test_an_inequality_keeps_its_constant_its_intervals_and_its_relations():
@@ -59,9 +59,7 @@ def test_an_inequality_keeps_its_constant_its_intervals_and_its_relations():
 
 def test_a_counterexample_denies_the_relation_at_its_values():
     step = Counterexample("too small", Le(Max(x, y) * a, exp(n)), ((x, Rational(1, 2)), (n, 3)))
-    assert text(step) == (
-        "forall a n x y : R,\n  0 < y ->\n  x = 1 / 2 ->\n  n = 3 ->\n  ~ (a * Rmax x y <= exp n)"
-    )
+    assert text(step) == ("forall a n x y : R,\n  0 < y ->\n  x = 1 / 2 ->\n  n = 3 ->\n  ~ (a * Rmax x y <= exp n)")
 
 
 def test_a_tree_that_was_not_evaluated_is_written_as_it_stands():
@@ -156,7 +154,9 @@ def steps():
 def test_every_recorded_theorem_is_that_of_a_present_step(steps):
     assert stale(steps) == []
     known = {each.statement.sha256: each.statement for each in steps}
-    wrong = [key for key, entry in kernel.recorded().items() if kernel.fingerprint(known[key], entry.proof) != entry.sha256]
+    wrong = [
+        key for key, entry in kernel.recorded().items() if kernel.fingerprint(known[key], entry.proof) != entry.sha256
+    ]
     assert wrong == []
 
 
@@ -210,7 +210,9 @@ def test_false_statements_are_rejected_whatever_the_script(coq, name, step):
 
 
 @needs_coq
-@pytest.mark.parametrize("script", ["Admitted.", "admit.", "Axiom f : False. destruct f.", "intros. give_up.", "shelve."])
+@pytest.mark.parametrize(
+    "script", ["Admitted.", "admit.", "Axiom f : False. destruct f.", "intros. give_up.", "shelve."]
+)
 def test_a_proof_without_a_proof_is_rejected(coq, script):
     assert said(coq, "forged", lemma(32), script) is not None
 

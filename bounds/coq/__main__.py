@@ -42,7 +42,9 @@ def main(arguments: list[str]) -> int:
     found = find(steps, watch=_tell, **shared)
     path = Path(str(resources.files("dpcheck.bounds").joinpath("kernel.json")))
     path.write_text(kernel.text(found, session.version()), "utf-8")
-    print(f"{len(found)} of {len(steps)} statements accepted after {time.monotonic() - started:.0f} s; wrote {path.name}")
+    print(
+        f"{len(found)} of {len(steps)} statements accepted after {time.monotonic() - started:.0f} s; wrote {path.name}"
+    )
     return 0
 
 

@@ -84,7 +84,9 @@ def conclusion(step: Enumerated) -> str | None:
         return None
     arguments = " ".join(_arguments(counterpart, step.arguments))
     value = Fraction(step.value)
-    return f"Enumeration.gives (Enumeration.{counterpart.name} {arguments}) {_whole(value.numerator)} {value.denominator}"
+    return (
+        f"Enumeration.gives (Enumeration.{counterpart.name} {arguments}) {_whole(value.numerator)} {value.denominator}"
+    )
 
 
 def code(function: Callable[..., Any], helpers: tuple[str, ...] = ()) -> str:

@@ -14,7 +14,7 @@ from dpcheck.bounds.coq.session import HEADER
 from dpcheck.bounds.coq.statement import statement
 from dpcheck.errors import raised, require
 
-_MAKEFILE = """# make runs Coq over every file; it needs Coq 8.16 and the Interval package (Debian: coq libcoq-interval).
+_MAKEFILE = """# make runs Coq over every file; it needs Coq 8.16 with Interval (Debian: coq libcoq-interval).
 all:
 \tcoq_makefile -f _CoqProject -o Makefile.coq
 \t$(MAKE) -k -f Makefile.coq

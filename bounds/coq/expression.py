@@ -18,11 +18,11 @@ from dpcheck.bounds.prover import ball
 
 _SUM, _PRODUCT, _UNARY, _POWER, _APPLICATION, _ATOM = range(6)  # how tightly a term holds together
 
-_TAKEN = frozenset(
-    # the words of Coq and of the terms written here
-    "as at cofix else end exists fix for forall fun if in let match mod return then using where with Prop Set Type "
-    "R IZR Rmax Rmin Rabs Rpower ln exp sqrt sin cos tan PI erf erfc gaussian_curve integer Int_part nat Z".split()
-)
+_KEYWORDS = """
+as at cofix else end exists fix for forall fun if in let match mod return then using where with Prop Set Type
+"""
+_TERMS = "R IZR Rmax Rmin Rabs Rpower ln exp sqrt sin cos tan PI erf erfc gaussian_curve integer Int_part Derive nat Z"
+_TAKEN = frozenset(_KEYWORDS.split()) | frozenset(_TERMS.split())  # no letter may have these names
 
 
 class UntranslatedError(ValueError):
@@ -246,7 +246,7 @@ def _positive(expression: Any) -> bool:
 
 
 def _nonnegative(expression: Any) -> bool:
-    if _positive(expression) or expression == 0 or expression.is_Symbol and expression.is_nonnegative:
+    if _positive(expression) or expression == 0 or (expression.is_Symbol and expression.is_nonnegative):
         return True
     if expression.is_Add or expression.is_Mul:
         return all(_nonnegative(each) for each in expression.args)

@@ -55,8 +55,14 @@ def _share(term: str, found: Domination, parts: list[str], write: Writer) -> tup
         mean = f"(Rpower ({first}) {w} * Rpower ({second}) (1 - {w}))"
     lines = [f"assert ({term} <= {constant} * {mean}) by dp_monomial."]
     if len(chosen) == 2:
-        lines.append(f"assert ({mean} <= {w} * ({first}) + (1 - {w}) * ({second})) by (apply dp_means; [ dp_sign | dp_sign | lra ]).")
-    lines.append(f"assert ({constant} * {mean} <= {whole} * {mean}) by (apply Rmult_le_compat_r; [ dp_sign | first [ lra | dp_interval ] ]).")
+        lines.append(
+            f"assert ({mean} <= {w} * ({first}) + (1 - {w}) * ({second})) "
+            "by (apply dp_means; [ dp_sign | dp_sign | lra ])."
+        )
+    lines.append(
+        f"assert ({constant} * {mean} <= {whole} * {mean}) "
+        "by (apply Rmult_le_compat_r; [ dp_sign | first [ lra | dp_interval ] ])."
+    )
     return lines, whole
 
 

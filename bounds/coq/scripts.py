@@ -17,8 +17,25 @@ from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, I
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Inequality
 
-_IDENTITIES = ("dp_identity.", "dp_root_identity.", "dp_angles.", "dp_powers.", "dp_logs.", "intros; dp_derive.", "dp_squares.", "dp_power_equation.", "dp_equal_exponents.")
-_INEQUALITIES = ("intros; lra.", "dp_positive.", "dp_polynomial.", "dp_root_polynomial.", "dp_tangents.", "intros; dp_interval.")
+_IDENTITIES = (
+    "dp_identity.",
+    "dp_root_identity.",
+    "dp_angles.",
+    "dp_powers.",
+    "dp_logs.",
+    "intros; dp_derive.",
+    "dp_squares.",
+    "dp_power_equation.",
+    "dp_equal_exponents.",
+)
+_INEQUALITIES = (
+    "intros; lra.",
+    "dp_positive.",
+    "dp_polynomial.",
+    "dp_root_polynomial.",
+    "dp_tangents.",
+    "intros; dp_interval.",
+)
 _NUMBERS = ("intros; dp_number.", "intros; dp_erf_number.")
 _DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.")
 
@@ -64,7 +81,8 @@ def _private(step: Private) -> str:
     lines = ["intros.", "dp_forget."]
     for number in (2, 5):
         low = sympy.Rational(int(sympy.floor(sympy.log(number) * 10000)), 10000)
-        lines.append(f"assert (dp_bounds : {write(low)} <= ln {number} <= {write(low + sympy.Rational(1, 10000))}) by (split; dp_interval).")
+        high = write(low + sympy.Rational(1, 10000))
+        lines.append(f"assert (dp_bounds : {write(low)} <= ln {number} <= {high}) by (split; dp_interval).")
         lines.append("destruct dp_bounds.")
     for letter, (_, high) in intervals.items():
         if letter in share.free_symbols:

@@ -133,4 +133,3 @@ def _refusal(name: str, answer: str) -> str | None:
         return None
     complaint = answer.partition("Toplevel input")[2].partition("\n\n")[0]
     return " ".join((complaint or answer).split())[:500]
-

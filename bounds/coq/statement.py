@@ -73,7 +73,9 @@ def _derivative(left: sympy.Derivative, at: Any, right: Any) -> Statement:
     for letter in inner:
         function = f"Derive (fun {write(letter)} : R => {function}) {write(letter)}"
     point = write.argument(at.point[0]) if at is not None else write(last)
-    free = {letter: name for letter, name in letters.items() if at is None or letter in at.free_symbols | right.free_symbols}
+    free = {
+        letter: name for letter, name in letters.items() if at is None or letter in at.free_symbols | right.free_symbols
+    }
     conditions = write.conditions(left.expr if at is None else at, right)
     conclusion = f"is_derive (fun {write(last)} : R => {function}) {point} {write.argument(right)}"
     return Statement(tuple(free.values()), (*_flags(free), *conditions), conclusion)
@@ -176,7 +178,9 @@ def rate_of(step: Dominated) -> Any:
     """The rate with the powers of further letters that it needs."""
     extra = {letter: sympy.Rational(power.numerator, power.denominator) for letter, power in step.extra().items()}
     rate = formula(step.rate)
-    return sympy.Mul(rate, *(letter**power for letter, power in extra.items() if power)) if any(extra.values()) else rate
+    return (
+        sympy.Mul(rate, *(letter**power for letter, power in extra.items() if power)) if any(extra.values()) else rate
+    )
 
 
 def _enumerated(step: Enumerated) -> Statement:
