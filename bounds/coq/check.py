@@ -51,11 +51,11 @@ def find(steps: Iterable[Stated], *, jobs: int, seconds: float, watch: Watch) ->
         else:
             found[each.statement.sha256] = kernel.recorded()[each.statement.sha256]
 
-    def work(coq: session.Session, each: Stated, name: str) -> None:
+    def work(coq: session.Session, each: Stated) -> None:
         before = kernel.recorded().get(each.statement.sha256)
         said = "no script fits"
         for script in itertools.chain([before.proof] if before else [], scripts(each.step)):
-            refusal = coq.check(name, kernel.theorem(name, each.statement, script))
+            refusal = coq.check(each.statement, script)
             if refusal is None:
                 found[each.statement.sha256] = Accepted(script, kernel.fingerprint(each.statement, script))
                 watch(each.name, "accepted")
@@ -72,10 +72,10 @@ def confirm(steps: Iterable[Stated], *, jobs: int, seconds: float, watch: Watch)
     refused: list[str] = []
     axioms: set[str] = set()
 
-    def work(coq: session.Session, each: Stated, name: str) -> None:
+    def work(coq: session.Session, each: Stated) -> None:
         script = kernel.proof(each.statement)
         assert script is not None
-        said = coq.check(name, kernel.theorem(name, each.statement, script))
+        said = coq.check(each.statement, script)
         if said is not None:
             refused.append(each.name)
         watch(each.name, said or "accepted")
@@ -91,12 +91,12 @@ def stale(steps: Iterable[Stated]) -> list[str]:
 
 
 def _run(
-    steps: Iterable[Stated], work: Callable[[session.Session, Stated, str], None], jobs: int, seconds: float,
+    steps: Iterable[Stated], work: Callable[[session.Session, Stated], None], jobs: int, seconds: float,
     axioms: set[str] | None = None,
 ) -> None:  # fmt: skip
-    waiting: queue.SimpleQueue[tuple[int, Stated]] = queue.SimpleQueue()
-    for numbered in enumerate(steps):
-        waiting.put(numbered)
+    waiting: queue.SimpleQueue[Stated] = queue.SimpleQueue()
+    for each in steps:
+        waiting.put(each)
     failures: list[BaseException] = []
 
     def serve(folder: Path) -> None:
@@ -104,10 +104,10 @@ def _run(
             with session.Session(folder, seconds) as coq:
                 while not failures:
                     try:
-                        number, each = waiting.get_nowait()
+                        each = waiting.get_nowait()
                     except queue.Empty:
                         break
-                    work(coq, each, f"step{number}")
+                    work(coq, each)
                 if axioms is not None:
                     axioms.update(coq.assumptions())
         except BaseException as error:

@@ -8,7 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from dpcheck.bounds.coq.kernel import library
+from dpcheck.bounds.coq.kernel import library, theorem
+from dpcheck.bounds.coq.statement import Statement
 from dpcheck.errors import InputError
 
 HEADER = """From Coq Require Import Reals Lra Lia Psatz.
@@ -59,6 +60,7 @@ class Session:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._accepted: list[str] = []
+        self._count = 0
 
     def __enter__(self) -> Session:
         return self
@@ -66,12 +68,13 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._stop()
 
-    def check(self, name: str, theorem: str) -> str | None:
-        """``None`` if Coq accepts the theorem, or what it says against it."""
-        script = theorem.partition("\nProof.\n")[2].removesuffix("\nQed.")
+    def check(self, stated: Statement, script: str) -> str | None:
+        """``None`` if Coq accepts the script as a proof of the statement, or what it says against it."""
         if _ENDS.search(script):
             return "the proof must be made of tactics only"
-        answer = self._say(f"{theorem}\nAbort All.\nCheck {name}.\n", self._seconds)
+        self._count += 1  # a name that has been used would be found whatever becomes of this theorem
+        name = f"dp_step_{self._count}"
+        answer = self._say(f"{theorem(name, stated, script)}\nAbort All.\nCheck {name}.\n", self._seconds)
         if answer is None:
             self._stop()
             return f"no answer within {self._seconds:g} s"
