@@ -176,11 +176,12 @@ def _dominated(step: Dominated) -> Statement:
 
 def rate_of(step: Dominated) -> Any:
     """The rate with the powers of further letters that it needs."""
-    extra = {letter: sympy.Rational(power.numerator, power.denominator) for letter, power in step.extra().items()}
     rate = formula(step.rate)
-    return (
-        sympy.Mul(rate, *(letter**power for letter, power in extra.items() if power)) if any(extra.values()) else rate
-    )
+    if not step.up_to:
+        return rate
+    powers = {letter: sympy.Rational(power.numerator, power.denominator) for letter, power in step.extra().items()}
+    needed = [letter**power for letter, power in powers.items() if power]
+    return sympy.Mul(rate, *needed) if needed else rate
 
 
 def _enumerated(step: Enumerated) -> Statement:
