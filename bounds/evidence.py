@@ -56,6 +56,10 @@ def trust(step: Step) -> str:
         return "cited"
     if isinstance(step, Searched):
         return "search"
+    from dpcheck.bounds.coq import kernel  # which writes steps out, and so imports them
+
+    if kernel.accepted(step):
+        return "kernel"
     methods = step.outcome().methods if hasattr(step, "outcome") else ()
     return "solver" if any(method.startswith("solver") for method in methods) else "replayed"
 
