@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sympy
@@ -14,7 +15,7 @@ class _Plain(StrPrinter):  # type: ignore[misc]  # sympy carries no types
     """sympy's own text with ``^`` for powers and a space for products; trees stay as they were built."""
 
     def _print_Mul(self, expr: Any) -> str:
-        text: str = super()._print_Mul(expr)
+        text: str = super()._print_Mul(_one_root(expr, self._print))
         return text.replace("*", " ")
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
@@ -24,6 +25,20 @@ class _Plain(StrPrinter):  # type: ignore[misc]  # sympy carries no types
     def _print_Relational(self, expr: Any) -> str:
         sign = {"==": "=", "!=": "!="}.get(expr.rel_op, expr.rel_op)
         return f"{self._print(expr.lhs)} {sign} {self._print(expr.rhs)}"
+
+
+def _one_root(product: Any, text: Callable[[Any], str]) -> Any:
+    """The product with its square roots under one sign, above the line and below it."""
+    if not isinstance(product, sympy.Mul):
+        return product
+    factors = list(product.args)
+    for power in (sympy.Rational(1, 2), sympy.Rational(-1, 2)):
+        roots = [each for each in factors if each.is_Pow and each.exp == power]
+        if len(roots) > 1:
+            under = text(sympy.Mul(*(each.base for each in roots)))
+            factors = [each for each in factors if each not in roots]
+            factors.append(sympy.Pow(sympy.Symbol(f"sqrt({under})"), 2 * power))
+    return sympy.Mul(*factors, evaluate=False) if len(factors) < len(product.args) else product
 
 
 def plain(expression: Any) -> str:

@@ -184,3 +184,4 @@ def claim_with_id(id: str) -> Claim:
 
 def test_plain_text_reads_like_the_paper() -> None:
     assert plain(33 * x**2 * log(1 / y) / (y * x)) == "33 x log(1/y)/y"
+    assert plain(4 * sqrt(2) * sqrt(log(1 / y)) / (x * sqrt(c) * sqrt(y))) == "4 sqrt(2 log(1/y))/(x sqrt(c y))"
