@@ -3,6 +3,24 @@
 from __future__ import annotations
 
 HAND = (
+    # logarithms of products, linear in the logarithms of letters below numbers
+    (
+        "intros. dp_forget. dp_expand_logs.\n"
+        "repeat match goal with\n"
+        "  | H : ?x <= ?c |- context [ln ?x] => is_var x; dp_log_fact H\n"
+        "  | H : ?c <= ?x |- context [ln ?x] => is_var x; dp_log_fact H\n"
+        "  end.\n"
+        "assert (693147 / 1000000 <= ln 2 <= 693148 / 1000000) by (split; dp_interval).\n"
+        "assert (1609437 / 1000000 <= ln 5 <= 1609438 / 1000000) by (split; dp_interval).\n"
+        "lra."
+    ),
+    # a maximum below the line
+    (
+        "intros. dp_forget.\n"
+        "assert (A : sqrt n <= Rmax (sqrt d * sqrt (ln (/ delta)) / epsilon) (sqrt n)) by apply Rmax_r.\n"
+        "apply Rmult_le_compat_l; [ dp_sign | ].\n"
+        "apply Rinv_le_contravar; [ dp_sign | apply Rmult_le_compat_l; [ dp_sign | exact A ] ]."
+    ),
     # a whole number between two neighbours
     (
         "intros; subst; intro E.\n"

@@ -7,7 +7,6 @@ difference times a positive scale. Coq checks that equation and the sign of ever
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,8 +49,9 @@ def _script(problem: Problem) -> str | None:
         kind = "max" if chosen.func is sympy.Max else "min"
         inner = "\n".join("  { " + str(each).replace("\n", "\n    ") + " }" for each in scripts)
         return "\n".join([*problem.script, f"dp_case_{kind} ({first}) ({second}).", inner])
-    rooted = roots_named(problem)
-    ready = functools.reduce(named, atoms(rooted), rooted)
+    ready = roots_named(problem)
+    while left := atoms(ready):
+        ready = named(ready, left[-1])  # the outermost first: what it is made of may not occur elsewhere
     found = _products(ready)
     return None if found is None else "\n".join([*ready.script, *found])
 
@@ -121,9 +121,17 @@ def _rooted(facts: list[tuple[str, Any]], lows: dict[Any, Any], write: Writer) -
             continue
         (a, small), (b, large) = sorted((each.as_coeff_Mul() for each in terms), key=lambda pair: pair[0])
         x, y = sympy.sqrt(small), sympy.sqrt(large)
-        if not (a < 0 < b and x.is_Symbol and y.is_Symbol and x.is_positive and y.is_positive):
+        if not (a < 0 < b and _monomial(x) and _monomial(y)):
             continue
         ratio = sympy.sqrt(-b / a)
         c = ratio if ratio.is_Rational else enclosed(ratio)[1]
         derived = c * y - x
-        yield f"({write(derived)})", derived, "apply dp_root_order; [ dp_sign | dp_sign | lra ]"
+        yield f"({write(derived)})", derived, "apply dp_root_order; [ dp_sign | dp_sign | first [ lra | nra ] ]"
+
+
+def _monomial(expression: Any) -> bool:
+    """Whether it is a product of whole powers of positive letters."""
+    return all(
+        base.is_Symbol and base.is_positive and power.is_Integer and power > 0
+        for base, power in expression.as_powers_dict().items()
+    )
