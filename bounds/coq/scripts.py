@@ -56,6 +56,7 @@ def scripts(step: Any) -> Iterator[str]:
     yield from plain(step)
     if isinstance(step, Identity):
         yield from _derivative(step)
+        yield from _roots_of_squares(step)
     if isinstance(step, Inequality | AtMost):
         found = products.proof(step)
         if found is not None:
@@ -112,3 +113,18 @@ def _derivative(step: Identity) -> Iterator[str]:
     inner = sympy.diff(left.expr, first)
     ext = f"intros; apply (is_derive_ext (fun {write(last)} : R => {write(inner)}));"
     yield f"{ext}\n  [ intros; symmetry; apply is_derive_unique; dp_derive | dp_derive ]."
+
+
+def _roots_of_squares(step: Identity) -> Iterator[str]:
+    """With each root of a quotient of squares replaced by what it is."""
+    sides = (step.left, step.right)
+    found = set().union(*(each.atoms(sympy.Pow) for each in sides))
+    roots = {each.base for each in found if each.exp.is_Rational and each.exp.q == 2 and not each.base.is_Symbol}
+    if not roots or any(each.has(sympy.Subs, sympy.Derivative) for each in sides):
+        return
+    write = Writer(names(ordered(set().union(*(each.free_symbols for each in sides)))))
+    lines = ["intros. dp_forget."]
+    for base in sorted(roots, key=str):
+        value = sympy.sqrt(sympy.powdenest(base.doit(), force=True))
+        lines.append(f"replace (sqrt {write.argument(base)}) with ({write(value)}) by (symmetry; dp_squares).")
+    yield "\n".join([*lines, "dp_field."])
