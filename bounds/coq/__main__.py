@@ -38,7 +38,10 @@ def main(arguments: list[str]) -> int:
         print(f"axioms: {', '.join(sorted(axioms))}")
         if left:
             print(f"{len(left)} recorded theorems belong to no step: run python -m dpcheck.bounds.coq")
-        return int(bool(refused or left))
+        strange = [name for name in sorted(axioms) if not name.startswith(session.AXIOMS)]
+        if strange:
+            print(f"axioms beyond those of the real numbers: {', '.join(strange)}")
+        return int(bool(refused or left or strange))
     found = find(steps, watch=_tell, **shared)
     path = Path(str(resources.files("dpcheck.bounds").joinpath("kernel.json")))
     path.write_text(kernel.text(found, session.version()), "utf-8")

@@ -18,6 +18,12 @@ From Interval Require Import Tactic.
 From Dpcheck Require Import Dpcheck.
 Open Scope R_scope."""
 
+# What theorems may rest on: Coq's real numbers, and the machine integers of interval arithmetic.
+AXIOMS = (
+    "ClassicalDedekindReals.sig_forall_dec", "ClassicalDedekindReals.sig_not_dec", "Classical_Prop.classic",
+    "FunctionalExtensionality.functional_extensionality_dep", "PrimInt63.", "Uint63.",
+)  # fmt: skip
+
 _DONE = "dpcheck: done"
 _ENDS = re.compile(r"\b(Admitted|Axiom|Parameter|Hypothesis|Variable|Conjecture|Abort|Qed|Defined|Theorem|Lemma)\b")
 
@@ -86,7 +92,7 @@ class Session:
     def assumptions(self) -> set[str]:
         """The axioms that the theorems accepted so far rest on."""
         together = " ".join(f"(conj {name}" for name in self._accepted) + " I" + ")" * len(self._accepted)
-        answer = self._say(f"Definition dp_all := {together}.\nPrint Assumptions dp_all.\n", 300.0)
+        answer = self._say(f"Definition dp_all := {together}.\nPrint Assumptions dp_all.\n", 900.0)
         if answer is None or "Error" in answer:
             raise InputError(f"Coq must list what the theorems rest on, got {answer or 'no answer'}")
         listed = answer.partition("Axioms:\n")[2].replace("\n  ", " ")
