@@ -80,6 +80,9 @@ class Decision:
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""
         steps, verdict = self.evidence.steps, self.verdict
+        words = [("method", self.method), ("note", self.note), *(("says", step.says) for step in steps)]
+        for name, text in words:
+            require(isinstance(text, str), name, "be text", text)
         require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
         broken = any(isinstance(step, Counterexample) for step in steps)
         require(broken or verdict != "refuted", "a refutation", "hold a counterexample", "none")
@@ -127,6 +130,8 @@ class Claim:
         require(
             isinstance(self.id, str) and self.id.isprintable() and bool(self.id.strip()), "id", "be one line", self.id
         )
+        for name, text in (("paper", self.paper), ("kind", self.kind), ("location", self.location)):
+            require(isinstance(text, str), name, "be text", text)
         require(callable(self.decision), "the decision of a claim", "be a function, such as judge(...)", self.decision)
 
     def decide(self) -> ClaimResult:
