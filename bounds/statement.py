@@ -35,8 +35,11 @@ class Statement:
     formulas: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        """Refuse a formula without a place and a place without a formula."""
-        places = {name for _, name, _, _ in string.Formatter().parse(self.template) if name is not None}
+        """Refuse a formula without a place, a place without a formula, and one that would cut its formula short."""
+        parts = [part[1:] for part in string.Formatter().parse(self.template) if part[1] is not None]
+        bare = not any(spec or conversion for _, spec, conversion in parts)
+        require(bare, "the places of a statement", "be names alone, so that formulas are printed whole", self.template)
+        places = {name for name, _, _ in parts}
         require(places == set(self.formulas), "the places of a statement", "name its formulas", sorted(places))
 
     def __str__(self) -> str:
