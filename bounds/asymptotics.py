@@ -150,7 +150,9 @@ class Dominated:
     def holds(self) -> bool:
         """The region has a point, and multipliers are found for every term and check out exactly."""
         rate = _terms(self.rate)
-        return not self.region.empty(self.terms, self.rate) and all(found is not None and found.holds(rate, self.region) for found in self._found())
+        return not self.region.empty(self.terms, self.rate) and all(
+            found is not None and found.holds(rate, self.region) for found in self._found()
+        )
 
     def extra(self) -> dict[Any, Fraction]:
         """The powers of the letters of ``up_to`` that suffice for all terms."""

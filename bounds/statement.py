@@ -36,10 +36,10 @@ class Statement:
 
     def __post_init__(self) -> None:
         """Refuse a formula without a place, a place without a formula, and one that would cut its formula short."""
-        parts = [part[1:] for part in string.Formatter().parse(self.template) if part[1] is not None]
-        bare = not any(spec or conversion for _, spec, conversion in parts)
+        parts = [(name, spec or conversion) for _, name, spec, conversion in string.Formatter().parse(self.template)]
+        bare = not any(cut for _, cut in parts)
         require(bare, "the places of a statement", "be names alone, so that formulas are printed whole", self.template)
-        places = {name for name, _, _ in parts}
+        places = {name for name, _ in parts if name is not None}
         require(places == set(self.formulas), "the places of a statement", "name its formulas", sorted(places))
 
     def __str__(self) -> str:
@@ -56,7 +56,9 @@ class Statement:
         if not any(shown):
             return tuple(text for text, _ in formulas)
         return tuple(
-            text for (text, wanted), found in zip(formulas, shown, strict=True) if not found and not _assumed(wanted, assumed)
+            text
+            for (text, wanted), found in zip(formulas, shown, strict=True)
+            if not found and not _assumed(wanted, assumed)
         )
 
     def is_stated_by(self, step: Any) -> bool:

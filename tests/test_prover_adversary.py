@@ -97,7 +97,7 @@ def test_a_sum_that_may_run_backwards_shows_nothing() -> None:
 # Noise
 
 
-def private(multiplier: Any, over: Domain, delta: Any = Rational(1, 10)) -> Private:
+def private(multiplier: Any, over: Domain, delta: Any = 0.1) -> Private:
     return Private("", multiplier, over, Integer(1), delta)
 
 
@@ -127,7 +127,9 @@ def test_enough_noise_is_private_and_negative_noise_is_nothing() -> None:
 # Orders
 
 
-@pytest.mark.parametrize("region", [Region(Le(2 * a, 1), Ge(a, 1)), Region(Lt(a, b), Le(b, a)), Region(Le(2 * a * T, 1), Ge(a, 1))])
+@pytest.mark.parametrize(
+    "region", [Region(Le(2 * a, 1), Ge(a, 1)), Region(Lt(a, b), Le(b, a)), Region(Le(2 * a * T, 1), Ge(a, 1))]
+)
 def test_nothing_is_dominated_on_an_empty_region(region: Region) -> None:
     assert region.empty(a, T)
     assert not Dominated("", a * T, a * T, region).holds()
