@@ -207,6 +207,7 @@ def test_settings_of_a_search_and_counterexamples_to_other_readings_show_nothing
 
 
 def test_a_formula_is_printed_whole() -> None:
+    assert str(stated("{f}", f=sqrt(a) * sqrt(b))) == "sqrt(a b)"
     for place in ("{f:.1}", "{f!r}"):
         with pytest.raises(InputError, match="places of a statement must be names alone"):
             stated(f"At most {place}.", f=33 * a)
