@@ -21,6 +21,7 @@ from dpcheck.bounds.formula import formula
 from dpcheck.errors import InputError, require
 
 s = sympy.Symbol("s", positive=True)  # along a path, s grows without bound
+_MARGIN = 1e-6  # by which the logarithms of a strict relation's sides differ
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,30 @@ class Region:
         letters = set().union(*(formula(each).free_symbols for each in (*sides, *expressions)))
         whole = sorted((letter for letter in letters if letter.is_integer), key=str)
         return [_monomial(each) for each in (*sides, *(1 / letter for letter in whole))]
+
+    def empty(self, *expressions: Any) -> bool:
+        """Whether a linear program finds no logarithms of the letters at which the relations hold.
+
+        A strict relation has to hold by a margin.
+        """
+        import numpy as np
+        from scipy.optimize import linprog
+
+        rows = self.rows(*expressions)
+        letters = sorted(_letters(*rows), key=str)
+        if not letters:
+            return any(row.coefficient > 1 for row in rows)
+        strict = [isinstance(each, sympy.Lt | sympy.Gt) for each in self.relations]
+        margins = [*strict, *[False] * (len(rows) - len(strict))]
+        matrix = [
+            [*(float(row.powers.get(letter, 0)) for letter in letters), float(margin)]
+            for row, margin in zip(rows, margins, strict=True)
+        ]
+        right = [-float(sympy.log(row.coefficient)) for row in rows]
+        costs = np.array([0.0] * len(letters) + [-1.0])
+        ends = [(None, None)] * len(letters) + [(0, 1)]
+        found = linprog(costs, A_ub=np.array(matrix), b_ub=np.array(right), bounds=ends, method="highs-ds")
+        return bool(found.status != 0 or (any(strict) and found.x[-1] < _MARGIN))
 
     def __str__(self) -> str:
         """The relations in one line."""
@@ -123,9 +148,11 @@ class Dominated:
         return rf"{sympy.latex(self.terms)} = O\left({sympy.latex(self.rate)}\right)"
 
     def holds(self) -> bool:
-        """Multipliers are found for every term and check out exactly."""
+        """The region has a point, and multipliers are found for every term and check out exactly."""
         rate = _terms(self.rate)
-        return all(found is not None and found.holds(rate, self.region) for found in self._found())
+        return not self.region.empty(self.terms, self.rate) and all(
+            found is not None and found.holds(rate, self.region) for found in self._found()
+        )
 
     def extra(self) -> dict[Any, Fraction]:
         """The powers of the letters of ``up_to`` that suffice for all terms."""
@@ -179,7 +206,8 @@ class Exceeds:
             return False
         for relation in self.region.relations:
             quotient = sympy.simplify(relation.gts.subs(path) / relation.lts.subs(path))
-            inside = quotient >= 1 if quotient.is_number else _limit(quotient) > 1
+            least = quotient > 1 if isinstance(relation, sympy.Lt | sympy.Gt) else quotient >= 1
+            inside = least if quotient.is_number else _limit(quotient) > 1
             if inside != sympy.true:
                 return False
         return bool(_limit(self._ratio(path)) == sympy.oo)

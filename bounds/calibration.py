@@ -23,6 +23,8 @@ from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Domain, ball, branch, witness
 from dpcheck.bounds.prover.decide import decide
 
+_LEAST = sympy.Rational(1, 10**12)  # what is at least this is positive
+
 
 def curve(multiplier: Any, epsilon: Any) -> Any:
     """The least delta of one Gaussian release with noise ``multiplier`` times its sensitivity."""
@@ -58,6 +60,8 @@ class Private:
         s, e, share = formula(self.multiplier), formula(self.epsilon), formula(self.delta)
         if witness.find(self.over, (s, e, share)) is None:
             return False
+        if not all(_positive(each, self.over) for each in (s, share)):
+            return False  # the bounds below are about noise, and about a delta that is not 0
         # With t = e s - 1/(2 s): t^2/2 >= log(1/(2 delta)) where t >= 0; elsewhere Phi(-t) <= 1/2 - 2t/5.
         away = e * s**2 - sympy.Rational(1, 2)
         tail = sympy.expand((e * s) ** 2 - e + 1 / (4 * s**2)) - 2 * log(1 / (2 * share))
@@ -93,7 +97,16 @@ class NotPrivate:
 
     def holds(self) -> bool:
         """Ball arithmetic: the difference is positive."""
-        return ball.sign(curve(self.multiplier, self.epsilon) - formula(self.delta), {}) == 1
+        noise = formula(self.multiplier)
+        return ball.sign(noise, {}) == 1 and ball.sign(curve(noise, self.epsilon) - formula(self.delta), {}) == 1
+
+
+def _positive(quantity: Any, over: Domain) -> bool:
+    """Whether a quantity is shown to be above zero wherever it is defined."""
+    new, _ = over.standard()
+    if quantity.xreplace(new).is_positive:
+        return True
+    return decide(quantity - _LEAST, over).verdict == "proved"
 
 
 def _phi(x: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Searched, Step, to_dict
 from dpcheck.bounds.prover import Inequality
@@ -80,6 +80,10 @@ class Decision:
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""
         steps, verdict = self.evidence.steps, self.verdict
+        words = [("method", self.method), ("note", self.note), *(("says", step.says) for step in steps)]
+        for name, text in words:
+            require(isinstance(text, str), name, "be text", text)
+        require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
         broken = any(isinstance(step, Counterexample) for step in steps)
         require(broken or verdict != "refuted", "a refutation", "hold a counterexample", "none")
         apart = not broken or verdict != "proved" or "refuted" in dict(self.evidence.readings).values()
@@ -126,6 +130,8 @@ class Claim:
         require(
             isinstance(self.id, str) and self.id.isprintable() and bool(self.id.strip()), "id", "be one line", self.id
         )
+        for name, text in (("paper", self.paper), ("kind", self.kind), ("location", self.location)):
+            require(isinstance(text, str), name, "be text", text)
         require(callable(self.decision), "the decision of a claim", "be a function, such as judge(...)", self.decision)
 
     def decide(self) -> ClaimResult:
@@ -147,20 +153,26 @@ class Claim:
             if point is None:
                 return "unresolved", f"Not decided, since evidence does not hold: {step.says}."
             at = ", ".join(f"{letter} = {value}" for letter, value in point.items())
-            if isinstance(self.statement, Statement) and not self.statement.loose([step]):
+            if isinstance(self.statement, Statement) and self.statement.is_stated_by(step):
                 return "refuted", f"Fails at {at}: {step.says}."
             return "unresolved", f"Not decided, since a step is false: {step.says} fails at {at}."
         for what, found in (
             ("a step says nothing", [step.says for step in evidence.empty()]),
-            ("a formula of the statement is in no step", self._loose(evidence)),
+            ("a formula of the statement is in no step", self._loose(decision)),
             ("a quoted claim has conditions", _uncovered(decision)),
         ):
             if found and decision.verdict != "unresolved":
                 return "unresolved", f"Not decided, since {what}: {'; '.join(found)}."
         return decision.verdict, decision.note
 
-    def _loose(self, evidence: Evidence) -> tuple[str, ...]:
-        return self.statement.loose(evidence.steps) if isinstance(self.statement, Statement) else ()
+    def _loose(self, decision: Decision) -> tuple[str, ...]:
+        """The formulas of the statement that no step speaks of; in a proof, a counterexample is to another reading."""
+        if not isinstance(self.statement, Statement):
+            return ()
+        steps = decision.evidence.steps
+        if decision.verdict == "proved":
+            steps = tuple(step for step in steps if not isinstance(step, Counterexample))
+        return self.statement.loose(steps)
 
     def undecided(self, why: str) -> ClaimResult:
         """The result when no decision could be reached."""

@@ -164,7 +164,9 @@ class Identity:
         return f"{sympy.latex(self.left)} = {sympy.latex(self.right)}"
 
     def holds(self) -> bool:
-        """The difference cancels to zero symbolically."""
+        """The difference cancels to zero symbolically; a sum whose range may run backwards shows nothing."""
+        if not all(_forwards(side) for side in (self.left, self.right)):
+            return False
         left, right = self.left.doit(), self.right.doit()
         difference = sympy.cancel(sympy.together(sympy.expand(left - right)))
         return bool(difference == 0 or sympy.simplify(difference) == 0)
@@ -246,7 +248,10 @@ class Counterexample:
         values = {letter: formula(value) for letter, value in self.values}
         if not all(_may_be(letter, value) for letter, value in values.items()):
             return False
-        left, right = (side.subs(values) for side in self.claimed.args)
+        try:
+            left, right = (_at(side, values) for side in self.claimed.args)
+        except ball.UndefinedError:
+            return False
         if left.free_symbols | right.free_symbols:
             return bool(self.claimed.subs(values) == sympy.false)
         return ball.sign(left - right, {}) in _FALSE[self.claimed.rel_op]
@@ -315,6 +320,27 @@ _SIGNS = tuple(
     for sign in ("positive", "negative", "zero", "nonzero", "nonpositive", "nonnegative")
 )
 _FALSE = {"<=": (1,), "<": (0, 1), ">=": (-1,), ">": (-1, 0), "==": (-1, 1), "!=": (0,)}  # signs of left - right
+
+
+def _forwards(side: Any) -> bool:
+    """Whether no sum or product in it has an upper limit more than one below its lower limit.
+
+    sympy takes such a sum to be the negative of what is left out, where readers expect 0.
+    """
+    ranges = [each.limits for each in side.atoms(sympy.Sum, sympy.Product)]
+    return all((high - low + 1).is_nonnegative is True for limits in ranges for _, low, high in limits)
+
+
+def _at(side: Any, values: dict[Any, Any]) -> Any:
+    """A side at the values, whose parts all have to be real numbers, whatever is done with them later."""
+    if not side.free_symbols - values.keys() and not any(value.free_symbols for value in values.values()):
+        return ball.value(side, values)
+    if not side.args or not side.free_symbols:
+        return values.get(side, side)
+    found = side.func(*(_at(part, values) for part in side.args))
+    if found.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I) or found.is_real is False:
+        raise ball.UndefinedError("not a real number")
+    return found
 
 
 def _may_be(letter: Any, value: Any) -> bool:

@@ -15,7 +15,8 @@ class _Plain(StrPrinter):  # type: ignore[misc]  # sympy carries no types
     """sympy's own text with ``^`` for powers and a space for products; trees stay as they were built."""
 
     def _print_Mul(self, expr: Any) -> str:
-        text: str = super()._print_Mul(_one_root(expr, self._print))
+        product = _one_root(expr, self._print)
+        text: str = super()._print_Mul(product) if product.is_Mul else self._print(product)
         return text.replace("*", " ")
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:

@@ -15,8 +15,13 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds.asymptotics import Region
+from dpcheck.bounds.evidence import Below
 from dpcheck.bounds.plain import plain
+from dpcheck.bounds.prover import Domain
 from dpcheck.errors import require
+
+_SETTINGS = ("samples", "seed", "bound")  # of a search
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,11 @@ class Statement:
     formulas: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        """Refuse a formula without a place and a place without a formula."""
-        places = {name for _, name, _, _ in string.Formatter().parse(self.template) if name is not None}
+        """Refuse a formula without a place, a place without a formula, and one that would cut its formula short."""
+        parts = [(name, spec or conversion) for _, name, spec, conversion in string.Formatter().parse(self.template)]
+        bare = not any(cut for _, cut in parts)
+        require(bare, "the places of a statement", "be names alone, so that formulas are printed whole", self.template)
+        places = {name for name, _ in parts if name is not None}
         require(places == set(self.formulas), "the places of a statement", "name its formulas", sorted(places))
 
     def __str__(self) -> str:
@@ -39,9 +47,26 @@ class Statement:
         return self.template.format(**{name: plain(value) for name, value in self.formulas.items()})
 
     def loose(self, steps: Iterable[Any]) -> tuple[str, ...]:
-        """The formulas, as text, that occur in none of ``steps``."""
+        """The formulas, as text, that occur in none of ``steps``; all of them if each is but a condition there."""
+        steps = list(steps)
         judged = [each for step in steps for each in spoken_of(step)]
-        return tuple(plain(value) for value in self.formulas.values() if not _occurs(_exact(value), judged))
+        assumed = [each for step in steps for each in conditions_of(step)]
+        formulas = [(plain(value), _exact(value)) for value in self.formulas.values()]
+        shown = [_occurs(wanted, judged) for _, wanted in formulas]
+        if not any(shown):
+            return tuple(text for text, _ in formulas)
+        return tuple(
+            text
+            for (text, wanted), found in zip(formulas, shown, strict=True)
+            if not found and not _assumed(wanted, assumed)
+        )
+
+    def is_stated_by(self, step: Any) -> bool:
+        """Whether a formula is the relation of the step, and the others occur in it: if it is false, so is this."""
+        wanted = [_exact(value) for value in self.formulas.values()]
+        judged = [each for each in spoken_of(step) if hasattr(each, "rel_op")]
+        whole = any(_is_relation(each, judged) for each in wanted if hasattr(each, "rel_op"))
+        return whole and not self.loose([step])
 
 
 def stated(template: str, **formulas: Any) -> Statement:
@@ -72,16 +97,34 @@ def stated(template: str, **formulas: Any) -> Statement:
 
 
 def spoken_of(step: Any) -> Iterator[Any]:
-    """Every expression and relation that a step is about: its fields, with its printed constant put in."""
+    """Every expression and relation that a step is about: its fields, with its printed constant put in.
+
+    Not among them: its domain, see :func:`conditions_of`, and the settings of a search.
+    """
     sides = getattr(step, "sides", None)
     if sides is not None:
         smaller, larger = sides()
         yield from (smaller, larger, sympy.Le(smaller, larger, evaluate=False))
-    yield from _expressions([getattr(step, each.name) for each in fields(step)])
-    for smaller, larger, relation in (("smaller", "larger", sympy.Le), ("left", "right", sympy.Eq)):
+    named = [getattr(step, each.name) for each in fields(step) if each.name not in _SETTINGS]
+    yield from _expressions([each for each in named if not _is_domain(each)])
+    strict = sympy.Lt if isinstance(step, Below) else sympy.Le
+    for smaller, larger, relation in (("smaller", "larger", strict), ("left", "right", sympy.Eq)):
         pair = (getattr(step, smaller, None), getattr(step, larger, None))
         if sides is None and None not in pair:
             yield relation(_exact(pair[0]), _exact(pair[1]), evaluate=False)
+
+
+def conditions_of(step: Any) -> Iterator[Any]:
+    """What a step assumes: the ends of intervals and the relations of its domain or region."""
+    yield from _expressions([each for each in _values(step) if _is_domain(each)])
+
+
+def _values(step: Any) -> list[Any]:
+    return [getattr(step, each.name) for each in fields(step)]
+
+
+def _is_domain(value: Any) -> bool:
+    return isinstance(value, Domain | Region)
 
 
 def _expressions(value: Any) -> Iterator[Any]:
@@ -112,13 +155,28 @@ def _occurs(wanted: Any, judged: list[Any]) -> bool:
     """Whether ``wanted`` is one of the expressions or a part of one, up to expanding and cancelling."""
     if any(each == wanted or each.has(wanted) for each in judged):
         return True
-    if isinstance(wanted, sympy.core.relational.Relational):
-        difference = wanted.gts - wanted.lts if hasattr(wanted, "gts") else wanted.lhs - wanted.rhs
-        kinds = (type(wanted), sympy.Le, sympy.Ge) if hasattr(wanted, "gts") else (type(wanted),)
-        others = [each for each in judged if isinstance(each, kinds)]
-        return any(_same(difference, _difference(each)) for each in others)
+    if hasattr(wanted, "rel_op"):
+        return _is_relation(wanted, judged)
     sides = [side for each in judged for side in (each.args if hasattr(each, "rel_op") else (each,))]
     return any(_same(wanted, side) for side in sides if side.free_symbols == wanted.free_symbols)
+
+
+def _is_relation(wanted: Any, judged: list[Any]) -> bool:
+    """Whether a relation is one of those judged: a strict one has to be judged as such."""
+    kinds = {"<": "< >", ">": "< >", "<=": "< > <= >=", ">=": "< > <= >="}.get(wanted.rel_op, wanted.rel_op).split()
+    return any(
+        _same(_difference(wanted), _difference(each)) for each in judged if getattr(each, "rel_op", None) in kinds
+    )
+
+
+def _assumed(wanted: Any, conditions: list[Any]) -> bool:
+    """Whether a condition is among those of a domain, or implied by one that leaves out less."""
+    if not hasattr(wanted, "rel_op"):
+        return _occurs(wanted, conditions)
+    kinds = {"<": "< > <= >=", ">": "< > <= >=", "<=": "<= >=", ">=": "<= >="}.get(wanted.rel_op, "").split()
+    return any(each == wanted for each in conditions) or any(
+        _same(_difference(wanted), _difference(each)) for each in conditions if getattr(each, "rel_op", None) in kinds
+    )
 
 
 def _difference(relation: Any) -> Any:

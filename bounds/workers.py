@@ -13,8 +13,8 @@ that the file can import its neighbours and they replace nothing.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import pickle
 import queue
 import resource
 import select
@@ -143,6 +143,8 @@ class _Worker:
             found = self._start(seconds, stop)
         except TimeoutError:
             raise _bad_file(f"be imported within {seconds:g} s", self._target) from None
+        except ValueError as error:
+            raise _bad_file("leave the results alone", f"{self._target}: {one_line(error)}") from None
         except (EOFError, BrokenPipeError):
             ended = f"{self._target}: the process that imported it ended with code {self._process.wait()}"
             raise _bad_file("be importable", ended) from None
@@ -161,6 +163,8 @@ class _Worker:
             found = self._message(time.monotonic() + seconds, stop)
         except TimeoutError:
             return claim.undecided(f"not decided within {seconds:g} s")
+        except ValueError as error:
+            return claim.undecided(f"the process that decided it wrote something else: {one_line(error)}")
         except (EOFError, BrokenPipeError):
             return claim.undecided(f"the process that decided it ended with code {self._process.wait()}")
         if isinstance(found, str):
@@ -177,7 +181,7 @@ class _Worker:
 
     def _message(self, deadline: float, stop: threading.Event) -> Any:
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, stop))
-        return pickle.loads(self._read(length, deadline, stop))
+        return json.loads(self._read(length, deadline, stop))  # plain text: a user's own file had a hand in it
 
     def kill(self) -> None:
         """End the process and the solvers it started."""
@@ -219,7 +223,7 @@ def _main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
     def send(message: Any) -> None:
-        answer = pickle.dumps(message)
+        answer = json.dumps(message).encode()
         results.write(_LENGTH.pack(len(answer)) + answer)
         results.flush()
 

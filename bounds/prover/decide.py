@@ -83,7 +83,7 @@ def decide(
         domain.covers(each)
         ball.compile(each, list(domain.intervals))  # refuses unknown functions now
     roots.require_real((difference, *sides), domain)
-    new, standard = domain.standard()
+    new, standard = domain.standard(difference, *sides)
     old = {letter: symbol for symbol, letter in new.items()}
 
     def genuine(values: Mapping[Any, Any]) -> Mapping[Any, Any] | None:

@@ -103,14 +103,19 @@ class Domain:
                 return False
         return True
 
-    def standard(self) -> tuple[dict[Any, Any], Domain | None]:
+    def standard(self, *expressions: Any) -> tuple[dict[Any, Any], Domain | None]:
         """Letters that say about themselves what the domain says, and the domain in them.
+
+        A letter that may be 0 beside a factor of either sign, under a root of ``expressions`` or of
+        ``where``, says no more than it did: sympy would take the root of each, and lose a point.
 
         The first is a mapping from the old letters to the new; the second is ``None`` if a relation
         turns out to be false. Whatever sympy does with an expression in the new letters, because of
         a sign it knows, is right on the domain.
         """
         new = {letter: letters.standard(letter, *ends) for letter, ends in self.limits.items()}
+        mixed = letters.mixed([*expressions, *(side for each in self.where for side in each.args)], new)
+        new |= {letter: letter if letter.is_real else sympy.Symbol(letter.name, real=True) for letter in mixed}
         where = tuple(relation.xreplace(new) for relation in self.where)
         if any(each == sympy.false for each in where):
             return new, None

@@ -15,16 +15,15 @@ for is known to be.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import flint
 import sympy
 
-from dpcheck.bounds.prover import ball
+from dpcheck.bounds.prover import ball, letters
 from dpcheck.bounds.prover.domain import Domain
-from dpcheck.bounds.prover.letters import Names
 
 _NARROW = 96  # bits of the rational interval around a number
 
@@ -98,12 +97,13 @@ class _Namer:
         self.roots: dict[Any, Any] = {}
         self.meanings: dict[Any, Any] = {}
         self.count = 0
-        self.fresh = Names(letter.name for letter in domain.intervals).fresh
+        self.fresh = letters.Names(letter.name for letter in domain.intervals).fresh
 
     def form(self, difference: Any) -> Form:
         expressions = [difference, *self.domain.differences()]
         expressions = [sympy.expand_log(each) for each in expressions]
-        back = {s: self._root_of(s, expressions) for s in self.domain.intervals}
+        apart = letters.mixed(expressions, {s: s for s in self.domain.intervals})
+        back = {s: self._root_of(s, () if s in apart else expressions) for s in self.domain.intervals}
         self.roots = {s: root for s, root in back.items() if root is not s}
         named = [self._name(sympy.expand_log(each.xreplace(self.roots))) for each in expressions]
         for letter, (low, high) in list(self.intervals.items()):
@@ -113,13 +113,13 @@ class _Namer:
             stripped, self.intervals, named[1:], self.equations, self.ties, back, self._meanings(), scale
         )  # fmt: skip
 
-    def _root_of(self, s: Any, expressions: list[Any]) -> Any:
+    def _root_of(self, s: Any, expressions: Sequence[Any]) -> Any:
         """``s`` itself, or ``r**q`` if s occurs to powers with denominators whose multiple is q.
 
         Where such a power is real s is not negative; r is positive only if s is known to be.
         """
         degree = 1
-        for power in set().union(*(each.atoms(sympy.Pow) for each in expressions)):
+        for power in set[Any]().union(*(each.atoms(sympy.Pow) for each in expressions)):
             if power.base == s and power.exp.is_Rational:
                 degree = math.lcm(degree, int(power.exp.q))
         low, high = self.domain.intervals[s]

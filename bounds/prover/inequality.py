@@ -63,6 +63,8 @@ class Inequality:
             letters.require_distinct([*self.over.intervals, self.constant[0]])
             value = real(self.constant[1], "the printed constant")
             require(not value.free_symbols, "the printed constant", "be a number", value)
+            fits = value == 0 or letters.allows(self.constant[0], value)
+            require(fits, "the printed constant", f"be a value that the letter {self.constant[0]} allows", value)
             object.__setattr__(self, "constant", (self.constant[0], value))
         for side in (self.smaller, self.larger):
             self.over.covers(real(self._printed(side), "a side"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import sympy
@@ -74,6 +74,31 @@ def standard(letter: Any, low: Any, high: Any) -> Any:
     }
     signs = {key: True for key, known in facts.items() if known}
     return sympy.Symbol(letter.name, **{**letter.assumptions0, "real": True, **signs})
+
+
+def mixed(expressions: Iterable[Any], new: Mapping[Any, Any]) -> set[Any]:
+    """The letters that may be 0 and occur, under a root, in a product with a factor that may be negative.
+
+    ``sqrt(x*y)`` is 0 at x = 0 whatever y is; ``sqrt(x)*sqrt(y)``, to which it is rewritten for a
+    letter x known to be nonnegative, is not real there for y < 0.
+    """
+    found: set[Any] = set()
+    for power in set().union(*(each.atoms(sympy.Pow) for each in expressions)):
+        if power.exp.is_Integer or power.base.is_Symbol:
+            continue
+        factors = set(_factors(power.base))
+        if not all(factor.xreplace(dict(new)).is_nonnegative for factor in factors):
+            signed = (letter for letter in power.base.free_symbols if letter in new)
+            found |= {letter for letter in signed if not (new[letter].is_positive or new[letter].is_negative)}
+    return found
+
+
+def _factors(base: Any) -> Iterator[Any]:
+    """The factors of a base, and those of all its parts where a part may drop out once a maximum is settled."""
+    if base.has(sympy.Max, sympy.Min, sympy.Abs):
+        yield from (factor for each in base.atoms(sympy.Mul) for factor in each.args)
+    elif base.is_Mul:
+        yield from base.args
 
 
 def _whole(letter: Any, end: Any, step: int) -> Any:

@@ -420,7 +420,11 @@ CLAIMS = (
         "004:eta condition",
         "zhang2025",
         "step",
-        stated("A step with {short} absorbs the term in |x_r - x_{{r-1}}|^2.", short=Le(eta, LONGEST)),
+        stated(
+            "A step with {short} absorbs the term in |x_r - x_{{r-1}}|^2: {absorbed}.",
+            short=Le(eta, LONGEST),
+            absorbed=Le(4 * T * sigma_2**2 * C_2**2 * d, 1 / (2 * eta**2)),
+        ),
         "version with proofs, after (59)",
         _step_size,
     ),
