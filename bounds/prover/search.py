@@ -126,9 +126,11 @@ class Landscape:
         return tuple(exact)
 
 
-def refute(difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
+def refute(
+    difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], Any], reach: float = REACH
+) -> Any:
     """The first of the lowest points at which ``genuine`` finds a failure, or ``None``."""
-    landscape = Landscape(difference, domain)
+    landscape = Landscape(difference, domain, reach)
     for height, point in landscape.lowest():
         if height > 1e-9:
             break
