@@ -182,7 +182,7 @@ def _root(slope: Any, letter: Any, left: float, right: float) -> Any:
 
 def _named(root: Any, slope: Any, letter: Any, low: Any, high: Any) -> Any:
     """An exact number that is the root, if one is recognised: the slope must vanish there."""
-    close = Rational(1, 10**25)
+    close = Rational(1, 10**10)  # a flat place is found to few digits only
     for candidate in _candidates(root):
         if abs(sympy.N(candidate - root, 45)) <= close * max(1, abs(root)) and _inside(candidate, low, high):
             at_root = slope.xreplace({letter: candidate})

@@ -30,7 +30,7 @@ from dpcheck.bounds.prover.forms import Form, Tie
 _ROUNDS = 60
 MEMORY = 4 * 2**30  # bytes a solver may take
 _FIRST = (Fraction(1, 10), Fraction(1), Fraction(2), Fraction(10), Fraction(100))  # where lemmas start
-_KEPT = ("positive", "negative", "nonnegative", "nonpositive", "integer", "even", "odd")  # of a letter's assumptions
+_KEPT = ("positive", "negative", "nonnegative", "nonpositive", "integer", "even", "odd", "nonzero")  # of a letter's assumptions
 _SHORT, _WORK = 8, 1_000_000  # rounds and steps of the solver in a first, short attempt
 _CHILD = """
 import json, resource, sys
@@ -153,6 +153,8 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
             yield f"({'>' if low == 0 and letter.is_positive else '>='} {letter} {_text(low)})"
         if high.is_finite:
             yield f"({'<' if high == 0 and letter.is_negative else '<='} {letter} {_text(high)})"
+        if letter.is_nonzero and not (letter.is_positive or letter.is_negative):
+            yield f"(or (>= {letter} 1.0) (<= {letter} (- 1.0)))" if letter.is_integer else f"(not (= {letter} 0.0))"
     for fact, strict in itertools.zip_longest(form.facts, form.strict, fillvalue=False):
         least = integers.least_positive(_product(fact)) if strict else None
         yield f"(>= {_cleared(fact)} {_text(least or sympy.S.Zero)})"
@@ -165,8 +167,14 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
     for index, tie in enumerate(form.ties):
         value, argument = (tie.letter, tie.argument) if tie.kind == "log" else (tie.argument, tie.letter)
         yield from _lemmas(value, argument, sorted(set(points[index])))
-    most = integers.least_positive(-_product(form.difference))
+    most = integers.least_positive(-_product(form.difference)) if _together(form.difference) else None
     yield f"(< {_cleared(form.difference)} 0)" if most is None else f"(<= {_cleared(form.difference)} {_text(-most)})"
+
+
+def _together(difference: Any) -> bool:
+    """Whether that its letters are integers has to be said at once; a single letter is cut, which gives certificates."""
+    letters = difference.free_symbols
+    return len(letters) > 1 or any(letter.is_even or letter.is_odd for letter in letters)
 
 
 def _lemmas(value: Any, argument: Any, points: list[Fraction]) -> Iterator[str]:
