@@ -31,7 +31,7 @@ PEERS_STEP = 3  # the peers are asked about every third item, since most of thei
 def test_the_collection_is_large_and_the_same_each_time() -> None:
     assert len(ITEMS) >= 1000
     assert sum(item.truth for item in ITEMS) == len(ITEMS) // 2
-    assert ITEMS == every()
+    assert every() == ITEMS
     assert len({item.name for item in ITEMS}) == len(ITEMS)
     assert len(SLICE) >= 90 and {item.family for item in SLICE} == {item.family for item in ITEMS}
 
@@ -107,7 +107,10 @@ def table(found: Iterable[Answer]) -> pd.DataFrame:
     families = [*dict.fromkeys(frame.family), "all"]
     for family, tool in itertools.product(families, dict.fromkeys(frame.tool)):
         part = frame[(frame.tool == tool) & ((frame.family == family) | (family == "all"))]
-        shares = {f"{word}_%": 100 * part[part.truth == truth].decided.mean() for word, truth in (("true", True), ("false", False))}
+        shares = {
+            f"{word}_%": 100 * part[part.truth == truth].decided.mean()
+            for word, truth in (("true", True), ("false", False))
+        }
         rows.append({"family": family, "tool": tool, "items": len(part), **shares,
                      "wrong": int(part.wrong.sum()), "mean_s": part.s.mean()})  # fmt: skip
     return pd.DataFrame(rows)

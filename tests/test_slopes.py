@@ -91,8 +91,10 @@ def _standard(difference: Any, domain: Domain) -> Any:
 
 
 EXPRESSIONS = (
-    log(a) - a / (1 + a**2), a * log(a) - sqrt(a), exp(-a) * sin(a) + a**2, (1 + a) ** a - cos(a) / a, a**3 - 3 * a + 1 / a,
-    (a - 2) ** 2 * (a - 3), log(1 + a) ** 2 - a**Rational(1, 3), exp(a) / (1 + exp(a)), Rational(1, 2) - a**Rational(5, 2),
+    log(a) - a / (1 + a**2), a * log(a) - sqrt(a), exp(-a) * sin(a) + a**2,
+    (1 + a) ** a - cos(a) / a, a**3 - 3 * a + 1 / a,
+    (a - 2) ** 2 * (a - 3), log(1 + a) ** 2 - a**Rational(1, 3), exp(a) / (1 + exp(a)),
+    Rational(1, 2) - a**Rational(5, 2),
 )  # fmt: skip
 ENDS = st.fractions(Fraction(1, 50), 8, max_denominator=50)
 WIDTHS, SHARES = st.fractions(0, 4, max_denominator=50), st.fractions(0, 1, max_denominator=8)
@@ -100,7 +102,9 @@ WIDTHS, SHARES = st.fractions(0, 4, max_denominator=50), st.fractions(0, 1, max_
 
 @settings(deadline=None, max_examples=150)
 @given(st.sampled_from(EXPRESSIONS), ENDS, WIDTHS, SHARES)
-def test_enclosures_contain_the_values_and_signs_are_theirs(f: Any, low: Fraction, width: Fraction, share: Fraction) -> None:
+def test_enclosures_contain_the_values_and_signs_are_theirs(
+    f: Any, low: Fraction, width: Fraction, share: Fraction
+) -> None:
     ends = (_exact(low), _exact(low + width + Fraction(1, 100)))
     at = _exact(low) + _exact(share) * (ends[1] - ends[0])
     true = Rational(str(sympy.N(f.subs({a: at}), 40)))
@@ -154,5 +158,12 @@ def test_limits_that_the_rules_do_not_give_are_left_open(f: Any) -> None:
 def test_smooth_means_defined_and_differentiable_inside() -> None:
     box = {a: (Integer(0), Integer(3))}
     assert signs.smooth(log(a) + sqrt(a) + 1 / a, box)
-    for f in (1 / (a - 1), log(a - 1), sqrt(a - 1), abs(x).xreplace({x: a - 1}), sympy.ceiling(a), (a - 1) ** Rational(4, 3)):
+    for f in (
+        1 / (a - 1),
+        log(a - 1),
+        sqrt(a - 1),
+        abs(x).xreplace({x: a - 1}),
+        sympy.ceiling(a),
+        (a - 1) ** Rational(4, 3),
+    ):
         assert not signs.smooth(f, box)

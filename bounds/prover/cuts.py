@@ -17,8 +17,9 @@ import sympy
 from sympy import Rational
 
 from dpcheck.bounds.prover import ball, ranges
+from dpcheck.bounds.prover.polynomials import Box
 from dpcheck.bounds.prover.samples import Samples
-from dpcheck.bounds.prover.signs import Box, sign
+from dpcheck.bounds.prover.signs import sign
 
 _MOST_CUTS = 4
 _NEAR = 1e-7  # relative to the size of its terms a value below this may be 0
@@ -83,7 +84,9 @@ def singular(f: Any, box: Box) -> tuple[Piece, ...]:
         points: set[Any] = set()
         for each in inner:
             if each.free_symbols == {letter} and each.is_polynomial(letter):
-                points |= set(sympy.roots(sympy.Poly(each, letter)).keys()) if sympy.degree(each, letter) <= 2 else set()
+                points |= (
+                    set(sympy.roots(sympy.Poly(each, letter)).keys()) if sympy.degree(each, letter) <= 2 else set()
+                )
         found = [p for p in points if p.is_real and _inside(p, low, high)]
         if found and len(found) <= _MOST_CUTS:
             return at(box, letter, sorted(found, key=float))
@@ -209,7 +212,7 @@ def _candidates(root: Any) -> Iterator[Any]:
 def _around(f: Any, letter: Any, root: Any, low: Any, high: Any) -> list[Any] | None:
     """Two numbers beside the root between which enclosures show the function to be nonnegative."""
     room = [abs(root - end) for end in (low, high) if end.is_finite] + [abs(root) or Rational(1)]
-    reach = min((sympy.N(each, 30) for each in room))
+    reach = min(sympy.N(each, 30) for each in room)
     for k in range(1, 40):
         step = sympy.Rational(reach / 2**k).limit_denominator(10**12) if reach > 1e-9 else sympy.Rational(reach / 2**k)
         ends = [_short(root - step, step), _short(root + step, step)]

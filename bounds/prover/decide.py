@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, branch, certificate, forms, roots, search, slopes, smt, witness
+from dpcheck.bounds.prover import ball, branch, certificate, counted, forms, roots, search, slopes, smt, witness
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
 
@@ -49,7 +49,6 @@ _BY_SIGN: dict[int | None, Verdict] = {1: "proved", 0: "proved", -1: "refuted", 
 _NOTHING = Outcome("proved", (), (), None, 0.0)  # what holds at no point
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 _TRUST = ("certificate", "solver (z3)", "ball arithmetic", slopes.METHOD, "search")
-_FAR = 150.0  # decades of the last search, for what fails only where numbers are very large or small
 
 
 def settle(smaller: Any, larger: Any, domain: Domain) -> Outcome:
@@ -134,7 +133,7 @@ class _Case:
 def _decide(
     difference: Any, domain: Domain, genuine: Callable[[Mapping[Any, Any]], Any], seconds: float, integers: int
 ) -> Outcome:
-    """Every case by certificate, else all by search, else each by solver, derivatives, balls, and cuts between integers."""
+    """Every case by certificate, else all by search, else each by solver, derivatives, balls, cuts between integers."""
     proof = _Proof([], [], [])
     open_cases = []
     for case in _cases(difference, domain):
@@ -149,20 +148,22 @@ def _decide(
     point = search.refute(difference, domain, genuine)
     if point is not None:
         return proof.outcome("refuted", point, "search")
-    far = False
+    searched = False
     for case in open_cases:
         if case.form is None:
             return proof.outcome("unresolved")
         real = functools.partial(_original, case.form, genuine)
         verdict, point, text = smt.decide(case.form, real, seconds, short=True)
-        if verdict == "unresolved" and slopes.proves(case.difference, case.where):
+        # polynomials of an integer letter are cut further below, which gives certificates
+        routes = (slopes, counted) if case.form.ties else (slopes,)
+        if verdict == "unresolved" and any(route.proves(case.difference, case.where) for route in routes):
             proof.methods.append(slopes.METHOD)
             continue
-        if verdict == "unresolved" and not far:
-            far = True
-            distant = search.refute(difference, domain, genuine, _FAR)
-            if distant is not None:
-                return proof.outcome("refuted", distant, "search")
+        if verdict == "unresolved" and not searched:
+            searched = True
+            again = search.refute_again(difference, domain, genuine)
+            if again is not None:
+                return proof.outcome("refuted", again, "search")
         if verdict == "unresolved":
             verdict, point, text = smt.decide(case.form, real, seconds)
         if verdict == "refuted":

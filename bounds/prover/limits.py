@@ -14,7 +14,6 @@ import sympy
 
 from dpcheck.bounds.prover import ball
 
-
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 
 

@@ -76,6 +76,4 @@ def _without_negative_coefficient(polynomial: Any, box: Box) -> bool:
     letters = sorted(numerator.free_symbols | denominator.free_symbols, key=lambda s: s.dummy_index)
     if not letters:
         return bool(numerator / denominator >= 0)
-    return all(
-        all(c >= 0 for c in sympy.Poly(part, *letters).coeffs()) for part in (numerator, denominator)
-    )
+    return all(all(c >= 0 for c in sympy.Poly(part, *letters).coeffs()) for part in (numerator, denominator))

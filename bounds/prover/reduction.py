@@ -16,7 +16,7 @@ import sympy
 from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.cuts import fresh
 from dpcheck.bounds.prover.domain import Domain
-from dpcheck.bounds.prover.signs import Box
+from dpcheck.bounds.prover.polynomials import Box
 
 _MOST_SCALED = 4  # letters whose scales are tried
 
@@ -116,7 +116,12 @@ def _degree(f: Any, box: Box, weights: dict[Any, int]) -> Any:
         moved = [x * 2.0 ** weights.get(letter, 0) for x, letter in zip(point, box, strict=True)]
         with np.errstate(all="ignore"):
             before, after = (complex(function(*at)) for at in (point, moved))
-        if not before or not after or after / before != after / before or abs(after / before - abs(after / before)) > 1e-9:
+        if (
+            not before
+            or not after
+            or after / before != after / before
+            or abs(after / before - abs(after / before)) > 1e-9
+        ):
             return None
         found.append(np.log2(abs(after / before)))
     whole = round(2 * found[0]) / 2
@@ -132,6 +137,7 @@ def _inner(ends: tuple[Any, Any], k: float) -> float:
 
 def _same(left: Any, right: Any) -> bool:
     """Whether the two expand to the same, logarithms of products in parts."""
+
     def parts(e: Any) -> Any:
         logs = {each: sympy.expand_log(sympy.log(sympy.factor(each.args[0]))) for each in e.atoms(sympy.log)}
         powers = {
@@ -142,4 +148,4 @@ def _same(left: Any, right: Any) -> bool:
         return e.xreplace({**logs, **powers})
 
     difference = sympy.expand(parts(left) - parts(right))
-    return difference == 0 or sympy.expand(sympy.powsimp(difference)) == 0 or sympy.simplify(difference) == 0
+    return bool(difference == 0 or sympy.expand(sympy.powsimp(difference)) == 0 or sympy.simplify(difference) == 0)

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover.signs import Box
+from dpcheck.bounds.prover.polynomials import Box
 
 _COUNTS = {1: 401, 2: 25, 3: 9, 4: 5}  # points a letter, by the number of letters
 _DECADES = 9.0
@@ -58,12 +58,18 @@ class Samples:
         """The sign of the value in many digits; 0 for what vanishes even so."""
         with mpmath.workdps(_DIGITS):
             try:
-                found = _exact_function(f, tuple(self.letters))(*(mpmath.mpf(float(axis[index])) for axis in self.points))
+                found = _exact_function(f, tuple(self.letters))(
+                    *(mpmath.mpf(float(axis[index])) for axis in self.points)
+                )
             except (ArithmeticError, ValueError, TypeError):
                 return math.nan
             if not isinstance(found, mpmath.mpf) or not mpmath.isfinite(found):
                 return math.nan
-            return 0.0 if abs(found) < mpmath.mpf(10) ** (6 - _DIGITS) else float(mpmath.sign(found)) * max(float(abs(found)), 1e-300)
+            return (
+                0.0
+                if abs(found) < mpmath.mpf(10) ** (6 - _DIGITS)
+                else float(mpmath.sign(found)) * max(float(abs(found)), 1e-300)
+            )
 
 
 def way(values: Any) -> int | None:

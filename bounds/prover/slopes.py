@@ -11,8 +11,6 @@ interior of a box, where the function is smooth; where it is defined on the boun
 
 from __future__ import annotations
 
-import functools
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,9 +19,10 @@ import sympy
 
 from dpcheck.bounds.prover import ball, cuts, limits, polynomials, ranges
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.prover.polynomials import Box
 from dpcheck.bounds.prover.reduction import reduced
 from dpcheck.bounds.prover.samples import Samples, way
-from dpcheck.bounds.prover.signs import Box, continuous, logs_apart, ranged, sign, smooth
+from dpcheck.bounds.prover.signs import continuous, logs_apart, ranged, sign, smooth
 
 METHOD = "derivatives in ball arithmetic"
 _STEPS = 120  # functions whose sign is asked for, in one proof
@@ -177,7 +176,9 @@ class _Proof:
                 known = sign(slope, box) if slope != 0 and slope.free_symbols else None
                 if known in (2, -2):
                     way = 1 if known == 2 else -1
-                    yield sympy.Add(*(way * each * sympy.cancel(sympy.together(c / slope)) for each, c in collected.items()))
+                    yield sympy.Add(
+                        *(way * each * sympy.cancel(sympy.together(c / slope)) for each, c in collected.items())
+                    )
         powers = sorted((p for p in f.atoms(sympy.Pow, sympy.exp) if p.exp.free_symbols), key=str)
         for power in powers[:2]:
             if sign(power, box) == 2:

@@ -30,7 +30,16 @@ from dpcheck.bounds.prover.forms import Form, Tie
 _ROUNDS = 60
 MEMORY = 4 * 2**30  # bytes a solver may take
 _FIRST = (Fraction(1, 10), Fraction(1), Fraction(2), Fraction(10), Fraction(100))  # where lemmas start
-_KEPT = ("positive", "negative", "nonnegative", "nonpositive", "integer", "even", "odd", "nonzero")  # of a letter's assumptions
+_KEPT = (
+    "positive",
+    "negative",
+    "nonnegative",
+    "nonpositive",
+    "integer",
+    "even",
+    "odd",
+    "nonzero",
+)  # of a letter's assumptions
 _SHORT, _WORK = 8, 1_000_000  # rounds and steps of the solver in a first, short attempt
 _CHILD = """
 import json, resource, sys
@@ -172,7 +181,7 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
 
 
 def _together(difference: Any) -> bool:
-    """Whether that its letters are integers has to be said at once; a single letter is cut, which gives certificates."""
+    """Whether to use at once that its letters are integers; a single letter is cut, which gives certificates."""
     letters = difference.free_symbols
     return len(letters) > 1 or any(letter.is_even or letter.is_odd for letter in letters)
 

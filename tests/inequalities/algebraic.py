@@ -31,9 +31,7 @@ def squares(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(Integer(0), q, Domain(LINE), "a square", {x: u})
     r = expand(first**2 * rng.randint(1, 3) + (x - u) ** 4)
     yield Theorem(Integer(0), r, PLANE, "a square and a fourth power", {x: u, y: v})
-    yield Theorem(
-        2 * u * x + 2 * v * y, x**2 + y**2 + u**2 + v**2, PLANE, "squares of x - u and y - v", {x: u, y: v}
-    )
+    yield Theorem(2 * u * x + 2 * v * y, x**2 + y**2 + u**2 + v**2, PLANE, "squares of x - u and y - v", {x: u, y: v})
 
 
 def means(rng: random.Random) -> Iterator[Theorem]:
@@ -43,14 +41,10 @@ def means(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(a**i * b**j, (i * a ** (i + j) + j * b ** (i + j)) / (i + j), POSITIVE, "weighted AM-GM", at)
     three = Domain({a: (0, oo), b: (0, oo), c: (0, oo)})
     k = rng.randint(1, 3)
-    yield Theorem(
-        3 * k * a * b * c, k * (a**3 + b**3 + c**3), three, "AM-GM of three", {a: p, b: p, c: p}
-    )
+    yield Theorem(3 * k * a * b * c, k * (a**3 + b**3 + c**3), three, "AM-GM of three", {a: p, b: p, c: p})
     yield Theorem(a * b + b * c + c * a, a**2 + b**2 + c**2, three, "AM-GM of pairs", {a: p, b: p, c: p})
     yield Theorem(2 * p * a * b, a**2 + p**2 * b**2, POSITIVE, "AM-GM of two", {a: p, b: ONE})
-    yield Theorem(
-        3 * a**2 * b**2, a**4 * b**2 + a**2 * b**4 + 1, POSITIVE, "Motzkin: AM-GM of three", {a: ONE, b: ONE}
-    )
+    yield Theorem(3 * a**2 * b**2, a**4 * b**2 + a**2 * b**4 + 1, POSITIVE, "Motzkin: AM-GM of three", {a: ONE, b: ONE})
 
 
 def shifted(rng: random.Random) -> Iterator[Theorem]:
@@ -60,9 +54,7 @@ def shifted(rng: random.Random) -> Iterator[Theorem]:
     over = Domain({a: (low, oo), b: (wide, oo)})
     yield Theorem(Integer(0), expand(p), over, "no negative coefficient after the shift", {a: low * ONE, b: wide * ONE})
     k = rng.randint(2, 5)
-    yield Theorem(
-        low ** (k - 1) * a, a**k, Domain({a: (low, oo)}), "a power grows", {a: low * ONE}
-    )
+    yield Theorem(low ** (k - 1) * a, a**k, Domain({a: (low, oo)}), "a power grows", {a: low * ONE})
     yield Theorem(
         expand(low * b + wide * a), a * b + low * wide, over, "(a - low)(b - wide) >= 0", {a: low * ONE, b: wide * ONE}
     )
@@ -81,8 +73,14 @@ def rational(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(Rational(3, 2), nesbitt, three, "Nesbitt", {a: p, b: p, c: p})
     yield Theorem((a + b) ** 2 / (k + 1), a**2 + b**2 / k, POSITIVE, "Cauchy in Engel's form", {a: p, b: k * p})
     yield Theorem(Integer(2), a / b + b / a, POSITIVE, "AM-GM", {a: p, b: p})
-    yield Theorem(1 / (1 + a) ** k, 1 / (1 + k * a), Domain({a: (0, oo)}), "Bernoulli", {a: Integer(0) + Rational(1, 10**6)},
-                  Rational(1, 10**4))
+    yield Theorem(
+        1 / (1 + a) ** k,
+        1 / (1 + k * a),
+        Domain({a: (0, oo)}),
+        "Bernoulli",
+        {a: Integer(0) + Rational(1, 10**6)},
+        Rational(1, 10**4),
+    )
     yield Theorem(
         p * a / (a + p), p, Domain({a: (0, oo)}), "a fraction of p", {a: Integer(10) ** 9}, Rational(1, 10**4)
     )  # fmt: skip
@@ -95,8 +93,9 @@ def roots(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(sqrt(a**2 + b**2), a + b, POSITIVE, "norms", {a: Rational(1, 10**6), b: p}, Rational(1, 10**5))
     yield Theorem(a + b, sqrt(2) * sqrt(a**2 + b**2), POSITIVE, "Cauchy", {a: p, b: p})
     yield Theorem(sqrt(1 + a), 1 + a / 2, Domain({a: (0, oo)}), "tangent", {a: Rational(1, 10**6)}, Rational(1, 10**5))
-    yield Theorem(root(1 + a, k), 1 + a / k, Domain({a: (0, oo)}), "Bernoulli", {a: Rational(1, 10**6)},
-                  Rational(1, 10**5))
+    yield Theorem(
+        root(1 + a, k), 1 + a / k, Domain({a: (0, oo)}), "Bernoulli", {a: Rational(1, 10**6)}, Rational(1, 10**5)
+    )
     yield Theorem(3 * cbrt(a * b), a + b + 1, POSITIVE, "AM-GM", {a: ONE, b: ONE})
     yield Theorem(
         1 / sqrt(a + 1), 2 * sqrt(a + 1) - 2 * sqrt(a), Domain({a: (0, oo)}), "the square root is concave",
@@ -128,7 +127,7 @@ def moduli(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(p + q, Abs(x - p) + Abs(x + q), line, "triangle", {x: p})
     yield Theorem(Abs(x * y), (x**2 + y**2) / 2, PLANE, "AM-GM", {x: p, y: -p})
     yield Theorem(-Abs(x - p), q * (x - p) ** 2, line, "opposite signs", {x: p})
-    yield Theorem(Abs(x) / (1 + Abs(x)), ONE, line, "a fraction of one", {x: -Integer(10) ** 9}, Rational(1, 10**5))
+    yield Theorem(Abs(x) / (1 + Abs(x)), ONE, line, "a fraction of one", {x: -(Integer(10) ** 9)}, Rational(1, 10**5))
     yield Theorem(x, Abs(x), line, "by definition", {x: p})
     yield Theorem(p * Abs(x) ** 3, p * x**4 + p, line, "one of the two is larger", {x: -ONE}, p)
     yield Theorem(Abs(x + y) ** 2, 2 * x**2 + 2 * y**2, PLANE, "Cauchy", {x: p, y: p})
@@ -147,9 +146,7 @@ def triangles(rng: random.Random) -> Iterator[Theorem]:
         {x: 3 * p, y: 4 * p, z: 3 * q, w: 4 * q},
     )  # fmt: skip
     yield Theorem(sqrt((x + p) ** 2 + q**2), Abs(x + p) + q, Domain(LINE), "norms", {x: -p})
-    yield Theorem(
-        sqrt((x + p) ** 2 + y**2), sqrt(x**2 + y**2) + p, PLANE, "Minkowski", {x: q, y: Integer(0)}
-    )
+    yield Theorem(sqrt((x + p) ** 2 + y**2), sqrt(x**2 + y**2) + p, PLANE, "Minkowski", {x: q, y: Integer(0)})
     yield Theorem(Max(Abs(x), Abs(y)), sqrt(x**2 + y**2), PLANE, "norms", {x: p, y: Integer(0)})
     yield Theorem(x * z + y * w, sqrt(x**2 + y**2) * sqrt(z**2 + w**2), four, "Cauchy",
                   {x: 3 * p, y: 4 * p, z: 3 * q, w: 4 * q})  # fmt: skip
@@ -173,4 +170,3 @@ def related(rng: random.Random) -> Iterator[Theorem]:
     )
     yield Theorem(1 / (a + k * b), 1 / (p * (k + 1)), Domain(over, (Ge(a, p), Ge(b, a))), "each at least p",
                   {a: p, b: p})  # fmt: skip
-

@@ -27,9 +27,7 @@ def logarithms(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(log(a), (a - 1) / sqrt(a), Domain({a: (1, oo)}), "logarithmic and geometric mean", {a: ONE})
     yield Theorem(log(a), k * (a ** Rational(1, k) - 1), HALF, "tangent of the root", {a: ONE})
     yield Theorem(log(a + b), log(a) + b / a, POSITIVE, "tangent", {a: u, b: u * SMALL}, SMALL)
-    yield Theorem(
-        log(a) + log(b), 2 * log((a + b) / 2), POSITIVE, "the logarithm is concave", {a: u, b: u}
-    )
+    yield Theorem(log(a) + log(b), 2 * log((a + b) / 2), POSITIVE, "the logarithm is concave", {a: u, b: u})
     yield Theorem(log(a * b), a + b - 2, POSITIVE, "two tangents", {a: ONE, b: ONE})
     yield Theorem(log(1 + a**2), a * log(k) / log(k), HALF, "derivative at most 1", {a: SMALL}, SMALL)
 
@@ -45,7 +43,7 @@ def exponentials(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(a**k * exp(-a), Integer(k) ** k * exp(-k), HALF, "largest at k", {a: k * ONE})
     yield Theorem(1 - exp(-u * a), u * a, HALF, "tangent", {a: SMALL}, Rational(1, 10**4))
     yield Theorem(1 + a + a**2 / 2, exp(a), HALF, "series", {a: SMALL}, SMALL)
-    yield Theorem(exp(-x**2), 1 / (1 + x**2), line, "tangent", {x: Integer(0)})
+    yield Theorem(exp(-(x**2)), 1 / (1 + x**2), line, "tangent", {x: Integer(0)})
     yield Theorem(exp(x + y), (exp(2 * x) + exp(2 * y)) / 2, Domain({x: (-oo, oo), y: (-oo, oo)}), "AM-GM",
                   {x: u, y: u})  # fmt: skip
     yield Theorem(k * a, exp(k * a / E), HALF, "largest at 1/e", {a: E / k})
@@ -64,9 +62,7 @@ def chords(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(2**a, 1 + a, unit, "2^a is convex", at)
     yield Theorem(a * log(1 + k), log(1 + k * a), unit, "the logarithm is concave", at)
     yield Theorem(a**3 + a, 2 * a, unit, "a cube is convex", at)
-    yield Theorem(
-        exp(epsilon) - 1, epsilon * (exp(k) - 1) / k, Domain({epsilon: (0, k)}), why, {epsilon: k}
-    )
+    yield Theorem(exp(epsilon) - 1, epsilon * (exp(k) - 1) / k, Domain({epsilon: (0, k)}), why, {epsilon: k})
 
 
 def log_powers(rng: random.Random) -> Iterator[Theorem]:
@@ -121,7 +117,7 @@ def divergences(rng: random.Random) -> Iterator[Theorem]:
     u = Rational(rng.randint(1, 9), 10)
     unit = Domain({p: (0, 1), q: (0, 1)})
     one = Domain({p: (0, 1)})
-    four = Domain({each: (0, oo) for each in (a, b, c, d)})
+    four = Domain(dict.fromkeys((a, b, c, d), (0, oo)))
     kl = p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))
     to = p * log(p / u) + (1 - p) * log((1 - p) / (1 - u))
     yield Theorem(Integer(0), kl, unit, "Gibbs", {p: u, q: u})

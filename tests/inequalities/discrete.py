@@ -61,9 +61,13 @@ def kinds(rng: random.Random) -> Iterator[Theorem]:
     flat = sympy.Symbol("x", nonnegative=True)
     some = sympy.Symbol("n", integer=True, nonzero=True)
     prime = sympy.Symbol("p", prime=True)
-    yield Theorem(2 * k * even, k * even**2, Domain({even: (1, oo)}), "an even number is at least 2", {even: Integer(2)})
+    yield Theorem(
+        2 * k * even, k * even**2, Domain({even: (1, oo)}), "an even number is at least 2", {even: Integer(2)}
+    )
     yield Theorem(k * ONE, k * odd**2, Domain({odd: (-oo, oo)}), "an odd number is not 0", {odd: -ONE})
-    yield Theorem(k * low, -k * low, Domain({low: (-oo, oo)}), "negative", {low: -Rational(1, 10**6)}, Rational(1, 10**4))
+    yield Theorem(
+        k * low, -k * low, Domain({low: (-oo, oo)}), "negative", {low: -Rational(1, 10**6)}, Rational(1, 10**4)
+    )
     yield Theorem(2 * k * flat, flat**2 + k**2, Domain({flat: (-oo, oo)}), "AM-GM", {flat: k * ONE})
     yield Theorem(-flat, k * flat, Domain({flat: (-oo, oo)}), "at least zero", {flat: Integer(0)})
     yield Theorem(k * ONE, k * some**2, Domain({some: (-oo, oo)}), "a whole number other than 0", {some: -ONE})
@@ -117,5 +121,7 @@ def ordered(rng: random.Random) -> Iterator[Theorem]:
     yield Theorem(1 / n, 1 / (m + 1), Domain(both, (sympy.Lt(m, n),)), "integers m < n", {n: k + ONE, m: k * ONE})
     yield Theorem((n + m) / (2 * n), ONE, Domain(both, (Le(m, n),)), "m <= n", {n: k * ONE, m: k * ONE})
     yield Theorem(sqrt(m * n), n, Domain(both, (Le(m, n),)), "m <= n", {n: k * ONE, m: k * ONE})
-    yield Theorem(log(m) / log(n), ONE, Domain({n: (2, oo), m: (1, oo)}, (Ge(n, m),)), "m <= n", {n: k + ONE, m: k + ONE})
+    yield Theorem(
+        log(m) / log(n), ONE, Domain({n: (2, oo), m: (1, oo)}, (Ge(n, m),)), "m <= n", {n: k + ONE, m: k + ONE}
+    )
     yield Theorem(n, m**2, Domain(both, (Le(n, 3 * m - 2),)), "(m - 1)(m - 2) >= 0", {n: ONE, m: ONE})

@@ -31,7 +31,7 @@ class Theorem:
     over: Domain
     why: str
     at: Mapping[Any, Any]
-    room: Any = sympy.Integer(0)
+    room: Any = 0
 
 
 @dataclass(frozen=True)

@@ -37,17 +37,19 @@ class Encoder:
             less, more = self.term(relation.lts), self.term(relation.gts)
             strict = isinstance(relation, sympy.Lt | sympy.Gt)
             self.conditions.append(self.below(less, more) if strict else self.at_most(less, more))
-        self.conditions.append(self.below(self.term(sympy.sympify(item.larger)), self.term(sympy.sympify(item.smaller))))
+        self.conditions.append(
+            self.below(self.term(sympy.sympify(item.larger)), self.term(sympy.sympify(item.smaller)))
+        )
 
     def kinds(self, letter: Any, real: Any) -> None:
         """The assumptions of a symbol."""
-        zero, half = self.number(0, 1), self.whole(real)
+        zero, one, half = self.number(0, 1), self.number(1, 1), self.whole(real)
         for said, condition in (
             (letter.is_positive, lambda: self.below(zero, real)),
             (letter.is_negative, lambda: self.below(real, zero)),
             (letter.is_nonnegative, lambda: self.at_most(zero, real)),
             (letter.is_even, lambda: self.equal(real, self.times([self.number(2, 1), half]))),
-            (letter.is_odd, lambda: self.equal(real, self.plus([self.times([self.number(2, 1), half]), self.number(1, 1)]))),
+            (letter.is_odd, lambda: self.equal(self.plus([real, one]), self.times([self.number(2, 1), half]))),
             (letter.is_nonzero, lambda: self.differs(real, zero)),
             (letter.is_prime, lambda: self.below(self.number(1, 1), real)),
         ):  # fmt: skip

@@ -53,7 +53,7 @@ def sympy_(item: Item) -> str:
         return "proved: ask" if known else "unknown"
     if len(intervals) != 1 or item.over.where:
         return "unknown"
-    (letter, (low, high)), = intervals.items()
+    ((letter, (low, high)),) = intervals.items()
     set_ = sympy.Interval(low, high, left_open=bool(low == 0 and letter.is_positive))
     real = sympy.Symbol("real", real=True)
     line = difference.xreplace({letter: real})
