@@ -31,10 +31,13 @@ TRUE = {
     "entropy": (-p * log(p) - (1 - p) * log(1 - p) - 4 * p * (1 - p) * log(2), UNIT),
     "Gibbs": (p * log(p / q) + (1 - p) * log((1 - p) / (1 - q)), Domain({p: (0, 1), q: (0, 1)})),
     "falls to 0": (log(1 + a) / a - log(2 + a) / (1 + a), Domain({a: (1, oo)})),
+    "two relations": (log(b) - log(a) + p - q, Domain({a: (1, oo), b: (1, oo), p: (0, oo), q: (0, oo)},
+                                                     (Ge(b, 2 * a), Ge(p, q)))),
+    "one relation after another": (log(r) - log(a), Domain({a: (1, oo), b: (1, oo), r: (1, oo)}, (Ge(b, a), Ge(r, b)))),
     "ratio": (log(a) / a - log(b) / b, Domain({a: (3, oo), b: (3, oo)}, (Ge(b, a),))),
     "weights": (t * a + (1 - t) * b - a**t * b ** (1 - t), Domain({a: (0, oo), b: (0, oo), t: (0, 1)})),
     "pole inside, square": (1 / (a - 1) ** 2, Domain({a: (0, 3)})),
-}
+}  # fmt: skip
 # each misses by little, or at one end, or at a point where a careless rule would not look
 NEAR = {
     "limit below 0": (1 / a - Rational(1, 10**9), HALF),
@@ -51,6 +54,8 @@ NEAR = {
     "Bernoulli below 1": ((1 + a) ** r - 1 - r * a, Domain({a: (0, oo), r: (Rational(99, 100), oo)})),
     "Gibbs moved": (p * log(p / q) + (1 - p) * log((1 - p) / (1 - q)) - 2 * (p - q) ** 2 * Rational(1001, 1000),
                     Domain({p: (0, 1), q: (0, 1)})),
+    "a relation the wrong way": (log(a) - log(r), Domain({a: (1, oo), b: (1, oo), r: (1, oo)}, (Ge(b, a), Ge(r, b)))),
+    "one relation too few": (log(b) - log(a) + p - q, Domain({a: (1, oo), b: (1, oo), p: (0, oo), q: (0, oo)}, (Ge(b, a),))),
     "ratio from 2": (log(a) / a - log(b) / b, Domain({a: (2, oo), b: (2, oo)}, (Ge(b, a),))),
     "weights the other way": (a**t * b ** (1 - t) - t * a - (1 - t) * b, Domain({a: (0, oo), b: (0, oo), t: (0, 1)})),
     "0^0": (p**q - Rational(1, 2), Domain({p: (0, 1), q: (0, 1)})),
@@ -71,6 +76,14 @@ def test_true_differences_are_shown(name: str) -> None:
 
 @pytest.mark.parametrize("name", NEAR)
 def test_near_misses_are_not_shown(name: str) -> None:
+    difference, domain = NEAR[name]
+    assert not slopes.proves(_standard(difference, domain), domain.standard()[1])
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_near_misses_are_not_shown_when_samples_do_not_warn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # the rules alone have to see it
+    monkeypatch.setattr(slopes, "_hopeless", lambda values: False)
     difference, domain = NEAR[name]
     assert not slopes.proves(_standard(difference, domain), domain.standard()[1])
 
@@ -134,14 +147,19 @@ LIMITS = {
     "exponential wins": (exp(a) / a**9 - a**9, oo, oo),
     "root": (sqrt(a) - a, oo, -oo),
     "constant": ((2 * a**2 + 1) / (3 * a**2 - a), oo, Rational(2, 3)),
+    "a pole against a logarithm": (log(a + 1) - log(a) - 1 / a, 0, -oo),
+    "a pole": (1 / a - 5, 0, oo),
     "entropy at 1": ((1 - a) * log(1 - a), 1, 0),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_limits(name: str) -> None:
+@pytest.mark.parametrize("far", [False, True])
+def test_limits(name: str, far: bool) -> None:
     f, end, expected = LIMITS[name]
     inside = Rational(1, 2) if end in (0, 1) else Integer(1)
+    if far and end != 1:
+        inside = oo if end == 0 else -oo  # the other end of the interval may be infinite
     assert limits.at(f, a, sympy.sympify(end), inside) == expected
     with mpmath.workdps(60):
         near = {0: mpmath.mpf("1e-40"), 1: 1 - mpmath.mpf("1e-40"), oo: mpmath.mpf("1e4")}[end]

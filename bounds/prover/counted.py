@@ -30,6 +30,8 @@ def _holds_at(difference: Any, domain: Domain, letter: Any, value: Any) -> bool:
     if not letters.allows(letter, value):
         return True
     at = difference.xreplace({letter: value})
+    if at.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
+        return False
     rest = {each: ends for each, ends in domain.intervals.items() if each != letter}
     where = tuple(relation.xreplace({letter: value}) for relation in domain.where)
     if any(relation == sympy.false for relation in where):

@@ -70,11 +70,11 @@ def beside(box: Box, letter: Any, middle: Any) -> tuple[Piece, ...]:
     low, high = box[letter]
     rest = {each: ends for each, ends in box.items() if each != letter}
     count = 1 + max(int(each.name[1:]) for each in box)
-    share, far = fresh(count, sympy.Integer(0)), fresh(count, sympy.Integer(0))
+    part = fresh(count, sympy.Integer(0))
     unit, half = (sympy.Integer(0), sympy.Integer(1)), (sympy.Integer(0), sympy.oo)
-    below = (unit, low + (middle - low) * share) if low.is_finite else (half, middle - far)
-    above = (unit, middle + (high - middle) * share) if high.is_finite else (half, middle + far)
-    return tuple(Piece({**rest, share: ends}, {letter: value}) for ends, value in (below, above))
+    below = (unit, low + (middle - low) * part) if low.is_finite else (half, middle - part)
+    above = (unit, middle + (high - middle) * part) if high.is_finite else (half, middle + part)
+    return tuple(Piece({**rest, part: ends}, {letter: value}) for ends, value in (below, above))
 
 
 def singular(f: Any, box: Box) -> tuple[Piece, ...]:

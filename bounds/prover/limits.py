@@ -45,7 +45,10 @@ def at(f: Any, x: Any, end: Any, inside: Any) -> Any:
     if end in (sympy.oo, -sympy.oo):
         g = f.xreplace({x: u if end == sympy.oo else -u})
     else:
-        g = f.xreplace({x: end + 1 / u if ball.sign(inside - end, {}) == 1 else end - 1 / u})
+        way = 1 if inside == sympy.oo else -1 if inside == -sympy.oo else _sign(inside - end)
+        if way == 0:
+            raise OpenError
+        g = f.xreplace({x: end + way / u})
     return _limit(_gathered(sympy.expand_log(g)), u)
 
 

@@ -45,17 +45,19 @@ def _solved(difference: Any, domain: Domain) -> Iterator[tuple[Any, Box]]:
     """Relations that are linear in a letter become a letter of their own; others are forgotten."""
     box = dict(domain.intervals)
     f = difference
-    for fact in domain.differences():
-        f, box = _with(fact, f, box)
+    facts = list(domain.differences())
+    while facts:
+        new, box = _with(facts.pop(0), box)
+        f, facts = f.xreplace(new), [fact.xreplace(new) for fact in facts]
     single = {letter: low for letter, (low, high) in box.items() if low == high}
     yield f.xreplace(single), {letter: ends for letter, ends in box.items() if letter not in single}
 
 
-def _with(fact: Any, f: Any, box: dict[Any, Any]) -> tuple[Any, dict[Any, Any]]:
-    """Use ``fact >= 0``: ``s >= bound`` gives ``s = bound + t``, ``s <= bound`` gives ``s = low + (bound - low) u``."""
+def _with(fact: Any, box: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """What letters become, and the box, to use ``fact >= 0``: ``s >= bound`` gives ``s = bound + t``, ``s <= bound`` gives ``s = low + (bound - low) u``."""
     zero, one = sympy.Integer(0), sympy.Integer(1)
     ways = sorted(
-        ((letter, slope) for letter in fact.free_symbols & box.keys() if (slope := fact.diff(letter)).is_number),
+        ((x, slope) for x in fact.free_symbols if fact.is_polynomial(x) and (slope := fact.diff(x)).is_number),
         key=lambda pair: (ball.sign(pair[1], {}) != 1, str(pair[0])),
     )
     for letter, slope in ways:
@@ -65,7 +67,7 @@ def _with(fact: Any, f: Any, box: dict[Any, Any]) -> tuple[Any, dict[Any, Any]]:
         rest = {each: ends for each, ends in box.items() if each != letter}
         if not bound.free_symbols:
             ends = (sympy.Max(low, bound), high) if grows else (low, sympy.Min(high, bound))
-            return f, {**rest, letter: ends}
+            return {}, {**rest, letter: ends}
         new = sympy.Dummy(f"{letter}", positive=True)
         if grows and high == sympy.oo:
             value, ends = bound + new, (zero, sympy.oo)
@@ -73,8 +75,8 @@ def _with(fact: Any, f: Any, box: dict[Any, Any]) -> tuple[Any, dict[Any, Any]]:
             value, ends = low + (bound - low) * new, (zero, one)
         else:
             continue
-        return f.xreplace({letter: value}), {**rest, new: ends}
-    return f, box
+        return {letter: value}, {**rest, new: ends}
+    return {}, box
 
 
 def _renamed(f: Any, box: Box) -> tuple[Any, Box]:

@@ -23,6 +23,7 @@ from dpcheck.bounds.prover.polynomials import Box
 from dpcheck.bounds.prover.reduction import reduced
 from dpcheck.bounds.prover.samples import Samples, way
 from dpcheck.bounds.prover.signs import continuous, logs_apart, ranged, sign, smooth
+from dpcheck.errors import InputError
 
 METHOD = "derivatives in ball arithmetic"
 _STEPS = 120  # functions whose sign is asked for, in one proof
@@ -37,7 +38,10 @@ def proves(difference: Any, domain: Domain) -> bool:
         return False
     if not continuous(difference, domain.intervals):
         return False
-    return any(_Proof().nonnegative(f, box, _DEEP) for f, box in reduced(difference, domain))
+    try:
+        return any(_Proof().nonnegative(f, box, _DEEP) for f, box in reduced(difference, domain))
+    except (ArithmeticError, NotImplementedError, ValueError, TypeError, sympy.PolynomialError, InputError):
+        return False  # sympy or a sample could not take a form that came up; what breaks off is no proof
 
 
 class _Proof:
@@ -74,7 +78,7 @@ class _Proof:
                 return self.nonnegative(core, box, deep)
         samples = Samples(f, box)
         values = samples.values(f)
-        if way(values) != 1:
+        if _hopeless(values):
             return False
         if polynomials.nonnegative(f, box):
             return True
@@ -203,6 +207,11 @@ class _Proof:
                 continue
             queue += ranges.halved(part)
         return not queue
+
+
+def _hopeless(values: Any) -> bool:
+    """Whether samples already show a failure, so that no proof need be looked for."""
+    return way(values) != 1
 
 
 def _plain(f: Any) -> bool:
