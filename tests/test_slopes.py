@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from inequalities.families import every
 from sympy import E, Ge, Integer, Rational, cos, exp, log, oo, pi, sin, sqrt, symbols
 
-from dpcheck.bounds.prover import Domain, limits, ranges, signs, slopes
+from dpcheck.bounds.prover import Domain, limits, ranges, reduction, signs, slopes
 
 a, b, p, q, r, t = symbols("a b p q r t", positive=True)
 x = symbols("x", real=True)
@@ -55,7 +55,8 @@ NEAR = {
     "Gibbs moved": (p * log(p / q) + (1 - p) * log((1 - p) / (1 - q)) - 2 * (p - q) ** 2 * Rational(1001, 1000),
                     Domain({p: (0, 1), q: (0, 1)})),
     "a relation the wrong way": (log(a) - log(r), Domain({a: (1, oo), b: (1, oo), r: (1, oo)}, (Ge(b, a), Ge(r, b)))),
-    "one relation too few": (log(b) - log(a) + p - q, Domain({a: (1, oo), b: (1, oo), p: (0, oo), q: (0, oo)}, (Ge(b, a),))),
+    "one relation too few": (log(b) - log(a) + p - q,
+                             Domain({a: (1, oo), b: (1, oo), p: (0, oo), q: (0, oo)}, (Ge(b, a),))),
     "ratio from 2": (log(a) / a - log(b) / b, Domain({a: (2, oo), b: (2, oo)}, (Ge(b, a),))),
     "weights the other way": (a**t * b ** (1 - t) - t * a - (1 - t) * b, Domain({a: (0, oo), b: (0, oo), t: (0, 1)})),
     "0^0": (p**q - Rational(1, 2), Domain({p: (0, 1), q: (0, 1)})),
@@ -86,6 +87,22 @@ def test_near_misses_are_not_shown_when_samples_do_not_warn(name: str, monkeypat
     monkeypatch.setattr(slopes, "_hopeless", lambda values: False)
     difference, domain = NEAR[name]
     assert not slopes.proves(_standard(difference, domain), domain.standard()[1])
+
+
+@pytest.mark.parametrize("guess", [1, -1])
+@pytest.mark.parametrize("name", ["a dip", "one side of 0", "a dip of an exponential", "pole", "a wave"])
+def test_near_misses_are_not_shown_whatever_samples_say(name: str, guess: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slopes, "_hopeless", lambda values: False)
+    monkeypatch.setattr(slopes, "way", lambda values: guess)
+    difference, domain = NEAR[name]
+    assert not slopes.proves(_standard(difference, domain), domain.standard()[1])
+
+
+def test_a_scale_must_be_exact() -> None:
+    v, w = (sympy.Symbol(name, positive=True) for name in ("v0", "v1"))
+    box = {v: (Integer(0), oo), w: (Integer(0), oo)}
+    assert reduction._scaled((v - w) ** 2 + v * w, box) is not None
+    assert reduction._scaled((v - w) ** 2 + v * w + v / 10**13, box) is None  # floating point does not see it
 
 
 @pytest.mark.parametrize("step", [pytest.param(9), pytest.param(1, marks=pytest.mark.experiment)])
@@ -185,3 +202,7 @@ def test_smooth_means_defined_and_differentiable_inside() -> None:
         (a - 1) ** Rational(4, 3),
     ):
         assert not signs.smooth(f, box)
+    for square in ((a - 1) ** 2, a**2 - 2 * a + 1):
+        assert signs.sign(square, box) == 1  # it vanishes inside
+        assert not signs.smooth(log(square), box) and not signs.smooth(1 / square, box)
+    assert signs.sign(3 - a, box) == 2

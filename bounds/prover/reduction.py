@@ -54,7 +54,10 @@ def _solved(difference: Any, domain: Domain) -> Iterator[tuple[Any, Box]]:
 
 
 def _with(fact: Any, box: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """What letters become, and the box, to use ``fact >= 0``: ``s >= bound`` gives ``s = bound + t``, ``s <= bound`` gives ``s = low + (bound - low) u``."""
+    """What letters become, and the box, to use ``fact >= 0``.
+
+    ``s >= bound`` gives ``s = bound + t``, and ``s <= bound`` gives ``s = low + (bound - low) u``.
+    """
     zero, one = sympy.Integer(0), sympy.Integer(1)
     ways = sorted(
         ((x, slope) for x in fact.free_symbols if fact.is_polynomial(x) and (slope := fact.diff(x)).is_number),
