@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from inequalities.item import Item
 
 Tool = Callable[[Item], str]  # "proved", "refuted" or anything else
-LIMIT = 10  # seconds of processor time, the same for every tool
+LIMIT = 4  # seconds of processor time of each process, the same for every tool
 _MEMORY = 4 << 30  # bytes
 
 
