@@ -13,9 +13,9 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polynomials import replay
-from sympy import Ge, Le, Lt, Max, Min, Rational, erfc, exp, log, oo, pi, sqrt, symbols
+from sympy import Ge, Integer, Le, Lt, Max, Min, Rational, erfc, exp, log, oo, pi, sqrt, symbols
 
-from dpcheck.bounds.prover import Domain, Inequality, ball, branch, certificate, forms, smt
+from dpcheck.bounds.prover import Domain, Inequality, ball, branch, certificate, forms, integers, smt
 from dpcheck.bounds.prover.decide import decide
 from dpcheck.bounds.prover.room import MUTATION
 from dpcheck.errors import InputError
@@ -109,8 +109,8 @@ def test_a_logarithm_known_only_to_exceed_one_is_no_counterexample() -> None:
 
 
 def test_what_no_route_decides_is_unresolved() -> None:
-    # true, but sin is beyond every route that proves
-    assert inequality(sympy.sin(a), a, Domain({a: (0, oo)})).outcome().verdict == "unresolved"
+    # true, and beyond every route
+    assert inequality(1, a**b + b**a, PLANE).outcome().verdict == "unresolved"
 
 
 def test_a_strict_domain_does_not_count_its_boundary_as_a_failure() -> None:
@@ -290,3 +290,62 @@ def test_bad_input_is_named() -> None:
         inequality("a", a, Domain({a: (0, 1)}))
     with pytest.raises(InputError, match=r"formula must be made of .* got gamma"):
         inequality(sympy.gamma(a), a, Domain({a: (1, 2)})).outcome()
+
+
+# Integers, roundings, moduli, and failures far away
+
+
+@pytest.mark.parametrize(
+    ("polynomial", "least"),
+    [
+        ((n - m) * (n - m - 1), 1),  # even numbers would do too; one is what its coefficients say
+        (4 * n**2 - 4 * n * m + 2, 2),
+        (6 * n - 4 * m + 1, 1),
+        (3 * n - 6 * m, 3),
+        (n / 2 + Rational(1, 3), Rational(1, 3)),
+        (a * n, None),
+    ],
+)
+def test_the_least_positive_value_of_a_polynomial_of_integers(polynomial: Any, least: Any) -> None:
+    assert integers.least_positive(sympy.expand(polynomial)) == least
+    if least is not None:
+        grid = [polynomial.subs({n: i, m: j}) for i in range(1, 9) for j in range(1, 9)]
+        assert min((value for value in grid if value > 0), default=least) >= least
+
+
+def test_parity_counts() -> None:
+    even, odd = sympy.Symbol("u", even=True), sympy.Symbol("v", odd=True)
+    assert integers.least_positive(even**2) == 4
+    assert integers.least_positive(odd**2 - 1) == 4
+    assert inequality(1, odd**2, Domain({odd: (-oo, oo)})).outcome().verdict == "proved"
+    assert inequality(0, even * (even - 2), Domain({even: (-oo, oo)})).outcome().verdict == "proved"
+    assert inequality(0, even * (even - 4), Domain({even: (-oo, oo)})).outcome().verdict == "refuted"
+
+
+NEW = {
+    "a modulus": (inequality(abs(x + y), abs(x) + abs(y), Domain({x: (-oo, oo), y: (-oo, oo)})), "proved"),
+    "a modulus, reversed": (inequality(abs(x) + abs(y), abs(x + y), Domain({x: (-oo, oo), y: (-oo, oo)})), "refuted"),
+    "the last full step": (
+        inequality(sympy.ceiling(n / m), (n + m - 1) / m, Domain({n: (1, oo), m: (1, oo)})), "proved"),
+    "a step less": (inequality(sympy.ceiling(n / m), (n + m - 2) / m, Domain({n: (1, oo), m: (1, oo)})), "refuted"),
+    "a strict relation": (inequality(m + 1, n, Domain({n: (1, oo), m: (1, oo)}, (Lt(m, n),))), "proved"),
+    "the same, not strict": (inequality(m + 1, n, Domain({n: (1, oo), m: (1, oo)}, (Le(m, n),))), "refuted"),
+    "a strict relation of reals": (inequality(b + 1, a, Domain({a: (0, oo), b: (0, oo)}, (Lt(b, a),))), "refuted"),
+    "consecutive": (inequality(0, (n - m) * (n - m - 1), Domain({n: (1, oo), m: (1, oo)})), "proved"),
+    "consecutive, of reals": (inequality(0, (a - b) * (a - b - 1), PLANE), "refuted"),
+    "a circle": (inequality(3 * sympy.sin(x) + 4 * sympy.cos(x), 5, Domain({x: (-oo, oo)})), "proved"),
+    "a circle too small": (
+        inequality(3 * sympy.sin(x) + 4 * sympy.cos(x), Rational(499, 100), Domain({x: (-oo, oo)})), "refuted"),
+    "far away": (inequality(a, Integer(10) ** 40, Domain({a: (0, oo)})), "refuted"),
+    "far away, slowly": (inequality(log(a), 60, Domain({a: (1, oo)})), "refuted"),
+    "an integer beside e": (inequality(log(n) / n, log(3) / 3, Domain({n: (1, oo)})), "proved"),
+    "an integer beside e, tighter": (
+        inequality(log(n) / n, log(3) / 3 - Rational(1, 10**6), Domain({n: (1, oo)})), "refuted"),
+    "right side 0": (inequality((a - 1) * (2 - a), 0, Domain({a: (0, oo)})), "refuted"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_moduli_roundings_integers_and_distance(name: str) -> None:
+    claim, expected = NEW[name]
+    assert claim.outcome().verdict == expected

@@ -1,4 +1,4 @@
-"""Inequalities decided by machine: certificate, solver, ball arithmetic, search.
+"""Inequalities decided by machine: certificate, solver, ball arithmetic, derivatives, search.
 
 ``Inequality`` is a step of evidence like those of ``dpcheck.bounds.evidence``; ``Domain`` says
 where it is claimed.

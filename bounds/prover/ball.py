@@ -22,6 +22,7 @@ Ball = Any  # flint.arb
 Compiled = Callable[[Sequence[Ball]], Ball]
 
 _LARGEST_POWER = 2_000_000  # bits of a power of rational numbers that are written out
+_HIGHEST_ROOT = 10_000  # of a rational number; sympy looks for exact roots, which takes long beyond
 _PRECISIONS = (64, 256, 1024, 4096)  # bits; a sign still open after the last is left open
 
 
@@ -71,6 +72,8 @@ def _require_power(base: Any, exponent: Any) -> None:
         size = max(abs(int(base.p)), int(base.q)).bit_length() * abs(int(exponent.p))
         if size > _LARGEST_POWER and base not in (0, 1, -1):
             raise UndefinedError("a power too large to be written down")
+        if exponent.q > _HIGHEST_ROOT and base not in (0, 1):
+            raise UndefinedError("a root of too high a degree to be taken apart")
     if exponent.is_Integer and exponent >= 0:
         return
     at = _sign(base)

@@ -1,4 +1,4 @@
-"""The order of trust: certificate, solver, ball arithmetic; and a search that can only refute."""
+"""The order of trust: certificate, solver, ball arithmetic, derivatives; and a search that can only refute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, branch, certificate, forms, roots, search, smt, witness
+from dpcheck.bounds.prover import ball, branch, certificate, counted, forms, roots, search, slopes, smt, witness
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
 
@@ -48,7 +48,7 @@ class Outcome:
 _BY_SIGN: dict[int | None, Verdict] = {1: "proved", 0: "proved", -1: "refuted", None: "unresolved"}
 _NOTHING = Outcome("proved", (), (), None, 0.0)  # what holds at no point
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
-_TRUST = ("certificate", "solver (z3)", "ball arithmetic", "search")
+_TRUST = ("certificate", "solver (z3)", "ball arithmetic", slopes.METHOD, "search")
 
 
 def settle(smaller: Any, larger: Any, domain: Domain) -> Outcome:
@@ -117,16 +117,29 @@ class _Proof:
         return Outcome(verdict, methods, tuple(self.certificates), point, 0.0, tuple(self.queries))
 
 
+@dataclass(frozen=True)
+class _Case:
+    """One case of the maxima: ``difference`` as it is, ``plain`` without logarithms if they can go, and its form.
+
+    ``form`` is ``None`` if a number in it is not real.
+    """
+
+    difference: Any
+    plain: Any
+    where: Domain
+    form: forms.Form | None
+
+
 def _decide(
     difference: Any, domain: Domain, genuine: Callable[[Mapping[Any, Any]], Any], seconds: float, integers: int
 ) -> Outcome:
-    """Every case by certificate, else all by search, else each by solver, balls, and cuts between integers."""
+    """Every case by certificate, else all by search, else each by solver, derivatives, balls, cuts between integers."""
     proof = _Proof([], [], [])
     open_cases = []
-    for case, where, form in _formed(difference, domain):
-        found = certificate.find(form, case, where) if form is not None else None
+    for case in _cases(difference, domain):
+        found = certificate.find(case.form, case.plain, case.where) if case.form is not None else None
         if found is None:
-            open_cases.append((case, where, form))
+            open_cases.append(case)
         else:
             proof.certificates.append(found)
             proof.methods.append("certificate")
@@ -135,23 +148,37 @@ def _decide(
     point = search.refute(difference, domain, genuine)
     if point is not None:
         return proof.outcome("refuted", point, "search")
-    for case, where, form in open_cases:
-        if form is None:
+    searched = False
+    for case in open_cases:
+        if case.form is None:
             return proof.outcome("unresolved")
-        verdict, point, text = smt.decide(form, functools.partial(_original, form, genuine), seconds)
+        real = functools.partial(_original, case.form, genuine)
+        verdict, point, text = smt.decide(case.form, real, seconds, short=True)
+        # polynomials of an integer letter are cut further below, which gives certificates
+        routes = (slopes, counted) if case.form.ties else (slopes,)
+        if verdict == "unresolved" and any(route.proves(case.difference, case.where) for route in routes):
+            proof.methods.append(slopes.METHOD)
+            continue
+        if verdict == "unresolved" and not searched:
+            searched = True
+            again = search.refute_again(difference, domain, genuine)
+            if again is not None:
+                return proof.outcome("refuted", again, "search")
+        if verdict == "unresolved":
+            verdict, point, text = smt.decide(case.form, real, seconds)
         if verdict == "refuted":
             return proof.outcome("refuted", point, "solver (z3)")
         if verdict == "proved":
             proof.methods.append("solver (z3)")
-            proof.queries.append(smt.query(form, text))
-        elif branch.proves(case, where):
+            proof.queries.append(smt.query(case.form, text))
+        elif branch.proves(case.plain, case.where):
             proof.methods.append("ball arithmetic")
         else:
-            halves = _halves(form, where, point or {}) if integers else None
+            halves = _halves(case.form, case.where, point or {}) if integers else None
             if halves is None:
                 return proof.outcome("unresolved")
             for half in halves:
-                part = _decide(case, half, genuine, seconds, integers - 1)
+                part = _decide(case.difference, half, genuine, seconds, integers - 1)
                 proof.certificates += part.certificates
                 proof.queries += part.queries
                 proof.methods += part.methods
@@ -160,14 +187,14 @@ def _decide(
     return proof.outcome("proved")
 
 
-def _formed(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain, forms.Form | None]]:
-    """The cases of the maxima, each with its form; ``None`` if a number in it is not real."""
+def _cases(difference: Any, domain: Domain) -> Iterator[_Case]:
+    """The cases of the maxima, each with its form."""
     for split, where in forms.cases(difference, domain):
-        case = _exponential(split)
+        plain = _exponential(split)
         try:
-            yield case, where, forms.form(case, where)
+            yield _Case(split, plain, where, forms.form(plain, where))
         except ball.UndefinedError:
-            yield case, where, None
+            yield _Case(split, plain, where, None)
 
 
 def _halves(form: forms.Form, domain: Domain, values: Mapping[Any, Any]) -> tuple[Domain, Domain] | None:

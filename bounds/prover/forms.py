@@ -1,9 +1,11 @@
-"""From formulas to polynomials: maxima split, roots and logarithms named.
+"""From formulas to polynomials: maxima and moduli split, roots, logarithms and roundings named.
 
 An inequality ``smaller <= larger`` becomes one or more cases, each a rational function of letters
 that must be nonnegative. A logarithm, exponential or root of a sum becomes a letter of its own,
 tied to its argument by a :class:`Tie`; a number such as log(5/2) becomes a letter in a narrow
-rational interval. Proofs that forget ties are proofs all the same, since they hold for more values.
+rational interval; a floor or ceiling becomes an integer letter, less than one from its argument; a sine
+and its cosine two letters on a circle. Proofs that forget ties are proofs all the same, since they hold
+for more values.
 
 One rule governs every rewriting: wherever all parts of the original are real numbers, the new form
 has the same value. So ``log(x**2)`` becomes ``2 log(x)`` only where x is known to be positive, and
@@ -41,6 +43,9 @@ class Tie:
 class Form:
     """``difference >= 0`` is to be shown for letters in ``intervals`` with all ``facts >= 0``.
 
+    ``above`` are what roundings say, each ``>= 0`` or, if its flag is set, ``> 0``; ``strict`` flags
+    those of ``facts`` that are claimed to be ``> 0``.
+
     ``difference`` is the claimed one times ``scale``, which is positive. ``meanings`` gives every
     letter in terms of the domain's letters, and ``back`` each of those in terms of the form's.
     """
@@ -53,27 +58,37 @@ class Form:
     back: dict[Any, Any] = field(default_factory=dict)
     meanings: dict[Any, Any] = field(default_factory=dict)
     scale: Any = sympy.S.One
+    above: list[tuple[Any, bool]] = field(default_factory=list)
+    strict: list[bool] = field(default_factory=list)
+
+
+_CHOICES = (sympy.Max, sympy.Min, sympy.Abs)
 
 
 def cases(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain]]:
-    """Split maxima and minima: pairs of a difference without them and the domain where it counts."""
-    choices = sorted(difference.atoms(sympy.Max, sympy.Min), key=lambda each: (each.count_ops(), str(each)))
+    """Split maxima, minima and moduli: pairs of a difference without them and the domain where it counts."""
+    choices = sorted(difference.atoms(*_CHOICES), key=lambda each: (each.count_ops(), str(each)))
     if not choices:
-        choices = sorted(
-            set().union(*(r.atoms(sympy.Max, sympy.Min) for r in domain.where)) if domain.where else (), key=str
-        )
+        choices = sorted(set().union(*(r.atoms(*_CHOICES) for r in domain.where)) if domain.where else (), key=str)
     if not choices:
         yield difference, domain
         return
     chosen = choices[0]
-    for winner in chosen.args:
-        others = [each for each in chosen.args if each is not winner]
-        relations = [sympy.Ge(winner, o) if chosen.func is sympy.Max else sympy.Le(winner, o) for o in others]
+    # a modulus is the larger of two numbers that differ in sign
+    winners = (chosen.args[0], -chosen.args[0]) if chosen.func is sympy.Abs else chosen.args
+    for winner in winners:
+        others = [each for each in winners if each is not winner]
+        if chosen.func is sympy.Abs:
+            relations = [sympy.Ge(winner, 0)]
+        elif chosen.func is sympy.Max:
+            relations = [sympy.Ge(winner, other) for other in others]
+        else:
+            relations = [sympy.Le(winner, other) for other in others]
         where = [relation.xreplace({chosen: winner}) for relation in domain.where]
-        where += [relation for relation in relations if relation is not sympy.true]
-        if sympy.false in where:
+        where += [relation for relation in relations if relation != sympy.true]
+        if any(each == sympy.false for each in where):
             continue
-        kept = tuple(relation for relation in where if relation is not sympy.true)
+        kept = tuple(relation for relation in where if relation != sympy.true)
         yield from cases(difference.xreplace({chosen: winner}), Domain(domain.intervals, kept))
 
 
@@ -96,6 +111,7 @@ class _Namer:
         self.names: dict[Any, Any] = {}
         self.roots: dict[Any, Any] = {}
         self.meanings: dict[Any, Any] = {}
+        self.above: list[tuple[Any, bool]] = []
         self.count = 0
         self.fresh = letters.Names(letter.name for letter in domain.intervals).fresh
 
@@ -110,7 +126,8 @@ class _Namer:
             self.intervals[letter] = (_rational(low, up=False), _rational(high, up=True))
         stripped, scale = _stripped(named[0])
         return Form(
-            stripped, self.intervals, named[1:], self.equations, self.ties, back, self._meanings(), scale
+            stripped, self.intervals, named[1:], self.equations, self.ties, back, self._meanings(), scale,
+            self.above, [isinstance(relation, sympy.Lt | sympy.Gt) for relation in self.domain.where],
         )  # fmt: skip
 
     def _root_of(self, s: Any, expressions: Sequence[Any]) -> Any:
@@ -160,6 +177,10 @@ class _Namer:
             return self._compound_root(expression)
         if expression.func in (sympy.log, sympy.exp):
             return self._tied(expression)
+        if expression.func in (sympy.floor, sympy.ceiling):
+            return self._rounded(expression)
+        if expression.func in (sympy.sin, sympy.cos):
+            return self._on_circle(expression)
         return self._free(expression)
 
     def _number(self, expression: Any) -> Any:
@@ -200,19 +221,37 @@ class _Namer:
         self.ties.append(Tie(letter, expression.func.__name__, self._name(inner)))
         return letter
 
+    def _rounded(self, expression: Any) -> Any:
+        """An integer letter: ``floor(u) <= u < floor(u) + 1`` and ``ceiling(u) - 1 < u <= ceiling(u)``."""
+        letter = self.names[expression] = self._letter("whole", expression, integer=True)
+        self.intervals[letter] = self._ends_of(letter)
+        gap = self._name(expression.args[0]) - letter
+        gap = gap if expression.func is sympy.floor else -gap
+        self.above += [(gap, False), (1 - gap, True)]
+        return letter
+
+    def _on_circle(self, expression: Any) -> Any:
+        """Letters for the sine and the cosine of one argument: the sum of their squares is 1."""
+        pair = [function(expression.args[0]) for function in (sympy.sin, sympy.cos)]
+        for each in pair:
+            self.names[each] = letter = self._letter(each.func.__name__, each)
+            self.intervals[letter] = (-sympy.S.One, sympy.S.One)
+        self.equations.append(sum(self.names[each] ** 2 for each in pair) - 1)
+        return self.names[expression]
+
     def _free(self, expression: Any) -> Any:
         """Anything else is a letter of which nothing is known but its sign."""
         letter = self.names[expression] = self._letter("free", expression)
         self.intervals[letter] = self._ends_of(letter)
         return letter
 
-    def _letter(self, kind: str, expression: Any) -> Any:
+    def _letter(self, kind: str, expression: Any, **more: bool) -> Any:
         """A letter for the expression, positive if that is known to be."""
         self.count += 1
         positive = ball.sign(expression, {}) == 1 if not expression.free_symbols else expression.is_positive
         nonnegative = expression.is_nonnegative or kind == "root"
         known = {"positive": True} if positive else {"nonnegative": True} if nonnegative else {}
-        letter = sympy.Symbol(self.fresh(f"{kind}{self.count}"), real=True, **known)
+        letter = sympy.Symbol(self.fresh(f"{kind}{self.count}"), **{"real": True, **known, **more})
         self.meanings[letter] = expression
         return letter
 

@@ -20,6 +20,8 @@ from dpcheck.bounds.prover.domain import Domain
 _DRAWS = 20_000
 _GRID = 30_000
 REACH = 12.0  # decades that stand for infinity
+_FAR = 150.0  # ... in the last search; squares are still floating-point numbers
+_NEAR = 2.0  # ... where powers can be written out exactly
 _STEPS = 40  # of the local descent
 
 
@@ -128,7 +130,17 @@ class Landscape:
 
 def refute(difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
     """The first of the lowest points at which ``genuine`` finds a failure, or ``None``."""
-    landscape = Landscape(difference, domain)
+    return _refute(Landscape(difference, domain), genuine)
+
+
+def refute_again(difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
+    """The same in proportion to the terms, which rounding spares: small numbers, then all, then extreme ones."""
+    size = 1 + sum(abs(term) for term in sympy.Add.make_args(difference))
+    landscapes = (Landscape(difference / size, domain, reach) for reach in (_NEAR, REACH, _FAR))
+    return next((found for each in landscapes if (found := _refute(each, genuine)) is not None), None)
+
+
+def _refute(landscape: Landscape, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
     for height, point in landscape.lowest():
         if height > 1e-9:
             break

@@ -24,12 +24,23 @@ from typing import Any
 import flint
 import sympy
 
+from dpcheck.bounds.prover import integers
 from dpcheck.bounds.prover.forms import Form, Tie
 
 _ROUNDS = 60
 MEMORY = 4 * 2**30  # bytes a solver may take
 _FIRST = (Fraction(1, 10), Fraction(1), Fraction(2), Fraction(10), Fraction(100))  # where lemmas start
-_SIGNS = ("positive", "negative", "nonnegative", "nonpositive")
+_KEPT = (
+    "positive",
+    "negative",
+    "nonnegative",
+    "nonpositive",
+    "integer",
+    "even",
+    "odd",
+    "nonzero",
+)  # of a letter's assumptions
+_SHORT, _WORK = 8, 1_000_000  # rounds and steps of the solver in a first, short attempt
 _CHILD = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -40,7 +51,10 @@ def fraction(value):
     return str(value.as_fraction())
 for line in sys.stdin:
     goal = z3.Then("simplify", "purify-arith", "qfnra-nlsat").solver()
-    goal.add(z3.parse_smt2_string(json.loads(line)))
+    text, work = json.loads(line)
+    if work:
+        goal.set("rlimit", work)
+    goal.add(z3.parse_smt2_string(text))
     answer = str(goal.check())
     model = goal.model() if answer == "sat" else ()
     print(json.dumps([answer, {str(each): fraction(model[each]) for each in model}]), flush=True)
@@ -64,15 +78,15 @@ class Solver:
         self._process.kill()
         self._process.communicate()
 
-    def ask(self, text: str) -> tuple[str, dict[str, Fraction]]:
-        """``("sat", model)``, ``("unsat", {})``, or ``("unknown", {})`` also when time is up."""
+    def ask(self, text: str, work: int = 0) -> tuple[str, dict[str, Fraction]]:
+        """``("sat", model)``, ``("unsat", {})``, or ``("unknown", {})`` also when time or ``work`` is used up."""
         pipe_in, pipe_out = self._process.stdin, self._process.stdout
         assert pipe_in is not None and pipe_out is not None
         left = self._deadline - time.monotonic()
         if left <= 0:
             return "unknown", {}
         try:
-            pipe_in.write((json.dumps(text) + "\n").encode())
+            pipe_in.write((json.dumps([text, work]) + "\n").encode())
             pipe_in.flush()
         except BrokenPipeError:
             return "unknown", {}
@@ -84,19 +98,21 @@ class Solver:
         return answer, {letter: Fraction(value) for letter, value in model.items()}
 
 
-def decide(form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float) -> tuple[str, Any, str]:
+def decide(
+    form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float, short: bool = False
+) -> tuple[str, Any, str]:
     """``("proved", None, text)``, ``("refuted", point, text)`` or ``("unresolved", values, text)``.
 
     ``genuine`` takes values of the form's letters and returns the refuting point in the original
     letters, or ``None``. ``values`` is the last model, or ``None``. ``text`` is the last problem in
-    SMT-LIB, which any solver can be given.
+    SMT-LIB, which any solver can be given. A ``short`` attempt ends after a few rounds.
     """
     points: dict[int, list[Fraction]] = {index: list(_FIRST) for index in range(len(form.ties))}
     text, values = "", None
     with Solver(seconds) as solver:
-        for _ in range(_ROUNDS):
+        for _ in range(_SHORT if short else _ROUNDS):
             text = problem(form, points)
-            answer, model = solver.ask(text)
+            answer, model = solver.ask(text, _WORK if short else 0)
             if answer == "unsat":
                 return "proved", None, text
             if answer != "sat":
@@ -120,6 +136,8 @@ def problem(form: Form, points: dict[int, list[Fraction]]) -> str:
         [fact.xreplace(names) for fact in form.facts],
         [equation.xreplace(names) for equation in form.equations],
         [Tie(names[tie.letter], tie.kind, tie.argument.xreplace(names)) for tie in form.ties],
+        above=[(each.xreplace(names), strict) for each, strict in form.above],
+        strict=form.strict,
     )
     return "\n".join([*lines, *(f"(assert {condition})" for condition in _conditions(renamed, points))])
 
@@ -133,7 +151,7 @@ def query(form: Form, text: str) -> str:
 def _names(form: Form) -> dict[Any, Any]:
     """Letters that no solver can take for another or for a word of its own."""
     return {
-        letter: sympy.Symbol(f"x{index}", real=True, **{key: True for key in _SIGNS if getattr(letter, f"is_{key}")})
+        letter: sympy.Symbol(f"x{index}", real=True, **{key: True for key in _KEPT if getattr(letter, f"is_{key}")})
         for index, letter in enumerate(form.intervals)
     }
 
@@ -144,15 +162,28 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
             yield f"({'>' if low == 0 and letter.is_positive else '>='} {letter} {_text(low)})"
         if high.is_finite:
             yield f"({'<' if high == 0 and letter.is_negative else '<='} {letter} {_text(high)})"
-    for fact in form.facts:
-        yield f"(>= {_cleared(fact)} 0)"
+        if letter.is_nonzero and not (letter.is_positive or letter.is_negative):
+            yield f"(or (>= {letter} 1.0) (<= {letter} (- 1.0)))" if letter.is_integer else f"(not (= {letter} 0.0))"
+    for fact, strict in itertools.zip_longest(form.facts, form.strict, fillvalue=False):
+        least = integers.least_positive(_product(fact)) if strict else None
+        yield f"(>= {_cleared(fact)} {_text(least or sympy.S.Zero)})"
+    for each, strict in form.above:
+        least = integers.least_positive(_product(each)) if strict else None
+        yield f"({'>' if strict and least is None else '>='} {_cleared(each)} {_text(least or sympy.S.Zero)})"
     for equation in form.equations:
         numerator, _ = sympy.fraction(sympy.together(equation))
         yield f"(= {_text(sympy.expand(numerator))} 0)"
     for index, tie in enumerate(form.ties):
         value, argument = (tie.letter, tie.argument) if tie.kind == "log" else (tie.argument, tie.letter)
         yield from _lemmas(value, argument, sorted(set(points[index])))
-    yield f"(< {_cleared(form.difference)} 0)"
+    most = integers.least_positive(-_product(form.difference)) if _together(form.difference) else None
+    yield f"(< {_cleared(form.difference)} 0)" if most is None else f"(<= {_cleared(form.difference)} {_text(-most)})"
+
+
+def _together(difference: Any) -> bool:
+    """Whether to use at once that its letters are integers; a single letter is cut, which gives certificates."""
+    letters = difference.free_symbols
+    return len(letters) > 1 or any(letter.is_even or letter.is_odd for letter in letters)
 
 
 def _lemmas(value: Any, argument: Any, points: list[Fraction]) -> Iterator[str]:
@@ -203,9 +234,12 @@ def _log_bounds(point: Fraction) -> tuple[Fraction, Fraction]:
 
 def _cleared(expression: Any) -> str:
     """An expression of the same sign without division."""
+    return _text(_product(expression))
+
+
+def _product(expression: Any) -> Any:
     numerator, denominator = sympy.fraction(sympy.together(expression))
-    product = numerator if denominator.is_positive else numerator * denominator
-    return _text(sympy.expand(product))
+    return sympy.expand(numerator if denominator.is_positive else numerator * denominator)
 
 
 def _text(expression: Any) -> str:

@@ -1,0 +1,226 @@
+"""Where to cut a box, and the parts: intervals of numbers, or one letter on either side of the others.
+
+Parts always cover the interior of the box up to its cuts, where what is shown on both sides holds by
+continuity, or where the function is undefined. Only the choice of a cut is guesswork.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+from sympy import Rational
+
+from dpcheck.bounds.prover import ball, ranges
+from dpcheck.bounds.prover.polynomials import Box
+from dpcheck.bounds.prover.samples import Samples
+from dpcheck.bounds.prover.signs import sign
+
+_MOST_CUTS = 4
+_NEAR = 1e-7  # relative to the size of its terms a value below this may be 0
+_CONSTANTS = (sympy.Integer(1), sympy.E, sympy.pi, sympy.log(2))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a box: what the letters become, and the box of the new letters."""
+
+    box: Box
+    letters: dict[Any, Any] = field(default_factory=dict)
+
+    def apply(self, f: Any) -> Any:
+        """The function on this part."""
+        return sympy.expand_log(f.xreplace(self.letters)) if self.letters else f
+
+
+def fresh(count: int, low: Any) -> Any:
+    """A letter that knows that it is positive if its low end says so; unique by ``count``."""
+    positive = low.is_finite and ball.sign(low, {}) in (0, 1)
+    return sympy.Symbol(f"v{count}", real=True, **({"positive": True} if positive else {}))
+
+
+def interval(box: Box, letter: Any, low: Any, high: Any) -> Piece:
+    """The part where the letter is between two numbers; turned round if both are at most 0."""
+    rest = {each: ends for each, ends in box.items() if each != letter}
+    count = 1 + max(int(each.name[1:]) for each in box)
+    if low.is_finite and ball.sign(low, {}) in (0, 1):
+        if letter.is_positive:
+            return Piece({**box, letter: (low, high)})
+        new = fresh(count, low)
+        return Piece({**rest, new: (low, high)}, {letter: new})
+    if high.is_finite and ball.sign(high, {}) in (0, -1):
+        new = fresh(count, -high)
+        return Piece({**rest, new: (-high, -low)}, {letter: -new})
+    return Piece({**box, letter: (low, high)})
+
+
+def at(box: Box, letter: Any, points: list[Any]) -> tuple[Piece, ...]:
+    """The parts between increasing numbers inside the letter's interval."""
+    low, high = box[letter]
+    return tuple(interval(box, letter, *pair) for pair in itertools.pairwise([low, *points, high]))
+
+
+def beside(box: Box, letter: Any, middle: Any) -> tuple[Piece, ...]:
+    """The parts below and above ``middle``, a formula in the other letters that lies between the ends."""
+    low, high = box[letter]
+    rest = {each: ends for each, ends in box.items() if each != letter}
+    count = 1 + max(int(each.name[1:]) for each in box)
+    part = fresh(count, sympy.Integer(0))
+    unit, half = (sympy.Integer(0), sympy.Integer(1)), (sympy.Integer(0), sympy.oo)
+    below = (unit, low + (middle - low) * part) if low.is_finite else (half, middle - part)
+    above = (unit, middle + (high - middle) * part) if high.is_finite else (half, middle + part)
+    return tuple(Piece({**rest, part: ends}, {letter: value}) for ends, value in (below, above))
+
+
+def singular(f: Any, box: Box) -> tuple[Piece, ...]:
+    """Parts cut where a logarithm's argument, a base or a denominator in one letter vanishes; none if nowhere."""
+    inner = [each.args[0] for each in f.atoms(sympy.log)] + [each.base for each in f.atoms(sympy.Pow)]
+    for letter, (low, high) in box.items():
+        points: set[Any] = set()
+        for each in inner:
+            if each.free_symbols == {letter} and each.is_polynomial(letter):
+                points |= (
+                    set(sympy.roots(sympy.Poly(each, letter)).keys()) if sympy.degree(each, letter) <= 2 else set()
+                )
+        found = [p for p in points if p.is_real and _inside(p, low, high)]
+        if found and len(found) <= _MOST_CUTS:
+            return at(box, letter, sorted(found, key=float))
+    return ()
+
+
+def critical(f: Any, slope: Any, letter: Any, box: Box, samples: Samples) -> Iterator[tuple[Piece, ...]]:
+    """Ways to cut the box where the slope changes sign."""
+    if len(box) == 1:
+        yield from _on_a_line(f, slope, letter, box, samples)
+        return
+    low, high = box[letter]
+    numerator, _ = sympy.fraction(sympy.together(slope))
+    for factor in sympy.Mul.make_args(sympy.factor(numerator)):
+        base = factor.as_base_exp()[0]
+        base = base.args[0] - 1 if base.func is sympy.log else base
+        base = sympy.fraction(sympy.together(base))[0]
+        if not base.has(letter) or not base.is_polynomial(letter) or sympy.degree(base, letter) != 1:
+            continue
+        a, b = sympy.Poly(base, letter).all_coeffs()
+        middle = sympy.cancel(-b / a)
+        if not middle.free_symbols:
+            if _inside(middle, low, high):
+                yield at(box, letter, [middle])
+        elif _between(middle, low, high, box):
+            yield beside(box, letter, middle)
+    for middle in (sympy.Integer(0), sympy.Integer(1), *(each for each in box if each != letter)):
+        replaced = f.xreplace({letter: middle})
+        if replaced.has(sympy.zoo, sympy.nan, sympy.oo):
+            continue
+        there = samples.values(replaced)
+        if np.nanmax(abs(there), initial=0.0) > 0 or not np.isfinite(there).any():
+            continue
+        if middle.is_number and _inside(middle, low, high):
+            yield at(box, letter, [middle])
+        elif not middle.is_number and _between(middle, low, high, box):
+            yield beside(box, letter, middle)
+
+
+def _inside(point: Any, low: Any, high: Any) -> bool:
+    above = not low.is_finite or ball.sign(point - low, {}) == 1
+    return above and (not high.is_finite or ball.sign(high - point, {}) == 1)
+
+
+def _between(middle: Any, low: Any, high: Any, box: Box) -> bool:
+    """Whether the formula lies between the ends for all values of the other letters."""
+    above = not low.is_finite or (sign(sympy.factor(middle - low), box) or 0) > 0
+    return above and (not high.is_finite or (sign(sympy.factor(high - middle), box) or 0) > 0)
+
+
+def _on_a_line(f: Any, slope: Any, letter: Any, box: Box, samples: Samples) -> Iterator[tuple[Piece, ...]]:
+    low, high = box[letter]
+    order = np.argsort(samples.points[0])
+    xs, ys = samples.points[0][order], samples.values(slope)[order]
+    known = np.isfinite(ys) & (ys != 0)
+    xs, ys = xs[known], ys[known]
+    places = np.flatnonzero(np.sign(ys[1:]) != np.sign(ys[:-1]))
+    if not len(places) or len(places) > _MOST_CUTS:
+        return
+    points: list[Any] = []
+    for place in places:
+        root = _root(slope, letter, xs[place], xs[place + 1])
+        named = _named(root, slope, letter, low, high)
+        if named is not None:
+            points.append(named)
+            continue
+        around = _around(f, letter, root, low, high)
+        if around is None:
+            return
+        points += around
+    points = sorted(set(points), key=float)
+    if all(_inside(p, low, high) for p in points):
+        yield at(box, letter, points)
+
+
+def _root(slope: Any, letter: Any, left: float, right: float) -> Any:
+    """Where the slope changes sign, as a fraction near it."""
+    function = sympy.lambdify(letter, slope, modules="mpmath")
+    with mpmath.workdps(50):
+        a, b = mpmath.mpf(float(left)), mpmath.mpf(float(right))
+        sign_a = mpmath.sign(mpmath.re(function(a)))
+        for _ in range(400):
+            wide = a * b > 0 and abs(mpmath.log(b / a)) > 1
+            middle = mpmath.sign(a) * mpmath.sqrt(a * b) if wide else (a + b) / 2
+            found = mpmath.sign(mpmath.re(function(middle)))
+            if found == 0:
+                a = b = middle
+            elif found == sign_a:
+                a = middle
+            else:
+                b = middle
+            if abs(b - a) <= abs(a + b) * mpmath.mpf(10) ** -45 + mpmath.mpf(10) ** -60:
+                break
+        return Rational(str((a + b) / 2)) if abs(a + b) > mpmath.mpf(10) ** -40 else sympy.Integer(0)
+
+
+def _named(root: Any, slope: Any, letter: Any, low: Any, high: Any) -> Any:
+    """An exact number that is the root, if one is recognised: the slope must vanish there."""
+    close = Rational(1, 10**10)  # a flat place is found to few digits only
+    for candidate in _candidates(root):
+        if abs(sympy.N(candidate - root, 45)) <= close * max(1, abs(root)) and _inside(candidate, low, high):
+            at_root = slope.xreplace({letter: candidate})
+            if ball.sign(at_root, {}) == 0:
+                return candidate
+    return None
+
+
+def _candidates(root: Any) -> Iterator[Any]:
+    def simple(value: Any) -> Any:
+        return sympy.Rational(value).limit_denominator(10_000)
+
+    yield simple(root)
+    for constant in _CONSTANTS[1:]:
+        yield simple(sympy.N(root / constant, 45)) * constant
+        yield simple(sympy.N(root * constant, 45)) / constant
+    yield sympy.sign(root) * sympy.sqrt(simple(root**2))
+    if root > 0:
+        yield sympy.exp(simple(sympy.N(sympy.log(root), 45)))
+        yield sympy.log(simple(sympy.N(sympy.exp(root), 45))) if root < 40 else simple(root)
+        yield sympy.Integer(10) ** simple(sympy.N(sympy.log(root, 10), 45)).limit_denominator(2)
+
+
+def _around(f: Any, letter: Any, root: Any, low: Any, high: Any) -> list[Any] | None:
+    """Two numbers beside the root between which enclosures show the function to be nonnegative."""
+    room = [abs(root - end) for end in (low, high) if end.is_finite] + [abs(root) or Rational(1)]
+    reach = min(sympy.N(each, 30) for each in room)
+    for k in range(1, 40):
+        step = sympy.Rational(reach / 2**k).limit_denominator(10**12) if reach > 1e-9 else sympy.Rational(reach / 2**k)
+        ends = [_short(root - step, step), _short(root + step, step)]
+        if ranges.enclose(f, {letter: ranges.ends(*ends)})[0] >= 0 and all(_inside(e, low, high) for e in ends):
+            return ends
+    return None
+
+
+def _short(value: Any, step: Any) -> Any:
+    """A number with few digits near the value."""
+    return sympy.Rational(value).limit_denominator(max(1, int(8 / step))) if step > 0 else value

@@ -1,0 +1,231 @@
+"""Inequalities by the signs of derivatives, each sign enclosed in ball arithmetic or shown in turn.
+
+A function on a box is nonnegative if it grows in a letter and is nonnegative at that letter's low end;
+falls, and is so at the high end; or is concave, and is so at both. The derivative's own sign is shown
+in the same way, after positive factors have been taken out. Where a derivative changes sign the box
+is cut. What ends a chain is exact: an enclosure, a count of a polynomial's roots, coefficients.
+
+Floating point chooses where to cut and which sign to try; no proof rests on it. What is shown is the
+interior of a box, where the function is smooth; where it is defined on the boundary it is continuous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import sympy
+
+from dpcheck.bounds.prover import ball, cuts, limits, polynomials, ranges
+from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.prover.polynomials import Box
+from dpcheck.bounds.prover.reduction import reduced
+from dpcheck.bounds.prover.samples import Samples, way
+from dpcheck.bounds.prover.signs import continuous, logs_apart, ranged, sign, smooth
+from dpcheck.errors import InputError
+
+METHOD = "derivatives in ball arithmetic"
+_STEPS = 120  # functions whose sign is asked for, in one proof
+_DEEP = 6  # derivatives, one of another
+_LARGE = 120  # operations in a function that is still factored
+_BOXES = 120  # of one cover
+
+
+def proves(difference: Any, domain: Domain) -> bool:
+    """Whether the difference is shown to be nonnegative wherever it is defined on the domain."""
+    if len(domain.intervals) > 4 or difference.has(sympy.ceiling, sympy.floor, sympy.Max, sympy.Min, sympy.Abs):
+        return False
+    if not continuous(difference, domain.intervals):
+        return False
+    try:
+        return any(_Proof().nonnegative(f, box, _DEEP) for f, box in reduced(difference, domain))
+    except (ArithmeticError, NotImplementedError, ValueError, TypeError, sympy.PolynomialError, InputError):
+        return False  # sympy or a sample could not take a form that came up; what breaks off is no proof
+
+
+class _Proof:
+    """One attempt, which ends when its steps are used up."""
+
+    def __init__(self) -> None:
+        self.left = _STEPS
+        self.known: dict[Any, bool] = {}
+
+    def nonnegative(self, f: Any, box: Box, deep: int) -> bool:
+        """Whether ``f >= 0`` is shown inside the box."""
+        box = {letter: ends for letter, ends in box.items() if f.has(letter)}
+        if not box:
+            return ball.sign(f, {}) in (0, 1)
+        key = (f, tuple(box.items()))
+        if key not in self.known:
+            if self.left <= 0:
+                return False
+            self.left -= 1
+            self.known[key] = False  # of no use to itself
+            self.known[key] = self._nonnegative(f, box, deep)
+        return self.known[key]
+
+    def _nonnegative(self, f: Any, box: Box, deep: int) -> bool:
+        found = sign(f, box)
+        if found is not None:
+            return found >= 0
+        apart = logs_apart(f, box)
+        if apart != f:
+            return self.nonnegative(apart, box, deep)
+        if not _plain(f):
+            core = self._core(f, box)
+            if core != f:
+                return self.nonnegative(core, box, deep)
+        samples = Samples(f, box)
+        values = samples.values(f)
+        if _hopeless(values):
+            return False
+        if polynomials.nonnegative(f, box):
+            return True
+        if not smooth(f, box):
+            return self._apart(f, box, deep, cuts.singular(f, box))
+        if np.nanmin(values) > 0 and self._covered(f, box):
+            return True
+        if deep <= 0:
+            return False
+        for other in self._logarithmic(f, box):
+            if self.nonnegative(other, box, deep - 1):
+                return True
+        slopes = {letter: f.diff(letter) for letter in box}
+        ways = {letter: way(samples.values(slope)) for letter, slope in slopes.items()}
+        for letter, slope in slopes.items():
+            if ways[letter] is not None and self._monotone(f, slope, letter, ways[letter], box, deep):
+                return True
+        line = len(box) == 1 and all(_plain(each) or each.is_rational_function() for each in slopes.values())
+        if line and self._cut(f, slopes, box, samples, deep):
+            return True
+        for other in self._alternatives(f, box):
+            if self.nonnegative(other, box, deep - 1):
+                return True
+        for letter, slope in slopes.items():
+            if ways[letter] is None and self._concave(f, slope.diff(letter), letter, box, samples, deep):
+                return True
+        return not line and self._cut(f, slopes, box, samples, deep)
+
+    def _cut(self, f: Any, slopes: dict[Any, Any], box: Box, samples: Samples, deep: int) -> bool:
+        """Whether it is shown on parts of the box, cut where a slope changes sign."""
+        for letter, slope in slopes.items():
+            if way(samples.values(slope)) is None:
+                for pieces in cuts.critical(f, slope, letter, box, samples):
+                    if self._apart(f, box, deep - 1, pieces):
+                        return True
+        return False
+
+    def _core(self, f: Any, box: Box) -> Any:
+        """``f`` without denominators and factors of one sign."""
+        if f.count_ops() > _LARGE:
+            return f
+        numerator, denominator = sympy.fraction(sympy.together(f))
+        below = sign(denominator, box)
+        if below not in (2, -2):
+            return f
+        rest = sympy.Integer(1 if below == 2 else -1)
+        for factor in sympy.Mul.make_args(sympy.factor(numerator)):
+            known = sign(factor, box)
+            rest *= factor if known is None else (known > 0) - (known < 0)
+        return rest
+
+    def _monotone(self, f: Any, slope: Any, letter: Any, direction: int | None, box: Box, deep: int) -> bool:
+        """It grows, or falls, and is nonnegative where it is least."""
+        end, other = box[letter] if direction == 1 else reversed(box[letter])
+        towards = slope if direction == 1 else -slope
+        return self._at_end(f, letter, end, other, box, deep) and self.nonnegative(towards, box, deep - 1)
+
+    def _concave(self, f: Any, bend: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
+        """It is concave in the letter, and nonnegative at both ends."""
+        if way(samples.values(bend)) != -1:
+            return False
+        low, high = box[letter]
+        ends = ((low, high), (high, low))
+        return all(self._at_end(f, letter, end, other, box, deep) for end, other in ends) and self.nonnegative(
+            -bend, box, deep - 1
+        )
+
+    def _at_end(self, f: Any, letter: Any, end: Any, other: Any, box: Box, deep: int) -> bool:
+        """Whether the values of ``f`` have a limit at least 0 as the letter tends to its end."""
+        rest = {each: ends for each, ends in box.items() if each != letter}
+        if end.is_finite and _defined(f, letter, end):
+            there = f.xreplace({letter: end})
+            return (not rest or smooth(there, rest)) and self.nonnegative(there, rest, deep)
+        if rest:
+            return False
+        try:
+            limit = limits.at(f, letter, end, other)
+        except limits.OpenError:
+            return False
+        return bool(limit == sympy.oo) or (bool(limit.is_finite) and ball.sign(limit, {}) in (0, 1))
+
+    def _logarithmic(self, f: Any, box: Box) -> Iterator[Any]:
+        """The difference of the logarithms of two positive sides, for products, powers and exponentials."""
+        terms = sympy.Add.make_args(f)
+        signs = [sign(term, box) for term in terms]
+        if {2, -2} != set(signs):
+            return
+        above, below = (sympy.Add(*(t for t, s in zip(terms, signs, strict=True) if s == way)) for way in (2, -2))
+        single = all(not side.is_Add or side.is_number for side in (above, below))
+        if single or not f.has(sympy.log, sympy.exp):
+            yield logs_apart(sympy.expand_log(sympy.log(above) - sympy.log(-below)), box)
+
+    def _alternatives(self, f: Any, box: Box) -> Iterator[Any]:
+        """Functions of the same sign: one term over a factor of one sign."""
+        logs = sorted(f.atoms(sympy.log), key=str)
+        collected = sympy.collect(sympy.expand(f), logs, evaluate=False) if logs else {}
+        if all(each == 1 or each in logs for each in collected):
+            for slope in dict.fromkeys(collected.get(each, 0) for each in logs):
+                known = sign(slope, box) if slope != 0 and slope.free_symbols else None
+                if known in (2, -2):
+                    way = 1 if known == 2 else -1
+                    yield sympy.Add(
+                        *(way * each * sympy.cancel(sympy.together(c / slope)) for each, c in collected.items())
+                    )
+        powers = sorted((p for p in f.atoms(sympy.Pow, sympy.exp) if p.exp.free_symbols), key=str)
+        for power in powers[:2]:
+            if sign(power, box) == 2:
+                yield sympy.expand(sympy.powsimp(sympy.expand(f / power)))
+
+    def _apart(self, f: Any, box: Box, deep: int, pieces: Iterator[cuts.Piece] | tuple[cuts.Piece, ...]) -> bool:
+        """Whether it is shown on each piece of the box; there must be some."""
+        parts = tuple(pieces)
+        return bool(parts) and all(self.nonnegative(piece.apply(f), piece.box, deep) for piece in parts)
+
+    def _covered(self, f: Any, box: Box) -> bool:
+        """Whether enclosures on parts of the box show it."""
+        function = ranges.compile(f, tuple(box))
+        queue = [list(ranged(box).values())]
+        for _ in range(_BOXES):
+            if not queue:
+                return True
+            part = queue.pop()
+            with ranges.precise():
+                low, _ = function(part)
+            if low >= 0:
+                continue
+            queue += ranges.halved(part)
+        return not queue
+
+
+def _hopeless(values: Any) -> bool:
+    """Whether samples already show a failure, so that no proof need be looked for."""
+    return way(values) != 1
+
+
+def _plain(f: Any) -> bool:
+    """Whether ``f`` is a sum of logarithms with numbers for factors, and of a quotient of polynomials."""
+    terms = [term.as_independent(*term.atoms(sympy.log)) for term in sympy.Add.make_args(f)]
+    return f.has(sympy.log) and all(
+        tail == 1 or (tail.func is sympy.log and not factor.free_symbols) for factor, tail in terms
+    )
+
+
+def _defined(f: Any, letter: Any, end: Any) -> bool:
+    """Whether every part of ``f`` is a finite number at the end, so that ``f`` is continuous there."""
+    at = {letter: end}
+    return not any(
+        part.has(letter) and part.xreplace(at).has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
+        for part in sympy.preorder_traversal(f)
+    )
