@@ -71,6 +71,15 @@ def _entry(result: ClaimResult) -> dict[str, Any]:
     return {**entry, "readings": readings} if readings else entry
 
 
+def _proofs(found: dict[str, list[dict[str, Any]]]) -> str:
+    """The certificates of each claim, an inequality a line."""
+    claims = (
+        f" {json.dumps(id)}: [\n" + ",\n".join(f"  {json.dumps(step)}" for step in steps) + "\n ]"
+        for id, steps in found.items()
+    )
+    return "{\n" + ",\n".join(claims) + "\n}\n"
+
+
 def _write(paper: str | None) -> None:
     """Decide the claims again, those of one paper or all, until the verdicts they quote are their own."""
     from dpcheck.bounds.registry import claims, prove
@@ -86,7 +95,7 @@ def _write(paper: str | None) -> None:
         if before == after:
             break
     if paper is None:
-        here.with_name("certificates.json").write_text(json.dumps(certified(found), indent=1) + "\n", "utf-8")
+        here.with_name("certificates.json").write_text(_proofs(certified(found)), "utf-8")
 
 
 if __name__ == "__main__":
