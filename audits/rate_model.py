@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 _STEPS = 200
 _EXACT = 1e-9  # what rounding may do to an exponent
+_ALONE = 1e-8  # share of the information on a coefficient that is left when one cluster alone holds it
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,8 @@ class PowerLaw:
     """Coefficients, and for each cluster how far they move when it is left out.
 
     coefficients : (p,);  moves : (clusters, p);  leaned : (rows, p), each row's part in its cluster's
-    move;  design : (rows, p);  clusters : (rows,);  inverse : (p, p), that of design' design
+    move;  design : (rows, p);  clusters : (rows,);  inverse : (p, p), that of design' design;
+    alone : whether some coefficient rests on one cluster, so that its error cannot be seen
     """
 
     coefficients: Array
@@ -32,6 +34,7 @@ class PowerLaw:
     design: Array
     clusters: NDArray[np.int64]
     inverse: Array
+    alone: bool
 
     def contrast(self, direction: Array) -> Estimate:
         """The estimate of ``direction @ coefficients`` : direction (p,)."""
@@ -45,15 +48,14 @@ class PowerLaw:
         no two with a row in common, so that its trace and norm need no matrix of that size.
         """
         weights = self.leaned @ direction  # (rows,): the columns of L, one after the other
-        size = np.bincount(self.clusters, weights**2)
-        shared = np.zeros((len(size), self.design.shape[1]))
-        np.add.at(shared, self.clusters, self.design * weights[:, None])
-        middle = shared @ self.inverse
-        own = (middle * shared).sum(1)
+        count = len(self.moves)
+        size = np.bincount(self.clusters, weights**2, count)
+        shared = _sums(self.design * weights[:, None], self.clusters, count)
+        own = ((shared @ self.inverse) * shared).sum(1)
         square = self.inverse @ (shared.T @ shared)
         total = float((size**2).sum() - 2 * (size * own).sum() + np.trace(square @ square))
         trace = float((size - own).sum())
-        return trace**2 / total if total > 0 else float(len(size))
+        return trace**2 / total if total > 0 else float(count)
 
 
 @dataclass(frozen=True)
@@ -77,34 +79,52 @@ class Estimate:
         return self.low(level) > value
 
     def _reach(self, level: float) -> float:
-        from scipy import stats
+        from scipy import special
 
-        return float(stats.t.ppf(level, max(self.freedom, 1.0))) * self.error + _EXACT
+        return float(special.stdtrit(max(self.freedom, 1.0), level)) * self.error + _EXACT
 
 
-def fit(design: Array, response: Array, offset: Array, clusters: NDArray[np.int64]) -> PowerLaw | None:
+def fit(
+    design: Array, response: Array, offset: Array, clusters: NDArray[np.int64], start: Array
+) -> PowerLaw | None:
     """The power law, or ``None`` if the means have none, as when they are not positive.
 
-    design : (rows, p), of full column rank;  response, offset : (rows,);  clusters : (rows,), 0, 1, ...
+    design : (rows, p), of full column rank;  response, offset : (rows,);  clusters : (rows,), 0, 1, ...;
+    start : (p,), coefficients to begin with
     """
     inverse = np.linalg.inv(design.T @ design)
-    beta = _solve(design, response, offset, inverse)
+    beta = _solve(design, response, offset, inverse, start)
     if beta is None:
         return None
     residual = response * np.exp(-(design @ beta) - offset) - 1
     count = int(clusters.max()) + 1
-    leaned = _leaned(design, clusters, inverse)
-    moves = np.zeros((count, design.shape[1]))
-    np.add.at(moves, clusters, leaned * residual[:, None])
-    return PowerLaw(beta, moves, leaned, design, clusters, inverse)
+    leaned, alone = _leaned(design, clusters, count)
+    moves = _sums(leaned * residual[:, None], clusters, count)
+    return PowerLaw(beta, moves, leaned, design, clusters, inverse, alone)
 
 
-def _solve(design: Array, response: Array, offset: Array, inverse: Array) -> Array | None:
+def start(design: Array, response: Array, offset: Array, cells: NDArray[np.int64]) -> Array:
+    """A straight line through the logarithms of the means of equal rows, where those are positive : (p,).
+
+    cells : (rows,), 0, 1, ..., the same for rows of one design
+    """
+    count = np.bincount(cells)
+    scaled = response * np.exp(-(offset - offset.mean()))
+    means = np.bincount(cells, scaled) / count
+    designs = _sums(design, cells, len(count)) / count[:, None]
+    good = means > 0
+    if good.sum() < design.shape[1] or np.linalg.matrix_rank(designs[good]) < design.shape[1]:
+        level = np.linalg.lstsq(design, np.ones(len(design)), rcond=None)[0]
+        return np.asarray(level * (np.log(max(scaled.mean(), 1e-300)) - offset.mean()))
+    found: Array = np.linalg.lstsq(designs[good], np.log(means[good]) - offset.mean(), rcond=None)[0]
+    return found
+
+
+def _solve(design: Array, response: Array, offset: Array, inverse: Array, start: Array) -> Array | None:
     """Fisher's scoring, each step shortened until the equations come closer to zero."""
-    positive = response > 0
-    if response.mean() <= 0 or positive.sum() < design.shape[1]:
+    if response.mean() <= 0 or (response > 0).sum() < design.shape[1]:
         return None
-    beta = _start(design, response, offset)
+    beta = start
 
     def equations(at: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -116,9 +136,10 @@ def _solve(design: Array, response: Array, offset: Array, inverse: Array) -> Arr
         if not np.all(np.isfinite(now)):
             return None
         step = inverse @ now
-        if np.max(np.abs(design @ step)) < 1e-11:
+        longest = float(np.max(np.abs(design @ step)))
+        if longest < 1e-11:
             return beta
-        step *= min(1.0, 1.0 / np.max(np.abs(design @ step)))
+        step *= min(1.0, 1.0 / longest)
         for _ in range(40):
             after = equations(beta + step)
             if np.all(np.isfinite(after)) and after @ inverse @ after < now @ inverse @ now:
@@ -130,31 +151,27 @@ def _solve(design: Array, response: Array, offset: Array, inverse: Array) -> Arr
     return None
 
 
-def _start(design: Array, response: Array, offset: Array) -> Array:
-    """A straight line through the logarithms of the means of equal rows, where those are positive."""
-    cells, index = np.unique(design, axis=0, return_inverse=True)
-    index = index.reshape(-1)
-    scaled = response * np.exp(-(offset - offset.mean()))
-    means = np.bincount(index, scaled) / np.bincount(index)
-    good = means > 0
-    if good.sum() < design.shape[1] or np.linalg.matrix_rank(cells[good]) < design.shape[1]:
-        beta = np.zeros(design.shape[1])
-        level = np.linalg.lstsq(design, np.ones(len(design)), rcond=None)[0]
-        return beta + level * (np.log(scaled.mean()) - offset.mean())
-    found: Array = np.linalg.lstsq(cells[good], np.log(means[good]) - offset.mean(), rcond=None)[0]
-    return found
+def _leaned(design: Array, clusters: NDArray[np.int64], count: int) -> tuple[Array, bool]:
+    """``(1 - H_gg)^-1 X_g (X'X)^-1`` for each cluster g, in the places of its rows : (rows, p).
+
+    In coordinates where X'X = 1 this is ``X_g (1 - X_g'X_g)^-1``, a small matrix a cluster. Also
+    whether one of these is singular: then a coefficient rests on that cluster alone.
+    """
+    inverse_root = np.linalg.inv(np.linalg.cholesky(design.T @ design))
+    white = design @ inverse_root.T
+    if count == len(white):
+        left = 1 - (white**2).sum(1)
+        gain = np.where(left > _ALONE, 1 / np.maximum(left, _ALONE), 0.0)
+        return (white * gain[:, None]) @ inverse_root, bool((left <= _ALONE).any())
+    size = design.shape[1]
+    squares = _sums((white[:, :, None] * white[:, None, :]).reshape(len(white), -1), clusters, count)
+    values, vectors = np.linalg.eigh(squares.reshape(count, size, size))
+    left = 1 - values
+    gain = np.where(left > _ALONE, 1 / np.maximum(left, _ALONE), 0.0)
+    without = (vectors * gain[:, None, :]) @ vectors.transpose(0, 2, 1) @ inverse_root
+    return (white[:, None, :] @ without[clusters])[:, 0, :], bool((left <= _ALONE).any())
 
 
-def _leaned(design: Array, clusters: NDArray[np.int64], inverse: Array) -> Array:
-    """``(1 - H_gg)^-1 X_g (X'X)^-1`` for each cluster g, in the places of its rows : (rows, p)."""
-    hat = design @ inverse
-    order = np.argsort(clusters, kind="stable")
-    edges = np.flatnonzero(np.diff(clusters[order])) + 1
-    leaned = np.empty_like(hat)
-    for own in np.split(order, edges):
-        if len(own) == 1:
-            leaned[own] = hat[own] / max(1 - float((hat[own] * design[own]).sum()), 1e-9)
-        else:
-            left = np.eye(len(own)) - hat[own] @ design[own].T
-            leaned[own] = np.linalg.pinv(left, rcond=1e-10, hermitian=True) @ hat[own]
-    return leaned
+def _sums(values: Array, groups: NDArray[np.int64], count: int) -> Array:
+    """The sum of the rows of each group : (count, columns)."""
+    return np.stack([np.bincount(groups, column, count) for column in values.T], axis=1)

@@ -9,15 +9,18 @@ which goes to 0, it should not grow faster than claimed. Three numbers decide:
 
 "supported" is a statement of equivalence: the slope at the end is below the claim plus the margin,
 with confidence, and no bend leads out of it. "contradicted" needs the straight line above the claim
-plus the margin and the end above the claim, both with confidence, and no bend: towards the claim it may still be reached, and away from it a floor is in sight.
+plus the margin and the end above the claim, both with confidence, and no bend: one towards the claim
+may still reach it, and one away from it may be a floor.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from dpcheck.audits.rate_model import Estimate
 
+_ORDER = ("contradicted", "not asymptotic", "inconclusive", "supported")
 _BENDS = 0.85  # one-sided confidence at which a bend away from the claim counts: a careful gate, not a verdict
 _RESCUES = 0.95  # ... and one towards the claim, or into a floor, which spare a contradiction
 _BEYOND = 1.0  # how far past the grid, in grids, a bend is followed
@@ -31,48 +34,69 @@ class Slopes:
     end: Estimate | None
     bend: Estimate | None
 
-    def beyond(self) -> float:
-        """The slope that far past the end, if the bend goes on."""
-        assert self.end is not None and self.bend is not None
-        return self.end.value + _BEYOND * self.bend.value
-
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict on one exponent, and the sentence that says why."""
+    """A verdict on one exponent, the clause that says why, and how much faster than claimed it is, if it is."""
 
     verdict: str
     reason: str
+    faster: float | None = None
 
 
-def judge(name: str, slopes: Slopes, claim: float, *, margin: float, level: float, exact: bool) -> Judgement:
-    """Hold one factor's slopes against its claim; ``exact`` claims equality, not an upper bound."""
+def judge(
+    name: str, slopes: Slopes, claim: float, *, margin: float, level: float, equal: bool, sign: float
+) -> Judgement:
+    """Hold one factor's slopes against its claim.
+
+    ``claim`` is turned as the slopes are, ``sign`` turns them back; ``equal`` claims an equality, not
+    an upper bound.
+    """
+    found = _verdict(name, slopes, claim, margin=margin, level=level, equal=equal, sign=sign)
+    if slopes.line.high(level) < claim:
+        return replace(found, faster=claim - slopes.line.value)
+    return found
+
+
+def overall(judged: Mapping[str, Judgement]) -> tuple[str, str]:
+    """The worst verdict, and the sentence that says why."""
+    if not judged:
+        return "inconclusive", "inconclusive: no exponent was claimed"
+    verdict = next(word for word in _ORDER if word in {each.verdict for each in judged.values()})
+    reasons = dict.fromkeys(each.reason for each in judged.values() if each.verdict == verdict)
+    by = [f"{name} is faster than claimed by {each.faster:.2f}" for name, each in judged.items() if each.faster]
+    return verdict, f"{verdict}: {'; '.join([*reasons, *by])}"
+
+
+def _verdict(
+    name: str, slopes: Slopes, claim: float, *, margin: float, level: float, equal: bool, sign: float
+) -> Judgement:
     end, bend, line = slopes.end, slopes.bend, slopes.line
+    claimed = f"the claimed {name}^{sign * claim:g}"
     if end is None or bend is None:
-        return Judgement("inconclusive", f"{name} has too few sizes to see whether the slope bends; three are needed")
-    slower = bend.exceeds(0.0, _BENDS)
-    faster = bend.high(_RESCUES) < 0.0
-    flattens = bend.exceeds(0.0, _RESCUES)  # a floor, which is no power law
+        return Judgement("inconclusive", f"{name} has too few independent sizes to see whether the slope bends")
+    whole, last = _shown(name, line, level, sign), _shown(name, end, level, sign)
+    away = bend.exceeds(0.0, _BENDS)
+    flattens = bend.exceeds(0.0, _RESCUES)  # into a floor, which is no power law
+    steepens = bend.high(_RESCUES) < 0.0
     above = line.exceeds(claim + margin, level) and end.exceeds(claim, level)
-    if above and not faster and not flattens:
-        return Judgement("contradicted", f"{name} is slower than claimed: {_shown(line, level)}")
-    if exact and line.high(level) < claim - margin and end.high(level) < claim and not slower:
-        return Judgement("contradicted", f"{name} is faster than the claimed equality: {_shown(line, level)}")
-    if slower and slopes.beyond() > claim + margin:
-        return Judgement(
-            "not asymptotic", f"the slope in {name} still bends, towards slower, and would leave the claim's margin"
-        )
-    if line.value > claim + margin and faster:
-        return Judgement("not asymptotic", f"the slope in {name} still bends, towards faster")
+    if above and not steepens and not flattens:
+        return Judgement("contradicted", f"{whole} is slower than {claimed}")
+    below = line.high(level) < claim - margin and end.high(level) < claim
+    if equal and below and not away:
+        return Judgement("contradicted", f"{whole} is faster than {claimed}, an equality")
+    bent = f"the slope in {name} still bends, from {sign * (end.value - bend.value):.2f} to {sign * end.value:.2f}"
+    if away and end.value + _BEYOND * bend.value > claim + margin:
+        return Judgement("not asymptotic", f"{bent}, out of the margin of {claimed}")
+    if line.value > claim + margin and steepens:
+        return Judgement("not asymptotic", f"{bent}, towards {claimed}")
     if end.high(level) > claim + margin:
-        return Judgement(
-            "inconclusive",
-            f"{name} is not shown to be within {margin:g} of the claim at the end of the grid: {_shown(end, level)}",
-        )
-    if exact and end.low(level) < claim - margin:
-        return Judgement("inconclusive", f"{name} may be faster than the claimed equality: {_shown(end, level)}")
-    return Judgement("supported", f"{name} is no slower than claimed, within {margin:g}: {_shown(end, level)}")
+        return Judgement("inconclusive", f"at the end of the grid {last} may be slower than {claimed} by {margin:g}")
+    if equal and end.low(level) < claim - margin:
+        return Judgement("inconclusive", f"at the end of the grid {last} may be faster than {claimed} by {margin:g}")
+    return Judgement("supported", f"at the end of the grid {last} is no slower than {claimed}, within {margin:g}")
 
 
-def _shown(estimate: Estimate, level: float) -> str:
-    return f"{estimate.value:.2f} [{estimate.low(level):.2f}, {estimate.high(level):.2f}]"
+def _shown(name: str, estimate: Estimate, level: float, sign: float) -> str:
+    low, high = sorted((sign * estimate.low(level), sign * estimate.high(level)))
+    return f"{name}^{sign * estimate.value:.2f} [{low:.2f}, {high:.2f}]"
