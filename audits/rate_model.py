@@ -2,8 +2,10 @@
 
 The estimate solves ``sum of x_i (y_i / mu_i - 1) = 0`` with ``log mu_i = x_i beta + offset_i``, the
 quasi-likelihood of a constant relative spread. It is about arithmetic means, as a theorem on an
-expected gap is, so that responses of zero and below are data. Errors come from leaving out one
-cluster at a time (CR3, Bell and McCaffrey 2002), with their degrees of freedom by Satterthwaite's rule.
+expected gap is, so that responses of zero and below are data. Errors come from the residuals of each
+cluster, corrected for what the cluster itself did to the fit (CR2, Bell and McCaffrey 2002), with
+their degrees of freedom by Satterthwaite's rule. Leaving clusters out instead (CR3) covers too often
+where clusters are few, by .99 in place of .95 with four.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ _ALONE = 1e-8  # share of the information on a coefficient that is left when one
 
 @dataclass(frozen=True, eq=False)
 class PowerLaw:
-    """Coefficients, and for each cluster how far they move when it is left out.
+    """Coefficients, and for each cluster how far it moves them.
 
     coefficients : (p,);  moves : (clusters, p);  leaned : (rows, p), each row's part in its cluster's
     move;  design : (rows, p);  clusters : (rows,);  inverse : (p, p), that of design' design;
@@ -73,10 +75,6 @@ class Estimate:
     def high(self, level: float) -> float:
         """Upper confidence limit, one-sided at ``level``."""
         return self.value + self._reach(level)
-
-    def exceeds(self, value: float, level: float) -> bool:
-        """Whether it is above ``value``, beyond chance at ``level``."""
-        return self.low(level) > value
 
     def _reach(self, level: float) -> float:
         from scipy import special
@@ -152,22 +150,22 @@ def _solve(design: Array, response: Array, offset: Array, inverse: Array, start:
 
 
 def _leaned(design: Array, clusters: NDArray[np.int64], count: int) -> tuple[Array, bool]:
-    """``(1 - H_gg)^-1 X_g (X'X)^-1`` for each cluster g, in the places of its rows : (rows, p).
+    """``(1 - H_gg)^-1/2 X_g (X'X)^-1`` for each cluster g, in the places of its rows : (rows, p).
 
-    In coordinates where X'X = 1 this is ``X_g (1 - X_g'X_g)^-1``, a small matrix a cluster. Also
+    In coordinates where X'X = 1 this is ``X_g (1 - X_g'X_g)^-1/2``, a small matrix a cluster. Also
     whether one of these is singular: then a coefficient rests on that cluster alone.
     """
     inverse_root = np.linalg.inv(np.linalg.cholesky(design.T @ design))
     white = design @ inverse_root.T
     if count == len(white):
         left = 1 - (white**2).sum(1)
-        gain = np.where(left > _ALONE, 1 / np.maximum(left, _ALONE), 0.0)
+        gain = np.where(left > _ALONE, 1 / np.sqrt(np.maximum(left, _ALONE)), 0.0)
         return (white * gain[:, None]) @ inverse_root, bool((left <= _ALONE).any())
     size = design.shape[1]
     squares = _sums((white[:, :, None] * white[:, None, :]).reshape(len(white), -1), clusters, count)
     values, vectors = np.linalg.eigh(squares.reshape(count, size, size))
     left = 1 - values
-    gain = np.where(left > _ALONE, 1 / np.maximum(left, _ALONE), 0.0)
+    gain = np.where(left > _ALONE, 1 / np.sqrt(np.maximum(left, _ALONE)), 0.0)
     without = (vectors * gain[:, None, :]) @ vectors.transpose(0, 2, 1) @ inverse_root
     return (white[:, None, :] @ without[clusters])[:, 0, :], bool((left <= _ALONE).any())
 

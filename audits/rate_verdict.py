@@ -9,8 +9,8 @@ which goes to 0, it should not grow faster than claimed. Three numbers decide:
 
 "supported" is a statement of equivalence: the slope at the end is below the claim plus the margin,
 with confidence, and no bend leads out of it. "contradicted" needs the straight line above the claim
-plus the margin and the end above the claim, both with confidence, and no bend: one towards the claim
-may still reach it, and one away from it may be a floor.
+plus the margin, with confidence, the end above the claim, and no bend: one towards the claim may
+still reach it, and one away from it may be a floor.
 """
 
 from __future__ import annotations
@@ -21,9 +21,13 @@ from dataclasses import dataclass, replace
 from dpcheck.audits.rate_model import Estimate
 
 _ORDER = ("contradicted", "not asymptotic", "inconclusive", "supported")
-_BENDS = 0.85  # one-sided confidence at which a bend away from the claim counts: a careful gate, not a verdict
-_RESCUES = 0.95  # ... and one towards the claim, or into a floor, which spare a contradiction
-_BEYOND = 1.0  # how far past the grid, in grids, a bend is followed
+# Chances of error beside the one of a comparison, alpha, and in multiples of it. Each was chosen by simulation of the
+# laws in tests/rate_laws.py, between supporting a law that bends away and not supporting, or contradicting, a clean one.
+_BENDS = 2.0  # a bend away from the claim counts: a careful gate, since missing one is the dangerous mistake
+_ELSEWHERE = 0.5  # the straight line is not the claimed one: then the law bends, or is another, and half the margin is left
+_RESCUES = 0.2  # a bend spares a contradiction; more would cost power, since each kind of bend is seen by chance
+_AT_END = 8.0  # the end is above the claim, which adds to the line what only laws that reach the claim lack
+_BEYOND = 1.25  # how far past the grid, in grids, a bend is followed
 
 
 @dataclass(frozen=True)
@@ -76,25 +80,31 @@ def _verdict(
     if end is None or bend is None:
         return Judgement("inconclusive", f"{name} has too few independent sizes to see whether the slope bends")
     whole, last = _shown(name, line, level, sign), _shown(name, end, level, sign)
-    away = bend.exceeds(0.0, _BENDS)
-    flattens = bend.exceeds(0.0, _RESCUES)  # into a floor, which is no power law
-    steepens = bend.high(_RESCUES) < 0.0
-    above = line.exceeds(claim + margin, level) and end.exceeds(claim, level)
-    if above and not steepens and not flattens:
+    rescue, loose = _but(level, _RESCUES), _but(level, _AT_END)
+    flattens, steepens = bend.low(rescue) > 0.0, bend.high(rescue) < 0.0
+    slower = line.low(level) > claim + margin and end.low(loose) > claim
+    if slower and not steepens and not flattens:
         return Judgement("contradicted", f"{whole} is slower than {claimed}")
-    below = line.high(level) < claim - margin and end.high(level) < claim
-    if equal and below and not away:
+    faster = line.high(level) < claim - margin and end.high(loose) < claim
+    if equal and faster and not steepens and not flattens:
         return Judgement("contradicted", f"{whole} is faster than {claimed}, an equality")
     bent = f"the slope in {name} still bends, from {sign * (end.value - bend.value):.2f} to {sign * end.value:.2f}"
-    if away and end.value + _BEYOND * bend.value > claim + margin:
+    if bend.low(_but(level, _BENDS)) > 0.0 and end.value + _BEYOND * bend.value > claim + margin:
         return Judgement("not asymptotic", f"{bent}, out of the margin of {claimed}")
     if line.value > claim + margin and steepens:
         return Judgement("not asymptotic", f"{bent}, towards {claimed}")
-    if end.high(level) > claim + margin:
-        return Judgement("inconclusive", f"at the end of the grid {last} may be slower than {claimed} by {margin:g}")
-    if equal and end.low(level) < claim - margin:
-        return Judgement("inconclusive", f"at the end of the grid {last} may be faster than {claimed} by {margin:g}")
-    return Judgement("supported", f"at the end of the grid {last} is no slower than {claimed}, within {margin:g}")
+    own = _but(level, _ELSEWHERE)
+    left = margin / 2 if line.high(own) < claim or line.low(own) > claim else margin
+    if end.high(level) > claim + left:
+        return Judgement("inconclusive", f"at the end of the grid {last} may be slower than {claimed} by {left:g}")
+    if equal and end.low(level) < claim - left:
+        return Judgement("inconclusive", f"at the end of the grid {last} may be faster than {claimed} by {left:g}")
+    return Judgement("supported", f"at the end of the grid {last} is no slower than {claimed}, within {left:g}")
+
+
+def _but(level: float, times: float) -> float:
+    """The level with so many times the chance of error; at least 1/2, where estimates stand for themselves."""
+    return max(1 - times * (1 - level), 0.5)
 
 
 def _shown(name: str, estimate: Estimate, level: float, sign: float) -> str:

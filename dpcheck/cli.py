@@ -17,7 +17,7 @@ is --fail-on inconclusive), 2 wrong usage or input, 3 internal error, 130 interr
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    options = build_parser().parse_args(arguments)
+    options = _parse(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):  # a terminal without our signs is no reason to fail
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -42,8 +42,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Options may stand before, between and after what else a command takes."""
+    parser, commands = _parsers()
+    if not arguments or arguments[0] not in commands:
+        return parser.parse_args(arguments)  # which knows --help and --version, and what is wrong with the rest
+    name, *rest = arguments
+    return commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The whole command line, and the part of each command."""
     parser = argparse.ArgumentParser(
         prog="dpcheck",
         description="Checks differentially private optimisation: the published guarantee, its derivation, "
@@ -119,12 +128,21 @@ def build_parser() -> argparse.ArgumentParser:
     _add_format(bugs, ("terminal", "json", "html"))
 
     rate = command("rate", "fit a power law to measurements and judge claimed exponents")
-    rate.add_argument("file", metavar="FILE.csv", help="a column a quantity, a row a measurement")
+    rate.add_argument(
+        "file", metavar="FILE.csv", help="a column a quantity, a row a measurement; separated by comma, semicolon or tab"
+    )
+    rate.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="constants of --theorem, such as G_w=1 G_v=1")
     rate.add_argument("--response", required=True, help="column that falls or grows")
     rate.add_argument("--factors", required=True, help="columns it depends on, comma-separated")
-    rate.add_argument("--claimed", default="", help="exponents, such as n=-0.5,d=0.5")
+    rate.add_argument("--claimed", default="", help="exponents, such as n=-1/2,d=0.5 (with --theorem: of 0)")
     rate.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
-    rate.add_argument("--plot", metavar="FILE", help="write the log-log plot as a picture")
+    rate.add_argument("--margin", type=float, default=0.1, help="slower than claimed, and still good (default 0.1)")
+    rate.add_argument("--equal", action="store_true", help="the claim is an equality, not an upper bound")
+    rate.add_argument("--cluster", metavar="COLUMN", help="rows with one value share something, such as a data set")
+    rate.add_argument("--seed", metavar="COLUMN", help="likewise, a random stream; give this or --cluster")
+    rate.add_argument("--offset", metavar="FORMULA", help='a known factor of the law, such as "log(n)" or a column')
+    rate.add_argument("--theorem", help="its bound at each row is the known factor, such as yang2022.theorem_2a")
+    rate.add_argument("--plot", metavar="FILE", help="write the fit as a picture")
     _add_format(rate)
     _add_fail_on(rate)
 
@@ -151,7 +169,7 @@ def build_parser() -> argparse.ArgumentParser:
     report = command("report", "turn a JSON report into another format")
     report.add_argument("file", metavar="REPORT.json", help="written by `dpcheck check --json-output`")
     _add_outputs(report)
-    return parser
+    return parser, dict(subparsers.choices)
 
 
 def _add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ("terminal", "json")) -> None:

@@ -166,32 +166,32 @@ def run_bugs(options: Namespace) -> int:
 
 def run_rate(options: Namespace) -> int:
     """``dpcheck rate``."""
-    import pandas as pd
-
+    from dpcheck import rate_files
     from dpcheck.audits.rates import fit_rate
+    from dpcheck.report.rate import summary
 
     _require_picture(options.plot)
-    try:
-        frame = pd.read_csv(options.file)
-    except (OSError, ValueError) as error:
-        raise InputError(f"FILE.csv must be a readable table, got {options.file}: {one_line(error)}") from error
-    claimed = inputs.numbers(inputs.parts(options.claimed), "claimed")
+    both = "since rows share one thing"
+    require(not (options.cluster and options.seed), "--seed", f"be left out beside --cluster, {both}", options.seed)
+    require(not (options.offset and options.theorem), "--offset", "be left out beside --theorem", options.offset)
+    require(bool(options.theorem) or not options.values, "settings", "come with --theorem", " ".join(options.values))
+    frame = rate_files.read(options.file)
+    factors, claimed = inputs.parts(options.factors), inputs.exponents(options.claimed)
+    if options.theorem:
+        frame = rate_files.with_bound(frame, options.theorem, inputs.numbers(options.values, "settings"))
+        claimed = claimed or dict.fromkeys(factors, 0.0)
     fit = fit_rate(
-        frame, response=options.response, factors=inputs.parts(options.factors), claimed=claimed,
-        confidence=options.confidence,
+        frame, response=options.response, factors=factors, claimed=claimed, confidence=options.confidence,
+        margin=options.margin, cluster=options.cluster or options.seed, offset=options.offset or options.theorem,
+        equal=options.equal,
     )  # fmt: skip
     if options.plot:
         _save(fit.plot(), options.plot)
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
     else:
-        lines = [fit.reason]
-        for name, (low, high) in fit.interval.items():
-            claim = f"   claimed {claimed[name]:g}" if name in claimed else ""
-            lines.append(f"  {name:<10} {fit.exponents[name]:8.3f}   [{low:.3f}, {high:.3f}]{claim}")
-        terminal.say("\n".join(lines))
-    broken = "contradicted" in (fit.verdict, *fit.by_factor.values())
-    return _code(options, broken=broken, undecided=fit.verdict != "supported")
+        terminal.say(summary(fit))
+    return _code(options, broken=fit.verdict == "contradicted", undecided=fit.verdict != "supported")
 
 
 def run_solve(options: Namespace) -> int:

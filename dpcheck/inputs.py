@@ -48,6 +48,20 @@ def numbers(parts: Sequence[str], name: str) -> dict[str, float]:
     return found
 
 
+def exponents(text: str) -> dict[str, float]:
+    """NAME=NUMBER or NAME:NUMBER between commas, where the number may be a fraction such as -1/2."""
+    found: dict[str, float] = {}
+    for part in parts(text):
+        name, _, number = part.replace(":", "=", 1).partition("=")
+        name, (above, slash, below) = name.strip(), number.partition("/")
+        require(name not in found, "claimed", f"say {name} once", part)
+        try:
+            found[name] = float(above) / (float(below) if slash else 1.0)
+        except (ValueError, ZeroDivisionError) as error:
+            raise InputError(f"claimed must be NAME=NUMBER, such as n=-1/2, got {one_line(part)}") from error
+    return found
+
+
 def named(path: str, what: str) -> Any:
     """MODULE:NAME, found on the path or in the working folder."""
     import importlib

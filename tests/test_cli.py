@@ -37,7 +37,8 @@ OPTIONS = {
     "audit": {"--data", "--neighbour", "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
               "--jobs", "--unseeded", "--vectorized", "--sequential", "--earlier", "--plot", "--format", "--fail-on"},
     "bugs": {"--seed", "--format"},
-    "rate": {"--response", "--factors", "--claimed", "--confidence", "--plot", "--format", "--fail-on"},
+    "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
+             "--offset", "--theorem", "--plot", "--format", "--fail-on"},
     "solve": {"--problem", "--data", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
               "--plot", "--format"},
     "report": {"--format", "--output", "--json-output", "--junit-output", "--sarif-output", "--html-output",
@@ -504,7 +505,82 @@ def test_rate(call):
     assert factor["low"] < -0.5 < factor["high"]
     code, out, _ = call(*fit, "--claimed", "n=-1")
     assert code == 1
-    assert re.match(r"contradicted: n: -0\.\d+ \(claimed -1\)\n  n +-0\.\d+ +\[-0\.\d+, -0\.\d+\] +claimed -1\n", out)
+    assert re.match(r"contradicted: n\^-0\.5\d \[-0\.5\d, -0\.\d\d\] is slower than the claimed n\^-1\n\nfactor", out)
+    assert re.search(r"^n +-0\.\d+ +\[-0\.\d+, -0\.\d+\] +-1  contradicted$", out, re.M)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("claim", ["n=-1/2", "n:-1/2", "n=-.5", " n = -0.5 "])
+@pytest.mark.usefixtures("table")
+def test_rate_reads_tables_and_claims_as_people_write_them(call, tmp_path, separator, encoding, claim):
+    text = (tmp_path / "gaps.csv").read_text().replace(",", separator)
+    (tmp_path / "other.csv").write_text("# made by hand\n\n" + text.replace("\n", "\r\n"), encoding)
+    if encoding == "utf-8-sig":  # the mark stands at the very start
+        (tmp_path / "other.csv").write_text(text, encoding)
+    code, out, err = call("rate", "other.csv", "--response", "gap", "--factors", "n", "--claimed", claim)
+    assert (code, err) == (0, "")
+    assert out.startswith("supported: at the end of the grid n^-0.5")
+    assert out == call("rate", "gaps.csv", "--response=gap", "--factors=n", "--claimed=n=-1/2")[1]
+
+
+def test_rate_with_clusters_an_offset_and_an_equality(call, tmp_path):
+    rng = np.random.default_rng(0)
+    n, run = np.meshgrid(2.0 ** np.arange(7, 15), np.arange(6), indexing="ij")
+    gap = np.log(n) / n * np.exp(0.1 * rng.standard_normal(6)[run] + 0.02 * rng.standard_normal(n.shape))
+    rows = zip(n.ravel(), run.ravel(), gap.ravel(), strict=True)
+    (tmp_path / "a.csv").write_text("\n".join(["n,run,gap", *(",".join(map(str, row)) for row in rows)]))
+    fit = ("rate", "a.csv", "--response", "gap", "--factors", "n", "--claimed", "n=-1", "--format", "json")
+    alone, known = parse(call(*fit)[1]), parse(call(*fit, "--offset", "log(n)")[1])
+    assert (alone["verdict"], known["verdict"]) == ("contradicted", "supported")
+    for option in ("--cluster", "--seed"):
+        shared = parse(call(*fit, "--offset", "log(n)", option, "run")[1])
+        assert (shared["independent"], shared["cluster"], shared["verdict"]) == (6, "run", "supported")
+    half = (*fit[:-3], "n=-1/2", "--format", "json", "--offset", "log(n)")
+    upper, equal = parse(call(*half)[1]), parse(call(*half, "--equal")[1])
+    assert (upper["verdict"], equal["verdict"]) == ("supported", "contradicted")
+    assert upper["factors"][0]["faster"] == pytest.approx(0.5, abs=0.02)
+    assert "n is faster than claimed by 0.5" in call(*half[:-4], "--offset", "log(n)")[1]
+
+
+def test_rate_against_a_theorem(call, tmp_path):
+    """A quarter of the bound is within it, with an exponent of 0 beside it; sqrt(n) times that is not."""
+    stated = dpcheck.theorem("yang2022.theorem_2a")
+    constants = {"epsilon": 1, "delta": 1e-9, "G_w": 1, "G_v": 1, "D_w": 1, "D_v": 1, "L": 1}
+    rng = np.random.default_rng(0)
+    rows = []
+    for n in (1000, 2000, 4000, 8000, 16000):
+        bound = stated.bound(n=n, d=5, **constants)
+        for noise in rng.normal(1, 0.02, 10):
+            rows.append(f"{n},5,{bound / 4 * noise},{bound / 4 * noise * n**0.5}")
+    (tmp_path / "t.csv").write_text("\n".join(["n,d,gap,slow", *rows]))
+    settings = [f"{name}={value}" for name, value in constants.items()]
+    fit = ("rate", "t.csv", *settings, "--factors", "n", "--theorem", "yang2022.theorem_2a")
+    code, out, err = call(*fit, "--response", "gap")
+    assert (code, err) == (0, "")
+    assert re.match(r"supported: .* is no slower than the claimed\s+n\^0,", out), out
+    code, out, _ = call(*fit, "--response", "slow")
+    assert code == 1
+    assert out.startswith("contradicted: n^0.50 ")
+    code, _, err = call("rate", "t.csv", *settings[:-1], *fit[-4:], "--response", "gap")
+    assert (code, err) == (2, "dpcheck: error: L must be given to yang2022.theorem_2a.bound, "
+                              "got n, d, epsilon, delta, G_w, G_v, D_w, D_v\n")  # fmt: skip
+
+
+@pytest.mark.usefixtures("table")
+def test_options_stand_anywhere(call):
+    first = call("solve", "dp_sgda", "steps=20", "--problem", "bilinear", "eta=0.1", "--seed", "3")
+    assert first[0] == 0
+    for order in ("--problem bilinear --seed 3 dp_sgda steps=20 eta=0.1", "dp_sgda --seed=3 steps=20 --problem bilinear eta=0.1"):
+        assert call("solve", *order.split())[:2] == first[:2]
+    told = call("rate", "gaps.csv", "--response", "gap", "--factors", "n")
+    assert call("rate", "--response", "gap", "--factors", "n", "gaps.csv") == told
+    shown = call("show", "yang2022.theorem_1", "n=10", "--latex")
+    assert call("show", "--latex", "yang2022.theorem_1", "n=10") == shown
+    code, out, err = call("solve", "dp_sgda", "--nosuch", "steps=1")
+    assert (code, out) == (2, "")
+    assert "unrecognized arguments: --nosuch" in err
 
 
 @pytest.mark.usefixtures("table")
@@ -512,7 +588,7 @@ def test_rate_without_a_claim(call, tmp_path):
     fit = ("rate", "gaps.csv", "--response", "gap", "--factors", "n")
     code, out, _ = call(*fit, "--plot", "slopes.svg")
     assert code == 0
-    assert out.startswith("no exponent was claimed\n")
+    assert out.startswith("inconclusive: no exponent was claimed\n")
     assert "<svg" in (tmp_path / "slopes.svg").read_text()
     assert call(*fit, "--fail-on", "inconclusive")[0] == 1
 
@@ -526,7 +602,21 @@ def test_rate_without_a_claim(call, tmp_path):
         ("gaps.csv --response gap --factors gap", "factors must leave out the response 'gap'"),
         ("gaps.csv --response gap --factors ,", "factors must name at least one column"),
         ("gaps.csv --response gap --factors n --claimed d=1", "claimed must name factors"),
-        ("gaps.csv --response gap --factors n --claimed n", "claimed must be NAME=NUMBER, got n"),
+        ("gaps.csv --response gap --factors n --claimed n", "claimed must be NAME=NUMBER, such as n=-1/2, got n"),
+        ("gaps.csv --response gap --factors n --claimed n=1/0", "such as n=-1/2, got n=1/0"),
+        ("gaps.csv --response gap --factors n --claimed n=nan", "the claimed exponent of n must be a finite number"),
+        ("gaps.csv --response gap --factors n --claimed n=1,n:2", "claimed must say n once, got n:2"),
+        ("gaps.csv --response gap --factors n --cluster n --seed n", "--seed must be left out beside --cluster"),
+        ("gaps.csv --response gap --factors n --offset n --theorem x", "--offset must be left out beside --theorem"),
+        ("gaps.csv --response gap --factors n --offset n.real", "a formula must be made of columns"),
+        ("gaps.csv --response gap --factors n --theorem nosuch", "theorem must"),
+        ("gaps.csv G_w=1 --response gap --factors n", "settings must come with --theorem, got G_w=1"),
+        ("gaps.csv --response gap --factors n --theorem yang2022.theorem_2a", "must be given to yang2022.theorem_2a"),
+        ("gaps.csv G=1 --response gap --factors n --theorem yang2022.theorem_2a", "settings must be parameters of"),
+        ("gaps.csv n=1 --response gap --factors n --theorem yang2022.theorem_2a", "leave out what is a column"),
+        ("https://localhost/a.csv --response gap --factors n", "nothing is downloaded"),
+        ("twice.csv --response gap --factors n", "FILE.csv must name each column once, got 'n' twice"),
+        ("ragged.csv --response gap --factors n", "FILE.csv must have 2 values a row, got 3 at row 1"),
         ("gaps.csv --response gap --factors n --confidence 0", "confidence must lie in"),
         ("gaps.csv --response gap --factors n --plot nosuch/a.png", "--plot must lie in an existing folder"),
         ("nosuch.csv --response gap --factors n", "FILE.csv must be a readable table, got nosuch.csv"),
@@ -536,6 +626,8 @@ def test_rate_without_a_claim(call, tmp_path):
 )
 def test_rate_refuses(call, tmp_path, arguments, words):
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "twice.csv").write_text("n,n,gap\n1,2,3\n")
+    (tmp_path / "ragged.csv").write_text("n,gap\n1,2\n1,2,3\n")
     (tmp_path / "words.csv").write_text("n,gap\n" + "1,small\n2,smaller\n" * 5)
     assert_refused(call("rate", *arguments.split()), words)
 
