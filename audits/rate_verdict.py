@@ -24,7 +24,7 @@ _ORDER = ("contradicted", "not asymptotic", "inconclusive", "supported")
 # Chances of error beside the one of a comparison, alpha, and in multiples of it. Each was chosen by simulation of the
 # laws in tests/rate_laws.py, between supporting a law that bends away and not supporting, or contradicting, a clean one.
 _BENDS = 2.0  # a bend away from the claim counts: a careful gate, since missing one is the dangerous mistake
-_ELSEWHERE = 0.5  # the straight line is not the claimed one: then the law bends, or is another, and half the margin is left
+_ELSEWHERE = 0.5  # the straight line is not the claimed one: half the margin is left, unless no bend can lead out of it
 _RESCUES = 0.2  # a bend spares a contradiction; more would cost power, since each kind of bend is seen by chance
 _AT_END = 8.0  # the end is above the claim, which adds to the line what only laws that reach the claim lack
 _BEYOND = 1.25  # how far past the grid, in grids, a bend is followed
@@ -89,12 +89,15 @@ def _verdict(
     if equal and faster and not steepens and not flattens:
         return Judgement("contradicted", f"{whole} is faster than {claimed}, an equality")
     bent = f"the slope in {name} still bends, from {sign * (end.value - bend.value):.2f} to {sign * end.value:.2f}"
-    if bend.low(_but(level, _BENDS)) > 0.0 and end.value + _BEYOND * bend.value > claim + margin:
+    bends = _but(level, _BENDS)
+    if bend.low(bends) > 0.0 and end.value + _BEYOND * bend.value > claim + margin:
         return Judgement("not asymptotic", f"{bent}, out of the margin of {claimed}")
     if line.value > claim + margin and steepens:
         return Judgement("not asymptotic", f"{bent}, towards {claimed}")
     own = _but(level, _ELSEWHERE)
-    left = margin / 2 if line.high(own) < claim or line.low(own) > claim else margin
+    elsewhere = line.high(own) < claim or line.low(own) > claim
+    may_leave = end.value + _BEYOND * bend.high(rescue) > claim + margin
+    left = margin / 2 if elsewhere and may_leave else margin
     if end.high(level) > claim + left:
         return Judgement("inconclusive", f"at the end of the grid {last} may be slower than {claimed} by {left:g}")
     if equal and end.low(level) < claim - left:

@@ -80,11 +80,22 @@ def assert_noise(
 
 def assert_rate(
     frame: pd.DataFrame, *, response: str, factors: Sequence[str], claimed: Mapping[str, float],
-    confidence: float = 0.95,
+    confidence: float = 0.95, margin: float = 0.1, cluster: str | None = None, offset: str | None = None,
+    equal: bool = False,
 ) -> None:  # fmt: skip
-    """Fail unless :func:`dpcheck.fit_rate` supports every claimed exponent."""
+    """Fail unless :func:`dpcheck.fit_rate` supports every claimed exponent.
+
+    The first line of the failure is the verdict's sentence; below it stands a line a factor.
+    """
     from dpcheck.audits.rates import fit_rate
 
-    fit = fit_rate(frame, response=response, factors=factors, claimed=claimed, confidence=confidence)
+    fit = fit_rate(
+        frame, response=response, factors=factors, claimed=claimed, confidence=confidence, margin=margin,
+        cluster=cluster, offset=offset, equal=equal,
+    )  # fmt: skip
     if fit.verdict != "supported":
-        raise AssertionError(f"{fit.reason}; intervals {fit.interval}")
+        measured = [
+            f"  {name}: measured {fit.exponents[name]:.3f} [{low:.3f}, {high:.3f}], claimed {claimed.get(name, 'nothing')}"
+            for name, (low, high) in fit.interval.items()
+        ]
+        raise AssertionError("\n".join([fit.reason, *measured]))

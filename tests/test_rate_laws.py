@@ -72,10 +72,10 @@ class TestLaws:
         assert (laws["claim contradicted"] <= 0.05).all()
 
     def test_what_cannot_be_identified_is_not_supported(self, laws):
-        """At most .02: what lies at the margin is supported by chance, at most at the level of 5 %."""
+        """A floor in sight of the margin is supported by chance, at less than the level of 5 %."""
         chosen = laws[~laws["law"].map(lambda name: BY_NAME[name].identifiable)]
         assert set(chosen["kind"]) == {"floor", "tails"}
-        assert (chosen["claim supported"] <= 0.02).all()
+        assert (chosen["claim supported"] <= chosen["seeds"].map({3: 0.03}).fillna(0.01)).all()
         cauchy = laws[laws["law"].str.contains("Cauchy")]  # no mean exists, so that no interval can cover it
         assert (cauchy[["claim contradicted", "too fast supported", "too fast contradicted"]] <= 0.05).all(axis=None)
 

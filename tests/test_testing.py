@@ -43,6 +43,17 @@ def test_noise():
 
 def test_rate():
     frame = pd.DataFrame({"n": [10, 20, 40, 80, 160], "gap": [1.0, 0.5, 0.25, 0.125, 0.0625]})
-    assert_rate(frame, response="gap", factors=["n"], claimed={"n": -1})
-    with pytest.raises(AssertionError, match="contradicted: n"):
-        assert_rate(frame, response="gap", factors=["n"], claimed={"n": -2})
+    fit = {"response": "gap", "factors": ["n"]}
+    assert_rate(frame, **fit, claimed={"n": -1})
+    with pytest.raises(AssertionError) as failed:
+        assert_rate(frame, **fit, claimed={"n": -2})
+    first, second = str(failed.value).splitlines()
+    assert first == "contradicted: n^-1.00 [-1.00, -1.00] is slower than the claimed n^-2"
+    assert second == "  n: measured -1.000 [-1.000, -1.000], claimed -2"
+    assert_rate(frame, **fit, claimed={"n": -1.4}, margin=0.5)
+    assert_rate(frame, **fit, claimed={"n": -0.5})
+    with pytest.raises(AssertionError, match=r"faster than the claimed n\^-0.5, an equality"):
+        assert_rate(frame, **fit, claimed={"n": -0.5}, equal=True)
+    assert_rate(frame, **fit, claimed={"n": 0}, offset="1/n", equal=True)
+    with pytest.raises(AssertionError, match="there are only 2 independent clusters; 3 are needed"):
+        assert_rate(frame.assign(half=[0, 0, 0, 1, 1]), **fit, claimed={"n": -1}, cluster="half")
