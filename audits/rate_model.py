@@ -82,15 +82,13 @@ class Estimate:
         return float(special.stdtrit(max(self.freedom, 1.0), level)) * self.error + _EXACT
 
 
-def fit(
-    design: Array, response: Array, offset: Array, clusters: NDArray[np.int64], start: Array
-) -> PowerLaw | None:
+def fit(design: Array, response: Array, offset: Array, clusters: NDArray[np.int64], start: Array) -> PowerLaw | None:
     """The power law, or ``None`` if the means have none, as when they are not positive.
 
     design : (rows, p), of full column rank;  response, offset : (rows,);  clusters : (rows,), 0, 1, ...;
     start : (p,), coefficients to begin with
     """
-    inverse = np.linalg.inv(design.T @ design)
+    inverse: Array = np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64)
     beta = _solve(design, response, offset, inverse, start)
     if beta is None:
         return None

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from dpcheck.audits.rate_model import Estimate
 
 _ORDER = ("contradicted", "not asymptotic", "inconclusive", "supported")
-# Chances of error beside the one of a comparison, alpha, and in multiples of it. Each was chosen by simulation of the
-# laws in tests/rate_laws.py, between supporting a law that bends away and not supporting, or contradicting, a clean one.
+# Chances of error in multiples of a comparison's own. Each was chosen by simulation of the laws in tests/rate_laws.py,
+# between supporting a law that bends away and not supporting, or not contradicting, a clean one.
 _BENDS = 2.0  # a bend away from the claim counts: a careful gate, since missing one is the dangerous mistake
 _ELSEWHERE = 0.5  # the straight line is not the claimed one: half the margin is left, unless no bend can lead out of it
 _RESCUES = 0.2  # a bend spares a contradiction; more would cost power, since each kind of bend is seen by chance

@@ -143,8 +143,12 @@ def fit_rate(
     that bend towards the claim or end in a floor, as far as the bend can be seen; tests simulate it.
     ``log(n)/n`` is not O(1/n): the claim n^-1 is contradicted there, and rightly. A claim that holds
     up to logarithms names them in ``offset``. Logarithms that are not named cannot be told from
-    small powers: no rule that supports a clean n^-1.15 most of the time, from 20 runs of relative
-    spread .2 at n = 128, 256, ..., 16384, refuses 1/(n log n) always.
+    small powers: from 20 runs of relative spread .2 at n = 128, 256, ..., 16384, any rule that supports
+    a clean n^-1.15 four times in five supports 1/(n log n) as n^-1.15 one time in five, by Neyman and
+    Pearson.
+
+    On that grid a clean law is supported four times in five and not judged otherwise; with half the
+    runs, three times in five. A claim that is .15 too fast is contradicted nine times in ten there.
 
     References
     ----------
@@ -154,7 +158,7 @@ def fit_rate(
     Examples
     --------
     >>> import numpy as np, pandas as pd, dpcheck
-    >>> n = np.repeat([500, 1000, 2000, 4000, 8000], 8)
+    >>> n = np.repeat(500 * 2 ** np.arange(6), 10)
     >>> noise = np.exp(0.1 * np.random.default_rng(0).standard_normal(n.size))
     >>> frame = pd.DataFrame({"n": n, "gap": 2 / np.sqrt(n) * noise})
     >>> dpcheck.fit_rate(frame, response="gap", factors=["n"], claimed={"n": -0.5}).verdict

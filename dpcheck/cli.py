@@ -129,7 +129,9 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
 
     rate = command("rate", "fit a power law to measurements and judge claimed exponents")
     rate.add_argument(
-        "file", metavar="FILE.csv", help="a column a quantity, a row a measurement; separated by comma, semicolon or tab"
+        "file",
+        metavar="FILE.csv",
+        help="a column a quantity, a row a measurement; separated by comma, semicolon or tab",
     )
     rate.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="constants of --theorem, such as G_w=1 G_v=1")
     rate.add_argument("--response", required=True, help="column that falls or grows")

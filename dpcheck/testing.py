@@ -94,8 +94,8 @@ def assert_rate(
         cluster=cluster, offset=offset, equal=equal,
     )  # fmt: skip
     if fit.verdict != "supported":
-        measured = [
-            f"  {name}: measured {fit.exponents[name]:.3f} [{low:.3f}, {high:.3f}], claimed {claimed.get(name, 'nothing')}"
-            for name, (low, high) in fit.interval.items()
-        ]
+        measured = []
+        for name, (low, high) in fit.interval.items():
+            number = f"{fit.exponents[name]:.3f} [{low:.3f}, {high:.3f}]"
+            measured.append(f"  {name}: measured {number}, claimed {claimed.get(name, 'nothing')}")
         raise AssertionError("\n".join([fit.reason, *measured]))

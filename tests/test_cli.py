@@ -572,7 +572,10 @@ def test_rate_against_a_theorem(call, tmp_path):
 def test_options_stand_anywhere(call):
     first = call("solve", "dp_sgda", "steps=20", "--problem", "bilinear", "eta=0.1", "--seed", "3")
     assert first[0] == 0
-    for order in ("--problem bilinear --seed 3 dp_sgda steps=20 eta=0.1", "dp_sgda --seed=3 steps=20 --problem bilinear eta=0.1"):
+    for order in (
+        "--problem bilinear --seed 3 dp_sgda steps=20 eta=0.1",
+        "dp_sgda --seed=3 steps=20 --problem bilinear eta=0.1",
+    ):
         assert call("solve", *order.split())[:2] == first[:2]
     told = call("rate", "gaps.csv", "--response", "gap", "--factors", "n")
     assert call("rate", "--response", "gap", "--factors", "n", "gaps.csv") == told

@@ -267,10 +267,11 @@ def test_bad_input_is_named(message):
 @pytest.mark.parametrize(
     "formula",
     ["__import__('pathlib').Path('made').touch()", "open('made', 'w')", "[n for n in [1]]", "n.real", "n if n else d",
-     "(lambda: n)()", "log(n, d)", "log(x=n)", "n[0]", "'n'", "True", "n := 3", "n @ d", "f'{n}'", "1j", "sqrt", "-'a'"],
+     "(lambda: n)()", "log(n, d)", "log(x=n)", "n[0]", "'n'", "True", "n := 3", "n @ d", "f'{n}'", "1j", "sqrt",
+     "-'a'"],
 )  # fmt: skip
 def test_a_formula_executes_nothing_else(formula, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="^a formula must [^\n]*$"):
+    with pytest.raises(InputError, match=r"^a formula must [^\n]*$"):
         fit_rate(GOOD, response="gap", factors=["n"], offset=formula)
     assert not list(tmp_path.iterdir())
