@@ -96,7 +96,7 @@ def _verdict(
         return Judgement("not asymptotic", f"{bent}, towards {claimed}")
     own = _but(level, _ELSEWHERE)
     elsewhere = line.high(own) < claim or line.low(own) > claim
-    may_leave = end.value + _BEYOND * bend.high(rescue) > claim + margin
+    may_leave = end.value + _BEYOND * max(bend.high(rescue), -bend.low(rescue)) > claim + margin
     left = margin / 2 if elsewhere and may_leave else margin
     if end.high(level) > claim + left:
         return Judgement("inconclusive", f"at the end of the grid {last} may be slower than {claimed} by {left:g}")
