@@ -21,6 +21,7 @@ from dpcheck.errors import require
 
 Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
 Basis = Literal["judged", "argued by hand, steps checked"]
+_BY_HAND: Basis = "argued by hand, steps checked"
 _CARRIES_NOTHING = (Cited, Quoted, Searched)
 
 
@@ -75,7 +76,7 @@ class Decision:
     method: str
     evidence: Evidence
     note: str
-    basis: Basis = "argued by hand, steps checked"
+    basis: Basis = _BY_HAND
 
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""
@@ -143,7 +144,8 @@ class Claim:
         shown = decision.evidence.to_dict()
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
         method = decision.method.replace("prover", ", ".join(routes) or "prover")  # what it used in fact
-        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, decision.basis)
+        basis = decision.basis if isinstance(self.statement, Statement) else _BY_HAND  # a person reads words
+        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis)
 
     def _checked(self, decision: Decision) -> tuple[Verdict, str]:
         """The verdict and note that are left once every step has been recomputed."""

@@ -54,6 +54,9 @@ def explanation(result: ClaimResult) -> str:
             lines.append(f"       ${step['latex']}$")
         if "tightness" in step:
             lines.append(f"       {_room(step['tightness'])}")
+        for query in step.get("queries", ()):
+            lines += ["       z3 finds no model of this; `z3 -in` can be asked again:"]
+            lines += [f"         {line}" for line in query.splitlines()]
     return "\n".join(lines)
 
 
