@@ -99,7 +99,11 @@ def bounded(
     sign = 1 if kind == "above" else -1
     assert positive([(str(sign * Fraction(c)), powers) for c, powers in slope], stored)
     assert kind == "above" or nonnegative(letter, stored)
-    return -value(rest, done) / value(slope, done)
+    others = {x for _, powers in (*rest, *slope) for x in powers} - done.keys()  # they must cancel
+    assert all(stored["letters"][x]["positive"] for x in others)
+    tried = [{**dict.fromkeys(others, Fraction(k)), **done} for k in (1, 2, 7)]
+    (bound,) = {-value(rest, at) / value(slope, at) for at in tried}
+    return bound
 
 
 def states(stored: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ OPTIONS = {
               "--sarif-output", "--html-output", "--fail-on"},
     "list": {"--format"},
     "show": {"--latex"},
-    "prove": {"--explain", "--jobs", "--seconds", "--format"},
+    "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq"},
     "audit": {"--data", "--neighbour", "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
               "--jobs", "--unseeded", "--vectorized", "--sequential", "--earlier", "--plot", "--format", "--fail-on"},
     "bugs": {"--seed", "--format"},
@@ -182,7 +182,7 @@ def test_prove_explains(call):
     code, out, _ = call("prove", "Y17", "--explain")
     assert code == 0
     assert out.startswith("Y17  refuted")
-    for part in ("Claim: ", "Verdict: ", "Reading: ", "Repaired: ", "[counterexample]", r"$\neg"):
+    for part in ("Claim: ", "Verdict: ", "Reading: ", "Repaired: ", "[counterexample, kernel]", r"$\neg"):
         assert part in out
     assert_refused(call("prove", "nosuch"), "paper or claim", "nosuch")
 

@@ -118,11 +118,12 @@ def test_noise_is_that_of_the_records_in_a_block(n: int, delta: float) -> None:
 
 
 def test_noise_for_parts_of_records_is_short() -> None:
-    """Z13: n = 5, K = 2 blocks of 2 records, noise for 5/2 of them."""
-    delta = 1e-8
+    """Z13: n = 5, K = 2 blocks of 2 records, noise and tolerance for 5/2 of them: 2 L/2 and two errors L/(5/2)."""
+    delta = 1e-16
     share = math.sqrt(2 * math.log(2.5 / delta))
+    moved, reckoned = 2 / 2 + 2 / 2.5, 4 / 2.5
     assert certify([Gaussian(share)], delta=delta).epsilon < 1
-    assert certify([Gaussian(share * 2 / 2.5)], delta=delta).epsilon > 1
+    assert certify([Gaussian(share * reckoned / moved)], delta=delta).epsilon > 1
 
 
 def test_the_bounds_of_the_readme_sizes() -> None:

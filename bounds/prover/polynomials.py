@@ -38,12 +38,12 @@ def _without_sign_change(polynomial: Any, low: Any, high: Any) -> bool:
             continue
         inf, sup = (end if end.is_finite else None for end in (low, high))
         roots = factor.count_roots(inf, sup)
-        roots -= sum(1 for end in (inf, sup) if end is not None and factor.eval(end) == 0)
+        roots -= sum(1 for end in (inf, sup) if end is not None and factor(end) == 0)
         if roots:
             return False
     # between the ends there is no sign change, so that any point that is no root tells
     for k in range(1, polynomial.degree() + 3):
-        value = polynomial.eval(_between(low, high, k))
+        value = polynomial(_between(low, high, k))
         if value != 0:
             return bool(value > 0)
     return False

@@ -101,8 +101,8 @@ PROOF = (
     Cited(
         "for fixed w, E<w - w_t, g_t - grad F_S> = 0 = E<w - w_t, xi_t> = E<g_t, xi_t>, "
         "|g_t| <= G_w and E|xi_t|^2 = d_1 sigma_w^2",
-        "I_t, xi_t are independent of w_t and of each other; A1; f is differentiable, or each f(., .; z) "
-        "convex-concave (sum rule)",
+        "I_t, xi_t are independent of w_t and of each other; A1, for gradients and their limits; f is differentiable, "
+        "or each f(., .; z) convex-concave (sum rule)",
     ),
 )
 

@@ -94,10 +94,10 @@ STEP_A = AtMost(
     RECURSION_A.subs(n, 1 + k),
 )
 NONSMOOTH = Cited(
-    "where f is not differentiable the mean of subgradients is one of F_S if each f(., .; z) is convex-concave, as "
-    "Theorem 2 assumes; the lemma's own assumption implies it. If F_S is so for every sample, take n copies of one "
-    "record. If for almost every sample, then f for almost every record: otherwise, f being continuous, records with a "
-    "defect above c > 0 at some points of a countable dense set have probability r > 0, and a whole sample of them r^n",
+    "where f is not differentiable the mean of subgradients, of norm at most G_w and G_v, is one of F_S if each "
+    "f(., .; z) is convex-concave, as Theorem 2 assumes; the lemma's own assumption implies it. If F_S is so for every "
+    "sample, take n copies of one record. If for almost every sample, then f for almost every record: otherwise, f "
+    "being continuous, records with a defect above c > 0 at some points of a countable dense set have probability r > 0, and a whole sample of them r^n",
     "sum rule for convex functions; i.i.d. records",
 )
 STEP_B = Identity("one step of b is the printed recursion", SPLIT + 4 * G**2 * eta**2, RECURSION_B)
@@ -239,9 +239,10 @@ def _lipschitz() -> Decision:
         "proved",
         "exact algebra from cited facts",
         evidence,
-        "The lemma as stated. For subgradients it needs that each record's f is convex-concave: Theorem 2 assumes it, "
-        "and Lemma 6's assumption on F_S implies it for almost every record. The last two displays of its proof have "
-        "eta^2 for eta, which fails for small eta; nothing later uses them.",
+        "The lemma as stated, for gradients and for subgradients of norm at most G_w and G_v, such as limits of "
+        "gradients; A1 bounds no other subgradient at a wall. For subgradients it also needs that each record's f is "
+        "convex-concave: Theorem 2 assumes it, and Lemma 6's assumption on F_S implies it for almost every record. The "
+        "last two displays of its proof have eta^2 for eta, which fails for small eta; nothing later uses them.",
     )
 
 

@@ -20,7 +20,7 @@ from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 nbar, mu_k, m_k = symbols("nbar mu_k m_k", positive=True)
 du, dx = symbols("du dx", real=True)
 MOVED = mu_k * du**2
-TINY = Rational(1, 10**8)
+TINY = Rational(1, 10**16)
 SIGMA_K = 4 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * m_k))
 QUARTER = delta / 4
 
@@ -68,8 +68,8 @@ CLAIMS = (
         "zhang2022",
         "calibration",
         stated(
-            "With m_k = min(mu_k, mu_y) and nbar records in a block, sigma_k = {sigma} makes a phase "
-            "(epsilon, delta)-DP when the solver keeps its bound but for a probability of {rare}, for {small}.",
+            "For f jointly L-Lipschitz, m_k = min(mu_k, mu_y) and nbar records in a block, sigma_k = {sigma} makes a "
+            "phase (epsilon, delta)-DP when the solver keeps its bound but for a probability of {rare}, for {small}.",
             sigma=SIGMA_K,
             rare=QUARTER,
             small=ONE,

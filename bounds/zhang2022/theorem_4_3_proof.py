@@ -194,7 +194,9 @@ CLAIMS = (
         "zhang2022",
         "sensitivity",
         stated(
-            "|A_x(S) - A_x(S')| is at most {move} but for a probability of {rare}.", move=SENSITIVITY, rare=delta / 4
+            "For f jointly L-Lipschitz, |A_x(S) - A_x(S')| is at most {move} but for a probability of {rare}.",
+            move=SENSITIVITY,
+            rare=delta / 4,
         ),
         "equation (17)",
         _sensitivity,
@@ -204,7 +206,8 @@ CLAIMS = (
         "zhang2022",
         "calibration",
         stated(
-            "sigma_x = {sigma}, and sigma_y likewise with mu_y, make each block ({half}, {share})-DP, for {small}.",
+            "For f jointly L-Lipschitz, sigma_x = {sigma}, and sigma_y likewise with mu_y, make each block "
+            "({half}, {share})-DP, for {small}.",
             sigma=NOISE_X,
             half=epsilon / 2,
             share=delta / 2,
@@ -217,7 +220,7 @@ CLAIMS = (
         "Z28",
         "zhang2022",
         "composition",
-        "The two blocks together are (epsilon, delta)-DP.",
+        "The two blocks together are (epsilon, delta)-DP, for epsilon <= 1.",
         "proof of Theorem 4.3",
         _composition,
     ),

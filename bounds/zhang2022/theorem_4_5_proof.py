@@ -12,17 +12,16 @@ from sympy import Le, Rational, oo, sqrt, symbols
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Claim, Decision, Evidence
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, mu, n
 from dpcheck.bounds.zhang2022.lemma_b import STABLE, WEAK
-from dpcheck.bounds.zhang2022.phases import PRINTED, TRUE, short
+from dpcheck.bounds.zhang2022.phases import PRINTED, ROUNDED, TRUE
 from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
 
 nbar, mu_k, power, away = symbols("nbar mu_k power away", positive=True)
-TINY = Rational(1, 10**12)
 SIGMA_K = 8 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * mu))
 SETTING = Domain(
     {n: (1, oo), nbar: (1, oo), d: (1, oo), epsilon: (0, 1), delta: (0, 1), L: (0, oo), mu: (0, oo), mu_k: (0, oo)},
@@ -136,14 +135,14 @@ def _per_phase() -> Decision:
 
 def _deviation() -> Decision:
     solver = delta * L**2 / (4 * mu_k * mu * nbar**2)
-    few = {L: 1, d: 1, epsilon: 1, mu_k: 1, mu: 1, nbar: 10**9, delta: Rational(1, 10**11)}
+    few = {L: 1, d: 1, epsilon: 1, mu_k: 2, mu: 1, nbar: 10**9, delta: Rational(1, 10**11)}
     steps = (
         Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2; E|N(0, sigma^2 I)|^2 = d sigma^2", "linear algebra"),
         Quoted("E|x_k - x_k^|^2 is at most 2/mu_k times the mean gap", "Z21"),
         Inequality("noise and solver within the constant", 2 * d * SIGMA_K**2 + solver, DEVIATION, SETTING, (c, 257)),
         Cited("|P(x~) - x_k^| <= |x~ - x_k^|, x_k^ in X", "projection onto a convex set"),
         Counterexample(
-            "the stopping rule alone: f = 0 on [-1, 1]^2, mu_k = mu = 1, nbar = 10^9, delta = 10^-11, a solver that "
+            "the stopping rule alone: f = 0 on [-1, 1]^2, mu_k = 2, mu = 1, nbar = 10^9, delta = 10^-11, a solver that "
             "returns x = 1 with chance delta/8 and else 0; half of the noise leads no nearer to 0",
             Le(away, DEVIATION.subs(c, 257).subs(few)),
             ((away, Rational(1, 16 * 10**11)),),
@@ -160,9 +159,32 @@ def _deviation() -> Decision:
     return Decision("proved", "prover", evidence, "256 from the noise; f is not evaluated at x~.")
 
 
+def _rounded() -> tuple[Step, ...]:
+    """Noise for nbar = n/K records in a block that has m = floor(n/K), at most 4/3 fewer, and mu_k = 2^k mu."""
+    energy, size, two = symbols("energy size two", positive=True)  # 2 L/m, |(dx, dy)|, 2^k
+    return (
+        *ROUNDED,
+        Cited(
+            "mu_k |dx|^2 + mu |dy|^2 <= (2 L/m) |(dx, dy)| for the saddle points of neighbouring blocks of m records",
+            "strong monotonicity of the field; f jointly L-Lipschitz",
+        ),
+        Identity(
+            "so that (mu_k - mu) |dx|^2 is at most energy^2/(4 mu), energy = 2 L/m: what is left is a square",
+            lambda: energy**2 / (4 * mu) - (energy * size - mu * size**2),
+            mu * (size - energy / (2 * mu)) ** 2,
+        ),
+        Inequality("mu_k/(mu_k - mu) = 2^k/(2^k - 1) <= 2", two / (two - 1), 2, Domain({two: (2, oo)})),
+        Below(
+            "in units of L/(nbar sqrt(mu_k mu)): sqrt 2 nbar/m and two solver errors are within 4",
+            sqrt(2) * Rational(4, 3) + 2,
+            4,
+        ),
+    )
+
+
 def _privacy() -> Decision:
     multiplier = 2 * sqrt(2 * LOG) / epsilon
-    steps = (
+    steps: tuple[Step, ...] = (
         Quoted("the sensitivity of a phase, and the chance of delta/4 that it fails", "Z26"),
         Identity(
             "noise over the sensitivity 4 L/(nbar sqrt(mu_k mu))",
@@ -178,9 +200,9 @@ def _privacy() -> Decision:
         Cited("the two algorithms draw fresh noise, so that their budgets add up", "basic composition"),
         Identity("epsilon", lambda: epsilon / 2 + epsilon / 2, epsilon),
         Identity("and delta", lambda: delta / 2 + delta / 2, delta),
-        short(multiplier.subs({epsilon: 1, delta: TINY}), Rational(1, 2), TINY / 2),
+        *_rounded(),
     )
-    evidence = Evidence(steps, readings=((TRUE, "proved"), (PRINTED, "refuted")))
+    evidence = Evidence(steps, readings=((TRUE, "proved"), (f"{PRINTED}, K = floor(log2 n)", "proved")))
     return Decision(
         "proved",
         "tail bound of the exact Gaussian curve",
@@ -194,7 +216,11 @@ CLAIMS = (
         "Z33",
         "zhang2022",
         "sensitivity",
-        stated(f"For {MEAN_GAP} the mean stability of the next phase's y is Delta_y = {{root}} at most.", root=ROOT),
+        stated(
+            f"For {MEAN_GAP} the mean stability of the next phase's y to a record of block k is Delta_y = {{root}} at "
+            "most.",
+            root=ROOT,
+        ),
         "proof of Lemma B.5",
         _stability,
     ),
@@ -203,8 +229,8 @@ CLAIMS = (
         "zhang2022",
         "constant",
         stated(
-            f"For {MEAN_GAP}, replacing a record moves x~_k by {{parts}} at most in mean square and the next y, times "
-            "mu, by {sum}; so a phase adds {cost} at most.",
+            f"For {MEAN_GAP}, replacing a record of block k moves x~_k by {{parts}} at most in mean square and the "
+            "next y, times mu, by {sum}; so a phase adds {cost} at most.",
             parts=PARTS,
             sum=TWENTY_SIX,
             cost=EIGHT,
