@@ -118,10 +118,10 @@ def test_noise_is_that_of_the_records_in_a_block(n: int, delta: float) -> None:
 
 
 def test_noise_for_parts_of_records_is_short() -> None:
-    """Z13: n = 5, K = 2 blocks of 2 records, noise and tolerance for 5/2 of them: 2 L/2 and two errors L/(5/2)."""
-    delta = 1e-16
+    """Z13: n = 8, K = 3 blocks of 2 records, noise and tolerance for 8/3 of them: 2 L/2 and two errors L/(8/3)."""
+    delta = 1e-12
     share = math.sqrt(2 * math.log(2.5 / delta))
-    moved, reckoned = 2 / 2 + 2 / 2.5, 4 / 2.5
+    moved, reckoned = 2 / 2 + 2 * 3 / 8, 4 * 3 / 8
     assert certify([Gaussian(share)], delta=delta).epsilon < 1
     assert certify([Gaussian(share * reckoned / moved)], delta=delta).epsilon > 1
 

@@ -97,7 +97,8 @@ NONSMOOTH = Cited(
     "where f is not differentiable the mean of subgradients, of norm at most G_w and G_v, is one of F_S if each "
     "f(., .; z) is convex-concave, as Theorem 2 assumes; the lemma's own assumption implies it. If F_S is so for every "
     "sample, take n copies of one record. If for almost every sample, then f for almost every record: otherwise, f "
-    "being continuous, records with a defect above c > 0 at some points of a countable dense set have probability r > 0, and a whole sample of them r^n",
+    "being continuous, records with a defect above c > 0 at some points of a countable dense set have probability "
+    "r > 0, and a whole sample of them r^n",
     "sum rule for convex functions; i.i.d. records",
 )
 STEP_B = Identity("one step of b is the printed recursion", SPLIT + 4 * G**2 * eta**2, RECURSION_B)

@@ -81,7 +81,8 @@ def _rates() -> Decision:
         "linear program with exact multipliers",
         evidence,
         "With D, G and L constants of the O, given the noise of Theorem 1; for all epsilon, all delta < 1 and any "
-        "start, which costs a factor 4 in one part. Subgradients in b) have norm at most G_w and G_v. Theorem 7's explicit prefactor leaves out L in a) (Y22).",
+        "start, which costs a factor 4 in one part. Subgradients in b) have norm at most G_w and G_v. "
+        "Theorem 7's explicit prefactor leaves out L in a) (Y22).",
     )
 
 

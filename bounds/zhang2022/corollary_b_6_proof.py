@@ -20,7 +20,7 @@ from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 nbar, mu_k, m_k = symbols("nbar mu_k m_k", positive=True)
 du, dx = symbols("du dx", real=True)
 MOVED = mu_k * du**2
-TINY = Rational(1, 10**16)
+TINY = Rational(1, 10**12)
 SIGMA_K = 4 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * m_k))
 QUARTER = delta / 4
 

@@ -94,15 +94,15 @@ def rounded(says: str, sums: Callable[[Any], Any], printed: Any, constant: tuple
 
 
 def short(multiplier: Any, epsilon: Any, delta: Any) -> NotPrivate:
-    """n = 5 records in K = 2 blocks of 2: noise for blocks of 5/2 records is 8/9 of what it should be.
+    """n = 8 records in K = 3 blocks of 2: noise for blocks of 8/3 records is 6/7 of what it should be.
 
-    The minimiser moves by 2 L/(2 mu_k), and the two solver errors, which stop at nbar = 5/2 too, add 2 L/(5/2 mu_k).
+    The minimiser moves by 2 L/(2 mu_k), and the two solver errors, which stop at nbar = 8/3 too, add 2 L/(8/3 mu_k).
     """
-    records, count = 5, 2
+    records, count = 8, 3
     nbar, true = Rational(records, count), Integer(records // count)
     return NotPrivate(
-        "n = 5, K = 2 blocks of 2 records, a solver that uses its whole tolerance on f = z x, z = 1 and -1: noise and "
-        "tolerance computed with nbar = 5/2",
+        "n = 8, K = 3 blocks of 2 records, a solver that uses its whole tolerance on f = z x, z = 1 and -1: noise and "
+        "tolerance computed with nbar = 8/3",
         multiplier * (4 / nbar) / (2 / true + 2 / nbar),
         epsilon,
         delta,

@@ -20,7 +20,7 @@ from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 
 nbar, mu_k = symbols("nbar mu_k", positive=True)
 start, end, away = symbols("start end away", positive=True)
-TINY = Rational(1, 10**16)
+TINY = Rational(1, 10**12)
 SIGMA_K = 4 * L * sqrt(2 * LOG) / (mu_k * nbar * epsilon)
 STEP = mu_k * start**2 / 2 + 2 * L**2 / (mu_k * nbar)
 SIXTY_FIVE = 65 * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
