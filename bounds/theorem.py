@@ -18,6 +18,7 @@ from dpcheck.errors import InputError, require, require_count, require_delta, re
 
 Formulas = tuple[tuple[Any, Any], ...]  # (symbol, expression) in order of definition
 
+_UNLIMITED = sympy.Integer(10) ** 30  # an epsilon at which privacy costs nothing
 _RELATIONS = {"<=": float.__le__, "<": float.__lt__, ">=": float.__ge__, ">": float.__gt__}
 
 
@@ -132,6 +133,22 @@ class Theorem:
             require_positive(constant, "constant")
             formula = sympy.Rational(repr(float(constant))) * self.rate
         return _number(formula.xreplace(self._known("bound", formula.free_symbols, values)))
+
+    def terms(self, **values: float) -> dict[str, float]:
+        """What privacy adds to the bound, and what is left without it: ``{"statistical": ..., "privacy": ...}``.
+
+        The second is the bound with its constants as epsilon goes to infinity, the first what it is more than that. A
+        theorem that states an order only has the terms of :attr:`rate`, by their names.
+        """
+        if self.bound_formula is None:
+            known = self._known("terms", set().union(*(term.free_symbols for _, term in self.regimes)), values)
+            return {name: _number(term.xreplace(known)) for name, term in self.regimes}
+        whole = self.bound(**values)
+        free = self.bound_formula.free_symbols
+        given = self._accept("terms", free, values)
+        unlimited = {letter: _UNLIMITED if str(letter) == "epsilon" else value for letter, value in given.items()}
+        statistical = _number(self.bound_formula.xreplace(self._resolve(unlimited, free)))
+        return {"statistical": statistical, "privacy": whole - statistical}
 
     def schedule(self, **values: float) -> dict[str, float]:
         """The algorithm's settings by name, such as ``{"T": 10000, "m": 50, "eta": 0.001}``."""

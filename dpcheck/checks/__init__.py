@@ -58,12 +58,15 @@ def check(
 
 def _stages(context: Context, names: list[str], tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """The claims of each paper once, then what concerns each algorithm."""
+    from dpcheck.checks import rates
     from dpcheck.checks.sandwich import sandwiches
 
     for paper in dict.fromkeys(algorithm(name).paper for name in names):
         yield f"claims of {paper}", partial(_claims, context, paper)
     for name in names:
         yield f"{name}: audits", partial(sandwiches, context, name)
+        for title, stage in rates.stages(context, name, tables):
+            yield f"{name}: {title}", stage
         if name in FURTHER:
             for title, stage in importlib.import_module(FURTHER[name]).stages(context, tables):
                 yield f"{name}: {title}", stage

@@ -1,0 +1,42 @@
+"""Measured rates against promised ones: one file a theorem, found by its name.
+
+A module of this folder that is called after a paper, such as ``zhang2022_theorem_3_3``, declares ``EXPERIMENTS``, a
+tuple of :class:`~dpcheck.checks.rates.experiment.Experiment`, or ``STAGES``, a mapping from algorithms to functions
+``(context, tables) -> findings`` for what is no regression over a grid; or both.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache, partial
+from types import ModuleType
+
+from dpcheck.bounds.registry import PAPERS
+from dpcheck.checks.context import Context, Stage
+from dpcheck.checks.rates.experiment import Experiment
+from dpcheck.checks.rates.judgement import Tables, findings
+
+
+def stages(context: Context, name: str, tables: Tables) -> Iterator[Stage]:
+    """The experiments on algorithm ``name``, each a title and a call that yields findings."""
+    for experiment in experiments(name):
+        yield f"rate of {experiment.name}", partial(findings, experiment, context, tables)
+    for module in _modules():
+        if name in getattr(module, "STAGES", {}):
+            title = module.__name__.rpartition(".")[2].partition("_")[2].replace("_", " ")
+            yield title, partial(module.STAGES[name], context, tables)
+
+
+def experiments(name: str | None = None) -> tuple[Experiment, ...]:
+    """All experiments, or those on one algorithm, in the order of their files."""
+    found = (each for module in _modules() for each in getattr(module, "EXPERIMENTS", ()))
+    return tuple(each for each in found if name in (None, each.algorithm))
+
+
+@cache
+def _modules() -> tuple[ModuleType, ...]:
+    names = sorted(each.name for each in pkgutil.iter_modules(__path__))
+    papers = [name for name in names if name.partition("_")[0] in PAPERS]
+    return tuple(importlib.import_module(f"{__name__}.{name}") for name in papers)

@@ -1,0 +1,138 @@
+"""What an experiment declares: an instance with a closed-form measure, a grid, and what is to be seen there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpcheck.bounds.registry import theorem
+from dpcheck.bounds.theorem import Theorem
+from dpcheck.problems.problem import Array
+from dpcheck.solvers import configure
+
+Cell = Mapping[str, float]
+"""The settings of one grid point by name: n, d, epsilon, delta, and what else an instance depends on."""
+
+
+class Premise(NamedTuple):
+    """A quantity that must be large enough for a measurement to say anything of a rate."""
+
+    what: str
+    value: float
+    least: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is; what is not a number is not large enough."""
+        return bool(self.value >= self.least * (1 - 1e-9))
+
+    def __str__(self) -> str:
+        """The premise as it stands."""
+        return f"{self.what} is {self.value:.3g}, and {self.least:.3g} is needed"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Grid points and how many independent measurements are taken at each."""
+
+    cells: tuple[Cell, ...]
+    seeds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One theorem, one algorithm, one instance on which the promised quantity has a closed form.
+
+    name : of the theorem and of what leads there, such as ``theorem_3_3.privacy``; unique for its algorithm
+    theorem : id of the theorem;  regime : the term of its rate that leads by a factor 5 all over the grid
+    quantity : what is measured, in words
+    sample : (cell, rng) -> problem, fresh data
+    settings : (problem, cell) -> overrides of the theorem's schedule, none by default
+    data_sets, runs : one measurement takes so many data sets and so many runs on each (a weak gap needs several)
+    measure : (problem of the last data set, outputs (data_sets * runs, d_w + d_v)) -> the quantity
+    constants : (problem, cell) -> every parameter of the theorem
+    factors : the settings whose exponents are fitted
+    predicted : (problem, cell) -> expected measure by a closed form of the instance and the theorem's own
+        schedule and noise, never by the solver's
+    within : the measured means are within this factor of the predicted ones; None where those are orders only, so
+        that exponents are compared
+    attains : whether the instance attains the bound's order, a sentence
+    reach : (solver, problem) -> total step times curvature, None where no steps are taken
+    premises : (problem, cell) -> what else must hold
+    clear : how many times larger the measure is at the start than it is predicted to become; None where premises of
+        the instance's own say that the start is not the end
+    margin : slower than the theorem's order by so much is still supported
+    unreachable : why no grid point of a few minutes can show the theorem's order; then nothing is fitted to it
+    """
+
+    name: str
+    algorithm: str
+    theorem: str
+    quantity: str
+    sample: Callable[[Cell, np.random.Generator], Any]
+    measure: Callable[[Any, Array], float]
+    constants: Callable[[Any, Cell], Mapping[str, float]]
+    factors: tuple[str, ...]
+    grid: Grid
+    full: Grid | None = None
+    regime: str | None = None
+    variant: str | None = None
+    settings: Callable[[Any, Cell], Mapping[str, Any]] = field(default=lambda problem, cell: {})
+    data_sets: int = 1
+    runs: int = 1
+    predicted: Callable[[Any, Cell], float] | None = None
+    within: float | None = 1.2
+    attains: str = "whether the instance attains the order is not known"
+    reach: Callable[[Any, Any], float] | None = None
+    premises: Callable[[Any, Cell], Iterable[Premise]] = field(default=lambda problem, cell: ())
+    clear: float | None = 5.0
+    margin: float = 0.1
+    unreachable: str = ""
+
+    @property
+    def statement(self) -> Theorem:
+        """The theorem itself."""
+        return theorem(self.theorem)
+
+    def solver(self, problem: Any, cell: Cell) -> Any:
+        """The algorithm as its theorem configures it at a grid point."""
+        return configure(
+            self.algorithm, problem, epsilon=cell["epsilon"], delta=cell["delta"], variant=self.variant,
+            **self.settings(problem, cell),
+        )  # fmt: skip
+
+    def promised(self, problem: Any, cell: Cell) -> float:
+        """The theorem's bound, or its order where it names no constant."""
+        statement = self.statement
+        order = {} if statement.bound_formula is not None else {"constant": 1.0}
+        return statement.bound(**order, **self.constants(problem, cell))
+
+    def terms(self, problem: Any, cell: Cell) -> tuple[float, float]:
+        """The regime's term of the theorem's bound, and the largest other one; the whole where no regime is named."""
+        if self.regime is None:
+            return self.promised(problem, cell), 0.0
+        terms = self.statement.terms(**self.constants(problem, cell))
+        return terms[self.regime], max((value for name, value in terms.items() if name != self.regime), default=0.0)
+
+
+def cross(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
+    """Grid points along each factor in turn, the others at ``base``; each point once."""
+    cells = [{**base, name: value} for name, values in levels.items() for value in values]
+    return tuple({tuple(sorted(cell.items())): cell for cell in cells}.values())
+
+
+def product(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
+    """Grid points at all combinations of levels."""
+    return tuple({**base, **dict(zip(levels, each, strict=True))} for each in itertools.product(*levels.values()))
+
+
+def doubling(first: int, last: int) -> tuple[int, ...]:
+    """first, 2 first, 4 first, ..., last."""
+    sizes = [first]
+    while sizes[-1] < last:
+        sizes.append(2 * sizes[-1])
+    return tuple(sizes)

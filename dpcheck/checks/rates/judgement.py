@@ -1,0 +1,180 @@
+"""The findings of an experiment: against the theorem's order, against its number, against the prediction.
+
+Three null hypotheses are tested on the same measurements, each a finding of its own:
+
+- the order: measured = c * order(n, d, epsilon, ...) * power, with the term of the theorem's bound that leads all over
+  the grid (or with the whole bound), and no power makes it slower by more than the margin;
+- the number, where the theorem states one: the expected measure exceeds it nowhere, with error 1 % over all grid
+  points (Bonferroni);
+- the prediction: every expected measure is within a declared factor of the predicted number, with error 1 % over all
+  grid points; or where the prediction is an order only, measured = c * predicted * power and all powers are 0 within
+  the margin, on both sides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from dpcheck.audits.rates import RateFit, fit_rate
+from dpcheck.checks.context import Context
+from dpcheck.checks.rates.experiment import Experiment
+from dpcheck.checks.rates.measurement import Point, points, slopes
+from dpcheck.findings import Finding
+
+TABLE = "Measured rates"
+_LEVEL = 0.01  # chance of error of a comparison of means with numbers, over all grid points
+Tables = dict[str, list[dict[str, Any]]]
+
+
+def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterator[Finding]:
+    """Measure and judge one experiment; ``tables`` receives its rows."""
+    started = time.perf_counter()
+    found = points(experiment, context)
+    broken = [premise for point in found for premise in point.premises if not premise.holds]
+    if broken:
+        yield _without(experiment, found, f"not asymptotic: {broken[0]}")
+        return
+    fit: RateFit | None = None
+    frame = _frame(experiment, found)
+    if experiment.unreachable:
+        yield _without(experiment, found, f"not asymptotic: {experiment.unreachable}")
+    else:
+        claimed = dict.fromkeys(experiment.factors, 0.0)
+        fit = fit_rate(
+            frame, response="measured", factors=experiment.factors, claimed=claimed, offset="order",
+            margin=experiment.margin,
+        )  # fmt: skip
+        yield _order(experiment, found, fit)
+    if experiment.predicted is not None:
+        yield _prediction(experiment, found, frame)
+    if experiment.statement.bound_formula is not None:
+        yield _bound(experiment, found)
+    tables[f"{experiment.algorithm}: {experiment.name}"] = [_row(point) for point in found]
+    tables.setdefault(TABLE, []).extend(_summary(experiment, found, fit, time.perf_counter() - started))
+
+
+def _frame(experiment: Experiment, found: list[Point]) -> Any:
+    import pandas as pd
+
+    rows = [
+        {**point.cell, "measured": value, "order": point.order, "predicted": point.predicted}
+        for point in found
+        for value in point.values
+    ]
+    return pd.DataFrame(rows)
+
+
+def _order(experiment: Experiment, found: list[Point], fit: RateFit) -> Finding:
+    order = slopes([p.cell for p in found], [p.order for p in found], experiment.factors)
+    promised = ", ".join(f"{name}^{value:.2f}" for name, value in order.items())
+    return Finding(
+        f"{experiment.algorithm}.rate.{experiment.name}", "rate",
+        f"{experiment.algorithm}: {experiment.quantity} against the order of {experiment.theorem} ({promised} here)",
+        fit.verdict, f"relative to the theorem, {fit.reason}; {experiment.attains}",
+        evidence=_evidence(experiment, found) | {"fit": fit.to_dict()},
+    )  # fmt: skip
+
+
+def _prediction(experiment: Experiment, found: list[Point], frame: Any) -> Finding:
+    evidence = _evidence(experiment, found) | {"within": experiment.within}
+    if experiment.within is not None:
+        verdict, reason = _level(experiment.within, found)
+    else:
+        fit = fit_rate(
+            frame, response="measured", factors=experiment.factors, offset="predicted", equal=True,
+            claimed=dict.fromkeys(experiment.factors, 0.0),
+        )  # fmt: skip
+        verdict, reason = fit.verdict, f"relative to the prediction, {fit.reason}"
+        evidence["fit"] = fit.to_dict()
+    return Finding(
+        f"{experiment.algorithm}.prediction.{experiment.name}", "rate",
+        f"{experiment.algorithm}: {experiment.quantity} against the instance's closed form",
+        verdict, reason, evidence=evidence,
+    )  # fmt: skip
+
+
+def _level(within: float, found: list[Point]) -> tuple[str, str]:
+    """Whether every mean is within a factor of its prediction, and the sentence that says so."""
+    reach = _reach(found)
+    lows = [(p.mean - reach * p.error) / p.predicted for p in found]
+    highs = [(p.mean + reach * p.error) / p.predicted for p in found]
+    ratios = [p.mean / p.predicted for p in found]
+    said = f"measured over predicted is between {min(ratios):.3g} and {max(ratios):.3g}"
+    if max(lows) > within or min(highs) < 1 / within:
+        return "contradicted", f"{said}, further than a factor {within:g} from 1"
+    if max(highs) <= within and min(lows) >= 1 / within:
+        return "supported", said
+    return "inconclusive", f"{said}, which may be further than a factor {within:g} from 1"
+
+
+def _bound(experiment: Experiment, found: list[Point]) -> Finding:
+    reach = _reach(found)
+    worst = max(found, key=lambda p: p.mean / p.promised)
+    above = [p for p in found if p.mean - reach * p.error > p.promised]
+    below = all(p.mean + reach * p.error <= p.promised for p in found)
+    return Finding(
+        f"{experiment.algorithm}.bound.{experiment.name}", "bound",
+        f"{experiment.algorithm}: {experiment.quantity} against the number of {experiment.theorem}",
+        "violated" if above else "consistent" if below else "inconclusive",
+        f"the mean is at most {worst.mean / worst.promised:.3g} of the bound at {len(found)} settings",
+        evidence=_evidence(experiment, found) | {"largest": _row(worst)},
+    )  # fmt: skip
+
+
+def _without(experiment: Experiment, found: list[Point], reason: str) -> Finding:
+    return Finding(
+        f"{experiment.algorithm}.rate.{experiment.name}", "rate",
+        f"{experiment.algorithm}: {experiment.quantity} against the order of {experiment.theorem}",
+        "not asymptotic", reason, evidence=_evidence(experiment, found),
+    )  # fmt: skip
+
+
+def _reach(found: list[Point]) -> float:
+    """Standard errors to each side that no grid point's mean exceeds by chance, save with ``_LEVEL``."""
+    return float(student.isf(_LEVEL / (2 * len(found)), min(len(p.values) for p in found) - 1))
+
+
+def _evidence(experiment: Experiment, found: list[Point]) -> dict[str, Any]:
+    premises = {premise.what: premise for point in found for premise in sorted(point.premises, key=lambda p: -p.value)}
+    return {
+        "theorem": experiment.theorem,
+        "regime": experiment.regime,
+        "settings": len(found),
+        "measurements at each": len(found[0].values),
+        "runs for one measurement": experiment.data_sets * experiment.runs,
+        "premises, at their least": {what: {"value": p.value, "needed": p.least} for what, p in premises.items()},
+    }
+
+
+def _row(point: Point) -> dict[str, Any]:
+    row: dict[str, Any] = dict(point.cell)
+    if len(point.values):
+        row |= {"measured": point.mean, "error": point.error}
+    if np.isfinite(point.predicted):
+        row["predicted"] = point.predicted
+    return row | {"bound": point.promised, "measured/bound": point.mean / point.promised}
+
+
+def _summary(
+    experiment: Experiment, found: list[Point], fit: RateFit | None, seconds: float
+) -> Iterator[dict[str, Any]]:
+    """One row a factor: the exponents that are predicted, measured and promised over the same grid."""
+    cells = [p.cell for p in found]
+    promised = slopes(cells, [p.order for p in found], experiment.factors)
+    predicted = {} if experiment.predicted is None else slopes(cells, [p.predicted for p in found], experiment.factors)
+    means = fit_rate(_frame(experiment, found), response="measured", factors=experiment.factors)
+    largest = max(p.mean / p.promised for p in found)
+    for name in experiment.factors:
+        yield {
+            "experiment": experiment.name, "algorithm": experiment.algorithm, "theorem": experiment.theorem,
+            "regime": experiment.regime or "", "factor": name, "predicted": predicted.get(name),
+            "measured": means.exponents[name], "low": means.interval[name][0], "high": means.interval[name][1],
+            "claimed": promised[name], "largest": largest,
+            "verdict": fit.by_factor[name] if fit is not None else "not asymptotic",
+            "seconds": round(seconds, 2),
+        }  # fmt: skip

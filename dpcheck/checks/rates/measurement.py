@@ -1,0 +1,119 @@
+"""The measurements of an experiment: premises first, then independent runs at every grid point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from dpcheck.checks.context import Context
+from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.problems.problem import Array
+from dpcheck.streams import map_chunks
+
+LEADS = 5.0  # times that the regime's term is larger than any other
+REACH = 5.0  # total step times curvature from which on the start is forgotten
+_CHUNKS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What is known of one grid point before anything runs, and what was measured there.
+
+    promised : the theorem's number;  order : its term that leads here;  predicted : the instance's, or NaN
+    start : the measure where the algorithm begins;  values : (seeds,)
+    """
+
+    cell: Cell
+    promised: float
+    order: float
+    predicted: float
+    start: float
+    premises: tuple[Premise, ...]
+    values: Array
+
+    @property
+    def mean(self) -> float:
+        """Of the measurements."""
+        return float(self.values.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean."""
+        return float(self.values.std(ddof=1) / np.sqrt(len(self.values))) if len(self.values) > 1 else float("nan")
+
+
+def grid_of(experiment: Experiment, context: Context) -> Grid:
+    """The profile's grid; the full profile has four times as many measurements where none is declared."""
+    if not context.full:
+        return experiment.grid
+    return experiment.full or Grid(experiment.grid.cells, 4 * experiment.grid.seeds)
+
+
+def points(experiment: Experiment, context: Context) -> list[Point]:
+    """All grid points, measured, or without measurements if one of them breaks a premise."""
+    grid = grid_of(experiment, context)
+    known = [_known(experiment, cell) for cell in grid.cells]
+    if any(not premise.holds for point in known for premise in point.premises):
+        return known
+    found = []
+    for number, point in enumerate(known):
+        context.progress(number, len(known))
+        values = context.kept(
+            ["rate", experiment.algorithm, experiment.name, sorted(point.cell.items()), grid.seeds],
+            partial(_values, experiment, point.cell, grid.seeds, context, number),
+        )
+        found.append(Point(**(vars(point) | {"values": np.array(values, dtype=float)})))
+    return found
+
+
+def _known(experiment: Experiment, cell: Cell) -> Point:
+    problem = experiment.sample(cell, np.random.default_rng(0))  # for its constants, which no record decides
+    solver = experiment.solver(problem, cell)
+    start = experiment.measure(problem, problem.start[None])
+    predicted = float("nan") if experiment.predicted is None else experiment.predicted(problem, cell)
+    premises = list(experiment.premises(problem, cell))
+    order, others = experiment.terms(problem, cell)
+    if experiment.regime is not None:
+        what = f"the {experiment.regime} term of the theorem over its largest other term"
+        premises.append(Premise(what, order / max(others, 1e-300), LEADS))
+    if experiment.reach is not None:
+        premises.append(Premise("total step times curvature", experiment.reach(solver, problem), REACH))
+    if experiment.predicted is not None and experiment.clear is not None:
+        what = f"the {experiment.quantity} at the start over the predicted one"
+        premises.append(Premise(what, start / predicted, experiment.clear))
+    return Point(cell, experiment.promised(problem, cell), order, predicted, start, tuple(premises), np.empty(0))
+
+
+def _values(experiment: Experiment, cell: Cell, seeds: int, context: Context, number: int) -> list[float]:
+    """Independent measurements at one grid point; the same for any number of workers."""
+    problem = experiment.sample(cell, np.random.default_rng(0))
+    solver = experiment.solver(problem, cell)  # its calibration, which no record decides, is done once
+    key = crc32(f"{experiment.algorithm}.{experiment.name}".encode())
+    chunks = map_chunks(
+        partial(_chunk, experiment, cell, solver), seeds, chunk=max(1, -(-seeds // _CHUNKS)), jobs=context.jobs,
+        seed=np.random.SeedSequence([context.seed, key, number]),
+    )  # fmt: skip
+    return [value for chunk in chunks for value in chunk]
+
+
+def _chunk(experiment: Experiment, cell: Cell, solver: Any, rng: np.random.Generator, size: int) -> list[float]:
+    values = []
+    for _ in range(size):
+        outputs = []
+        for _ in range(experiment.data_sets):
+            problem = experiment.sample(cell, rng)
+            outputs.append(solver.outputs(problem, rng, experiment.runs))
+        values.append(float(experiment.measure(problem, np.concatenate(outputs))))
+    return values
+
+
+def slopes(cells: list[Cell], values: list[float], factors: tuple[str, ...]) -> Mapping[str, float]:
+    """Exponents of a positive function of the settings over a grid, by least squares on logarithms."""
+    design = np.column_stack([np.ones(len(cells)), *(np.log([cell[name] for cell in cells]) for name in factors)])
+    found = np.linalg.lstsq(design, np.log(values), rcond=None)[0]
+    return dict(zip(factors, found[1:].tolist(), strict=True))

@@ -1,0 +1,93 @@
+"""Theorem 3.3 of Zhang et al. 2022 measured: Algorithm 1 on mean estimation, where all is in closed form.
+
+f(w; z) = mu/2 |w - z|^2, z uniform on a cube about a point c != 0 with corners at distance s. The minimiser is the
+records' mean, and the released point is mean + N(0, sigma^2 I), which no projection moves while the domain's end is
+far, so that
+
+    E[F(x) - min F] = mu/2 (s^2/(3 n) + d sigma^2),
+
+two terms with the powers of the theorem's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpcheck.bounds.registry import theorem
+from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
+from dpcheck.problems.mean_estimation import MeanEstimation
+from dpcheck.problems.problem import Array
+
+THEOREM = "zhang2022.theorem_3_3"
+RADIUS, CENTRE = 1.0, 0.2  # of the domain, and the distance of c from the start
+CLOSE, SPREAD = 0.1, 0.8  # s: sampling errors are to be small in one regime and large in the other
+
+
+def sample(corner: float, cell: Cell, rng: np.random.Generator) -> MeanEstimation:
+    """Records about c = (0.2, 0, ...), no further than ``corner`` away."""
+    n, d = int(cell["n"]), int(cell["d"])
+    records = corner / math.sqrt(d) * (2 * rng.random((n, d)) - 1)
+    records[:, 0] += CENTRE
+    return MeanEstimation(records, bound=CENTRE + corner, radius=RADIUS)
+
+
+def sampling(problem: MeanEstimation, n: float) -> float:
+    """E |mean of n records - c|^2 = s^2/(3 n)."""
+    return (problem.bound - CENTRE) ** 2 / (3 * n)
+
+
+def excess(problem: MeanEstimation, outputs: Array) -> float:
+    """mu/2 |x - c|^2; the part of it that the records' mean has is replaced by its expectation, which spares chance."""
+    centre = np.zeros(problem.dim_w)
+    centre[0] = CENTRE
+    mean = problem.records.mean(0)
+    chance = ((mean - centre) ** 2).sum() - sampling(problem, len(problem.records))
+    return float(0.5 * problem.mu * (((outputs - centre) ** 2).sum(1).mean() - chance))
+
+
+def constants(problem: MeanEstimation, cell: Cell) -> dict[str, float]:
+    """The theorem's parameters."""
+    return {**cell, "L": problem.lipschitz_w, "ell": problem.smoothness, "mu": problem.convexity}
+
+
+def noise(problem: MeanEstimation, cell: Cell) -> float:
+    """The size of the theorem's noise, sqrt(d) sigma."""
+    return math.sqrt(cell["d"]) * theorem(THEOREM).noise(**constants(problem, cell))["sigma"]
+
+
+def predicted(problem: MeanEstimation, cell: Cell) -> float:
+    """Sampling error and noise."""
+    return 0.5 * problem.mu * (sampling(problem, cell["n"]) + noise(problem, cell) ** 2)
+
+
+def premises(problem: MeanEstimation, cell: Cell) -> Iterable[Premise]:
+    """The solver has a way to go, and the noise stays in the domain."""
+    accuracy = problem.lipschitz_w / (problem.convexity * cell["n"])
+    yield Premise("distance from the start to the minimiser over the solver's accuracy", CENTRE / accuracy, 5.0)
+    yield Premise("distance to the domain's end over the noise", (RADIUS - CENTRE) / noise(problem, cell), 3.0)
+
+
+COMMON: dict[str, Any] = {
+    "algorithm": "output_perturbation", "theorem": THEOREM, "quantity": "excess population risk",
+    "measure": excess, "constants": constants, "predicted": predicted, "within": 1.1, "premises": premises,
+    "clear": None, "attains": "the instance attains the order",
+}  # fmt: skip
+NOISY = {"n": 7000, "d": 16, "epsilon": 0.11, "delta": 1e-6}
+NOISY_CELLS = cross(NOISY, n=(4096, 7000, 12000, 20000), d=(5, 16, 50), epsilon=(0.0625, 0.11, 0.19))
+LARGE_CELLS = cross({"d": 1, "epsilon": 1.0, "delta": 1e-7}, n=doubling(2**16, 2**20))
+
+EXPERIMENTS = (
+    Experiment(
+        name="theorem_3_3.privacy", regime="privacy", sample=partial(sample, CLOSE), factors=("n", "d", "epsilon"),
+        grid=Grid(NOISY_CELLS, 30), runs=50, **COMMON,
+    ),
+    Experiment(
+        name="theorem_3_3.statistical", regime="statistical", sample=partial(sample, SPREAD), factors=("n",),
+        grid=Grid(LARGE_CELLS, 24), runs=40, **COMMON,
+    ),
+)  # fmt: skip
