@@ -14,6 +14,7 @@ from dpcheck.audits.rate_verdict import Judgement, Slopes, judge
 
 _CLEAR = 3.0  # standard errors above zero that a size's mean needs to have a logarithm
 _CLUSTERS = 3
+_FAR = 0.5  # of the mean; a run that is no further off is no sign of a heavy tail, however close the others are
 _ONE_RUN = 0.2  # share of the squared deviations that one run may have: heavy tails have no mean to fit
 
 
@@ -108,6 +109,6 @@ def _gate(m: Measurements, line: PowerLaw | None) -> str:
     if line.alone:
         return "an exponent rests on a single independent cluster, so that its error cannot be seen"
     spread = (m.y * np.exp(-(line.design @ line.coefficients) - m.known) - 1) ** 2
-    if spread.max() > 1e-18 and spread.max() / spread.sum() > max(_ONE_RUN, 4 * np.log(len(m.y)) / len(m.y)):
+    if spread.max() > _FAR**2 and spread.max() / spread.sum() > max(_ONE_RUN, 4 * np.log(len(m.y)) / len(m.y)):
         return "a single run carries most of the spread, so that the mean is not determined"
     return ""

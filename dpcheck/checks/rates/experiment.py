@@ -52,7 +52,8 @@ class Experiment:
     quantity : what is measured, in words
     sample : (cell, rng) -> problem, fresh data
     settings : (problem, cell) -> overrides of the theorem's schedule, none by default
-    data_sets, runs : one measurement takes so many data sets and so many runs on each (a weak gap needs several)
+    data_sets, runs : one measurement takes so many data sets and so many runs on each (a weak gap needs several),
+        ``runs`` a number or a function of the cell: rows of one relative spread make the sharpest comparison
     measure : (problem of the last data set, outputs (data_sets * runs, d_w + d_v)) -> the quantity
     constants : (problem, cell) -> every parameter of the theorem
     factors : the settings whose exponents are fitted
@@ -83,7 +84,7 @@ class Experiment:
     variant: str | None = None
     settings: Callable[[Any, Cell], Mapping[str, Any]] = field(default=lambda problem, cell: {})
     data_sets: int = 1
-    runs: int = 1
+    runs: int | Callable[[Cell], int] = 1
     predicted: Callable[[Any, Cell], float] | None = None
     within: float | None = 1.2
     attains: str = "whether the instance attains the order is not known"
@@ -104,6 +105,10 @@ class Experiment:
             self.algorithm, problem, epsilon=cell["epsilon"], delta=cell["delta"], variant=self.variant,
             **self.settings(problem, cell),
         )  # fmt: skip
+
+    def runs_at(self, cell: Cell) -> int:
+        """Runs on each data set at a grid point."""
+        return self.runs if isinstance(self.runs, int) else self.runs(cell)
 
     def promised(self, problem: Any, cell: Cell) -> float:
         """The theorem's bound, or its order where it names no constant."""

@@ -146,7 +146,7 @@ def _evidence(experiment: Experiment, found: list[Point]) -> dict[str, Any]:
         "regime": experiment.regime,
         "settings": len(found),
         "measurements at each": len(found[0].values),
-        "runs for one measurement": experiment.data_sets * experiment.runs,
+        "runs for one measurement": [experiment.data_sets * experiment.runs_at(point.cell) for point in found],
         "premises, at their least": {what: {"value": p.value, "needed": p.least} for what, p in premises.items()},
     }
 

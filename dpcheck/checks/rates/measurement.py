@@ -107,7 +107,7 @@ def _chunk(experiment: Experiment, cell: Cell, solver: Any, rng: np.random.Gener
         outputs = []
         for _ in range(experiment.data_sets):
             problem = experiment.sample(cell, rng)
-            outputs.append(solver.outputs(problem, rng, experiment.runs))
+            outputs.append(solver.outputs(problem, rng, experiment.runs_at(cell)))
         values.append(float(experiment.measure(problem, np.concatenate(outputs))))
     return values
 

@@ -1,0 +1,37 @@
+"""Rate experiments on algorithms with a planted fault: the findings that a check of the changed code would print."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import replace
+
+import mutants
+from dpcheck.checks import recorded
+from dpcheck.checks.context import Context
+from dpcheck.checks.rates import stages
+from dpcheck.streams import cores
+
+
+def findings(algorithm, *, part="", seed=0):
+    """What the experiments whose titles hold ``part`` find, each with the verdict that is expected of it."""
+    context = Context("quick", seed, cores())
+    found = [
+        finding for title, stage in stages(context, algorithm, {}) if part in title for finding in stage()
+    ]  # fmt: skip
+    assert found, f"no experiment of {algorithm} has {part!r} in its title"
+    return [replace(finding, expected=recorded().get(finding.id)) for finding in found]
+
+
+def plant(monkeypatch, module, edits):
+    """Replace the module ``dpcheck.solvers.<module>`` by a copy in which each old text became the new one."""
+    name = f"dpcheck.solvers.{module}"
+    original = importlib.import_module(name)
+    monkeypatch.setitem(sys.modules, name, mutants.compiled(original, edits))
+
+
+def assert_red(found):
+    """At least one finding is not as expected; returns those."""
+    red = [finding for finding in found if not finding.ok]
+    assert red, [(finding.id, finding.verdict, finding.reason) for finding in found]
+    return red
