@@ -79,6 +79,9 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     check.add_argument("--seed", type=int, default=0, help=_SEED)
     check.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    check.add_argument(
+        "--store", metavar="FILE", help="keep what is measured in FILE as it comes; a check that was stopped goes on"
+    )
     _add_outputs(check)
 
     lister = command("list", "list theorems, algorithms, base solvers, problems, testers and data sets")

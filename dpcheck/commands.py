@@ -28,8 +28,16 @@ def run_check(options: Namespace) -> int:
     from dpcheck.checks import check
 
     _require_writable(options)
-    with terminal.progress() as watch:
-        found = check(options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch)
+    try:
+        with terminal.progress() as watch:
+            found = check(
+                options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch,
+                store=options.store,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        if options.store is not None:
+            print(f"dpcheck: what was measured is in {options.store}; the same command goes on", file=sys.stderr)
+        raise
     return _deliver(found, options)
 
 

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 import mutants
+
 from dpcheck.checks import recorded
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import stages

@@ -6,9 +6,11 @@ import importlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
+from os import PathLike
 from typing import Any
 
 from dpcheck import __version__
@@ -17,6 +19,7 @@ from dpcheck.checks.context import Context, Stage
 from dpcheck.errors import require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
+from dpcheck.store import Store
 from dpcheck.streams import cores
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
@@ -26,14 +29,35 @@ FURTHER = {"dp_sgda": "dpcheck.checks.dp_sgda"}
 def check(
     names: str | Iterable[str] | None = None, *, profile: str = "quick", seed: int = 0,
     jobs: int | None = None, watch: Callable[[str, int, int], object] | None = None,
+    store: str | PathLike[str] | None = None,
 ) -> Report:  # fmt: skip
     """Check algorithms end to end: the claims of their papers, certificates, audits, rates, utility on real data.
 
-    names : one algorithm or several, all by default;  profile : "quick" (minutes) or "full"
-    watch : called as ``watch(stage, done, total)`` while a stage works
+    Parameters
+    ----------
+    names : str or iterable of str, optional
+        One algorithm or several; all by default.
+    profile : {"quick", "full"}
+        A minute or two an algorithm, or the long experiments too.
+    seed : int
+        All randomness follows from it; >= 0.
+    jobs : int, optional
+        Workers, one a core by default. No result depends on how many there are.
+    watch : callable, optional
+        Called as ``watch(stage, done, total)`` while a stage works.
+    store : path, optional
+        A file that keeps what the rates measured as it comes, so that a check that was stopped goes on from there.
+        It is created if it is missing. What other code measured is never taken from it.
 
-    The report's ``ok`` is true when every verdict is the recorded one. Raises InputError for an
-    unknown name or profile.
+    Returns
+    -------
+    Report
+        With ``ok``, true when every verdict is the expected one.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or profile, and a store that cannot be written.
     """
     require(isinstance(names, str | Iterable | None), "names", "be a name or several", names)
     chosen = [names] if isinstance(names, str) else list(dict.fromkeys(names or ())) or list(ALGORITHMS)
@@ -48,11 +72,12 @@ def check(
 
     context = Context(profile, seed, cores() if jobs is None else jobs, progress)
     findings: list[Finding] = []
-    for title, stage in _stages(context, chosen, tables):
-        current = title
-        progress(0, 1)
-        findings += [replace(finding, expected=recorded().get(finding.id)) for finding in stage()]
-        progress(1, 1)
+    with nullcontext() if store is None else closing(Store(store)) as kept:
+        for title, stage in _stages(replace(context, store=kept), chosen, tables):
+            current = title
+            progress(0, 1)
+            findings += [replace(finding, expected=recorded().get(finding.id)) for finding in stage()]
+            progress(1, 1)
     return Report(tuple(findings), tuple(chosen), profile, seed, __version__, time.perf_counter() - started, tables)
 
 
