@@ -36,7 +36,7 @@ def draw(fit: RateFit) -> Figure:
     axes[0, 0].set_ylabel(_response(fit), fontsize=style.TEXT)
     axes[1, 0].set_ylabel("local slope", fontsize=style.TEXT)
     figure.suptitle(textwrap.fill(_title(fit), int(16 * width)), fontsize=style.TEXT + 1)
-    return figure  # type: ignore[no-any-return]
+    return figure
 
 
 def _title(fit: RateFit) -> str:

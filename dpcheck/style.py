@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLUMN, PAGE = 3.4, 7.0  # widths of print, in inches
 TEXT = 8.0  # points
@@ -15,7 +18,7 @@ _NARROW = 4.0  # ratio of a logarithmic axis's ends below which its powers of te
 _WIDE = 1e3
 
 
-def figure(width: float, height: float) -> Any:
+def figure(width: float, height: float) -> Figure:
     """An empty figure of a size in inches."""
     from matplotlib.figure import Figure
 
@@ -36,12 +39,12 @@ def small(axis: Any) -> None:
         text.set_fontsize(TEXT)
 
 
-def ticks_at(axis: Any, levels: Any) -> None:
+def ticks_at(axis: Any, levels: Any, *, most: int = _TICKS) -> None:
     """Plain numbers below an axis, at levels that were measured."""
     from matplotlib.ticker import NullLocator
 
     levels = np.unique(levels)
-    chosen = levels[:: -(-len(levels) // _TICKS)]
+    chosen = levels[:: -(-len(levels) // most)]
     axis.set_xticks(chosen, [plain(level) for level in chosen])
     axis.xaxis.set_minor_locator(NullLocator())
 
