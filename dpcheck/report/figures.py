@@ -23,7 +23,7 @@ def figures(report: Report) -> dict[str, Figure]:
     """Every figure that the findings and tables of a report have numbers for, by its name."""
     found = {}
     rates = report.tables.get(RATES, [])
-    if rates and NEEDED <= rates[0].keys():
+    if rates and all(row.keys() >= NEEDED for row in rates):
         found["rates"] = forest(rates)
     if variants_of(report.findings):
         found["epsilon"] = sandwiches(report.findings)

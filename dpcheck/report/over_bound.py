@@ -119,7 +119,7 @@ def _count(rows: Sequence[Row], *names: str) -> int:
 
 
 def _setting(name: str, value: Any) -> str:
-    return f"{name} = {style.plain(value)}" if isinstance(value, int | float | np.number) else str(value)
+    return f"{name} = {style.plain(float(value))}" if isinstance(value, int | float | np.number) else str(value)
 
 
 def _ratio(row: Row) -> tuple[float, float]:

@@ -114,7 +114,7 @@ def _variant(axis: Any, y: float, each: _Variant, ends: tuple[float, float]) -> 
 
 def _counted(found: list[_Variant]) -> str:
     violated = sum(each.audited > each.claimed for each in found)
-    short = sum(each.certified > each.claimed and not each.audited > each.claimed for each in found)
+    short = sum(each.certified > each.claimed for each in found)
     leaks = sum(each.claimed >= each.audited > each.certified for each in found)
     said = (
         (violated, "audited above the claim"), (leaks, "audited above the certificate"),
