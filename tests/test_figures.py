@@ -121,10 +121,12 @@ def test_what_clearly_exceeds_the_bound_is_named_before_what_may():
 def test_settings_in_words_and_another_factor_along():
     rows = [
         {"problem": name, "same": name + "s", "epsilon": e, "n": 100, "measured": 0.1, "bound": 1.0}
-        for name in ("linear", "mean") for e in (0.5, 1.0)
+        for name in ("linear", "$\\frac{$") for e in (0.5, 1.0)
     ]  # fmt: skip
     figure = over_bound(rows, along="epsilon")
-    assert [each.get_label() for each in figure.axes[0].containers] == ["linear", "mean"]
+    assert [each.get_label() for each in figure.axes[0].containers] == ["linear", "$\\frac{$"]
+    assert legend(figure) == ["linear", "$\\frac{$"]
+    assert svg(figure)  # a dollar sign begins no formula
     assert figure.axes[0].get_xlabel() == "epsilon"
 
 
@@ -134,7 +136,8 @@ def test_means_that_are_not_positive_stand_at_the_foot():
     ((label, _, x, _, _),) = lines(figure, "v")
     assert (label, x) == ("mean not positive", [2, 4])
     assert figure.axes[0].containers[0].lines[0].get_xdata().tolist() == [1]
-    assert svg(over_bound(rows[1:]))  # none is positive: there is no logarithmic axis to draw on
+    low, high = over_bound(rows[1:]).axes[0].get_ylim()  # none is positive
+    assert 0 < low < 1 < high
 
 
 @pytest.mark.parametrize("gap", [{"measured": NAN}, {"measured": None}, {"bound": 0.0}, {"bound": "inf"}])
@@ -284,6 +287,7 @@ def test_what_no_claim_allows_stands_out():
     assert red == {
         ("o", (1.5,)): spider, ("None", (1.5, 4.0)): spider, ("None", (1.0, 30.0)): rgda, ("o", (0.6,)): nseg,
     }  # fmt: skip
+    assert ([0.7, 1.0], [rgda, rgda], style.MEASURED) in [each[2:] for each in lines(figure)]
     stripes = [patch.get_y() + patch.get_height() / 2 for patch in figure.axes[0].patches]
     np.testing.assert_allclose(stripes, [spider])
     claims = {each.get_segments()[0][:, 1].mean(): each.get_segments()[0][0, 0] for each in figure.axes[0].collections}
@@ -304,6 +308,12 @@ def test_epsilons_beyond_the_axis_are_arrows_at_its_ends():
 @pytest.mark.parametrize("claimed", [0.0, 1e-300, 1e300, INF])
 def test_claims_that_no_axis_holds(claimed):
     assert svg(sandwiches([finding("a.b.output", 0.2, 0.4, claimed)]))
+    assert svg(sandwiches([finding("a.b.output", claimed / 4, claimed / 2, claimed)]))
+
+
+def test_an_audit_that_found_nothing_is_an_arrow_of_its_own():
+    figure = sandwiches([finding("a.b.transcript", 0.5, 0.9), finding("a.b.output", 0.0, 0.9)])
+    assert [each[0] for each in lines(figure, "<")] == ["audited, output"]
 
 
 def test_findings_that_are_not_about_an_epsilon_are_passed_over():
@@ -374,6 +384,7 @@ def test_no_text_is_cut_off_or_overlaps(draw, width):
         "single": lambda: over_bound(risks(dims=(1,), sizes=(65536,)), width=width),
     }[draw]()  # fmt: skip
     assert figure.get_figwidth() == width
+    assert figure.axes[0].bbox.width >= 0.25 * figure.bbox.width
     assert fits(figure)
 
 
@@ -409,7 +420,7 @@ def test_the_panels_of_a_run_fit_a_page(run, panels):
     figure = run.plot(frame)
     assert sum(axis.get_visible() for axis in figure.axes) == panels
     assert figure.get_figwidth() in WIDTHS
-    figure.canvas.draw()
+    assert fits(figure)
 
 
 def test_a_run_with_an_output_alone_and_one_without_numbers(run):

@@ -41,7 +41,7 @@ def svg(figure: Figure) -> str:
     stream = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "dpcheck", "svg.fonttype": "none"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's browser has others
-        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(stream, format="svg")
     text = stream.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     return re.sub(r'<g id="[^"]*"', "<g", text)

@@ -63,10 +63,9 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
             x[good], ratio[good], yerr=2 * error[good], fmt=f"{mark}-", color=color, markersize=4, linewidth=1,
             capsize=2, label=label,
         )  # fmt: skip
+    axis.set_yscale("log", nonpositive="clip")
+    style.plain_logs(axis.yaxis)
     low = [number(row, along) for row in drawn if _ratio(row)[0] <= 0]
-    if len(low) < len(drawn):
-        axis.set_yscale("log", nonpositive="clip")
-        style.plain_logs(axis.yaxis)
     if low:
         style.not_positive(axis, low, "mean not positive")
     axis.set(xlabel=along, ylabel="measured / bound")
