@@ -76,7 +76,7 @@ def fits(figure):
 def risks(scale=0.3, sizes=(512, 1024, 2048), dims=(1, 4), **more):
     return [
         {"n": n, "d": d, "epsilon": 1.0, "measured": scale * d / n, "error": 0.02 / n, "bound": d / n, "runs": n,
-         "measured/bound": scale, "delta": n**-2.0} | more
+         "measured/bound": scale, "predicted": d / n, "delta": n**-2.0} | more
         for n in sizes for d in dims
     ]  # fmt: skip
 
@@ -86,7 +86,7 @@ def test_measured_over_bound_is_drawn_with_two_standard_errors():
     rows[0]["measured"] *= 2
     figure = over_bound(rows[::-1])
     (one, four) = figure.axes[0].containers
-    assert {one.get_label(), four.get_label()} == {"d = 1", "d = 4"}  # neither delta nor runs is a setting
+    assert {one.get_label(), four.get_label()} == {"d = 1", "d = 4"}  # what is derived is no setting
     one = one if one.get_label() == "d = 1" else four
     assert one.lines[0].get_xdata().tolist() == [512, 1024, 2048]
     np.testing.assert_allclose(one.lines[0].get_ydata(), [0.6, 0.3, 0.3])
@@ -219,7 +219,18 @@ def test_rows_are_grouped_by_paper_and_named_by_what_tells_them_apart():
     labels = [tick.get_text().replace("\u00a0", " ") for tick in forest(rows).axes[0].get_yticklabels()]
     assert labels == [
         "zhang2022", "Corollary B.6, privacy: n", "d", "yang2022", "Theorem 2a, output_perturbation, privacy: n",
-        "Theorem 2a, dp_sgda, privacy: n", "twin: n", "twins: n",
+        "Theorem 2a, dp_sgda, privacy: n", "output_perturbation, twin: n", "output_perturbation, twins: n",
+    ]  # fmt: skip
+
+
+def test_experiments_of_one_name_are_one_only_for_one_theorem_and_algorithm():
+    named = {"experiment": "theorem_2.privacy"}
+    rows = [rate("yang2022.theorem_2", **named), rate("yang2022.theorem_2", "d", **named, algorithm="dp_sgda"),
+            rate("xu2026.theorem_2", **named)]  # fmt: skip
+    labels = [tick.get_text().replace("\u00a0", " ") for tick in forest(rows).axes[0].get_yticklabels()]
+    assert labels == [
+        "yang2022", "Theorem 2, output_perturbation, privacy: n", "Theorem 2, dp_sgda, privacy: d",
+        "xu2026", "Theorem 2, privacy: n",
     ]  # fmt: skip
 
 

@@ -45,18 +45,16 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
     require(len(rows) > 0, "rows", "hold at least one exponent", "none")
     for row in rows:
         require(row.keys() >= NEEDED, "rows", f"have {', '.join(sorted(NEEDED))}", sorted(row))
-    labels = _labels(rows)
-    papers: dict[str, list[Row]] = {}
-    for row in rows:
-        papers.setdefault(str(row["theorem"]).rpartition(".")[0], []).append(row)
+    papers: dict[str, list[tuple[str, Row]]] = {}
+    for label, row in zip(_labels(rows), rows, strict=True):
+        papers.setdefault(_paper(row), []).append((label, row))
     names: list[tuple[str, Row | None]] = []  # None beside the name of a paper
     for paper, own in papers.items():
         names.append((paper, None))
         last = None
-        for row in own:
-            experiment, factor = row["experiment"], str(row["factor"])
-            names.append((factor if experiment == last else f"{labels[experiment]}:\u00a0{factor}", row))
-            last = experiment
+        for label, row in own:
+            names.append((str(row["factor"]) if _key(row) == last else f"{label}:\u00a0{row['factor']}", row))
+            last = _key(row)
     figure, axis, places = rows_of([name for name, _ in names], width)
     points = [number(row, name) for row in rows for name in ("measured", "predicted", "claimed")]
     known = [point for point in points if np.isfinite(point)] or [0.0]
@@ -80,22 +78,31 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
     return figure
 
 
-def _labels(rows: Sequence[Row]) -> dict[str, str]:
-    """For each experiment theorem and regime, with the algorithm where these are not enough, else its own name."""
-    short, long = {}, {}
+def _labels(rows: Sequence[Row]) -> list[str]:
+    """Of each row its theorem and regime; where another experiment of the paper has these too, more that tells."""
+    choices = []
     for row in rows:
-        name, regime = _theorem(str(row["theorem"])), str(row.get("regime") or "")
-        short[row["experiment"]] = ", ".join(filter(None, (name, regime)))
-        long[row["experiment"]] = ", ".join(filter(None, (name, str(row.get("algorithm") or ""), regime)))
+        name, regime, algorithm = _theorem(str(row["theorem"])), row.get("regime"), row.get("algorithm")
+        parts = (name, regime), (name, algorithm, regime), (algorithm, row["experiment"])
+        choices.append([", ".join(str(part) for part in each if part) for each in parts])
+    labels = []
+    for row, (short, long, full) in zip(rows, choices, strict=True):
+        others = [
+            each for other, each in zip(rows, choices, strict=True)
+            if _key(other) != _key(row) and _paper(other) == _paper(row)
+        ]  # fmt: skip
+        taken = [{each[i] for each in others} for i in (0, 1)]
+        labels.append(short if short not in taken[0] else long if long not in taken[1] else full)
+    return labels
 
-    def alone(names: dict[str, str], experiment: str) -> bool:
-        return list(names.values()).count(names[experiment]) == 1
 
-    return {
-        experiment: short[experiment] if alone(short, experiment)
-        else long[experiment] if alone(long, experiment) else str(experiment)
-        for experiment in short
-    }  # fmt: skip
+def _key(row: Row) -> tuple[Any, ...]:
+    """The experiment of a row: names of experiments are unique for a theorem and an algorithm."""
+    return row["theorem"], row["experiment"], row.get("algorithm")
+
+
+def _paper(row: Row) -> str:
+    return str(row["theorem"]).rpartition(".")[0]
 
 
 def _theorem(id: str) -> str:

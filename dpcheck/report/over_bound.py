@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _LINES = (MEASURED, CLAIMED, PREDICTED, "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito
 _MARKS = "osD^vPX"
 # Columns that say how a number came about, not what was measured.
-_NOT_SETTINGS = frozenset({"measured", "error", "bound", "measured/bound", "rate", "runs", "seed", "seconds"})
+_NOT_SETTINGS = frozenset(
+    {"measured", "error", "predicted", "bound", "measured/bound", "rate", "runs", "seed", "seconds"}
+)
 _BESIDE = 30  # letters of a legend that stands beside the axes
 
 
