@@ -120,10 +120,10 @@ def _exponent(axis: Any, y: float, row: Row, ends: tuple[float, float]) -> None:
         stripe(axis, y)
     claimed, predicted = number(row, "claimed"), number(row, "predicted")
     if np.isfinite(claimed):
-        axis.vlines(claimed, y - 0.4, y + 0.4, color=CLAIMED, linewidth=1.6, label="claimed by the theorem")
+        axis.vlines(claimed, y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed by the theorem")
     if np.isfinite(predicted):
         label = "predicted for the instance"
-        axis.plot(predicted, y, "D", color=PREDICTED, fillstyle="none", markersize=6.5, label=label)
+        axis.plot(predicted, y, "D", color=PREDICTED, fillstyle="none", markersize=5.5, label=label)
     segment(axis, y, low, high, ends, color)
     face = color if filled else "white"
     axis.plot(measured, y, mark, color=color, markerfacecolor=face, markersize=4, label=f"measured, {verdict}")
