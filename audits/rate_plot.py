@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from dpcheck import style
+from dpcheck.style import CLAIMED, MEASURED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dpcheck.audits.rates import RateFit
 
-_MEASURED, _CLAIMED = "#0072b2", "#d55e00"  # told apart by the colour-blind
-_TICKS = 5  # plain numbers that fit below a panel
+_PANEL = 2.2  # inches that a factor's panels need at least
+_SLOPES = 12  # local slopes that a panel shows at most: between closer levels they are noise
 
 
 def draw(fit: RateFit) -> Figure:
     """Means with two standard errors over each factor, with the fitted and the claimed line; below, local slopes."""
-    from matplotlib.figure import Figure
-
     names = list(fit.exponents)
-    figure = Figure(figsize=(1 + 4 * len(names), 5.6), layout="constrained")
+    width = style.COLUMN if len(names) == 1 else max(style.PAGE, _PANEL * len(names))
+    figure = style.figure(width, 4.2)
     axes = figure.subplots(2, len(names), squeeze=False, height_ratios=(3, 1.4), sharex="col")
     for column, name in enumerate(names):
+        above, below = axes[:, column]
         levels, means, errors = _partial(fit, name)
-        _line(axes[0, column], fit, name, levels, means, errors)
-        _local(axes[1, column], fit, name, levels, means, errors)
-        _plain(axes[0, column], axes[1, column], levels)
-    axes[0, 0].set_ylabel(fit.response if len(names) == 1 else f"{fit.response}, other factors removed")
-    axes[1, 0].set_ylabel("local slope")
-    figure.suptitle(_title(fit))
+        _line(above, fit, name, levels, means, errors)
+        _local(below, fit, name, levels, means, errors)
+        style.ticks_at(below, levels)
+        for axis in (above, below):
+            style.small(axis)
+    axes[0, 0].set_ylabel(_response(fit), fontsize=style.TEXT)
+    axes[1, 0].set_ylabel("local slope", fontsize=style.TEXT)
+    figure.suptitle(textwrap.fill(_title(fit), int(16 * width)), fontsize=style.TEXT + 1)
     return figure
 
 
 def _title(fit: RateFit) -> str:
     """The verdict, and what was measured and claimed of the factors that decided it."""
+    found = {name: f"{name}^{exponent:.2f}" for name, exponent in fit.exponents.items() if np.isfinite(exponent)}
     deciding = [name for name, word in fit.by_factor.items() if word == fit.verdict]
-    said = [f"{name}^{fit.exponents[name]:.2f}, claimed {name}^{fit.claimed[name]:.3g}" for name in deciding]
+    said = [f"{found.get(name, f'no power of {name}')}, claimed {name}^{fit.claimed[name]:.3g}" for name in deciding]
     return f"{fit.verdict}: {'; '.join(said) or 'no exponent was claimed'}"
+
+
+def _response(fit: RateFit) -> str:
+    """What is drawn upwards: the response, and what was taken out of it."""
+    removed = ["other factors"] * (len(fit.exponents) > 1) + ([fit.offset] if fit.offset else [])
+    return f"{fit.response}, {' and '.join(removed)} removed" if removed else fit.response
 
 
 def _partial(fit: RateFit, name: str) -> tuple[Any, Any, Any]:
@@ -68,47 +81,48 @@ def _partial(fit: RateFit, name: str) -> tuple[Any, Any, Any]:
 def _line(axis: Any, fit: RateFit, name: str, levels: Any, means: Any, errors: Any) -> None:
     good = means > 0
     shown = "o" if len(levels) <= 30 else "."
-    axis.errorbar(levels[good], means[good], yerr=2 * errors[good], fmt=shown, color=_MEASURED, markersize=4, capsize=2)
     axis.set_xscale("log")
-    axis.set_yscale("log", nonpositive="clip")
-    if not good.any() or not np.isfinite(fit.exponents[name]):
+    if not good.any():  # numbers that a logarithm cannot show
+        axis.errorbar(levels, means, yerr=2 * errors, fmt=shown, color=MEASURED, markersize=3, capsize=2)
+        axis.axhline(0, color=style.FAINT, linewidth=0.8)
         return
-    centre, level = np.exp(np.log(levels[good]).mean()), np.exp(np.log(means[good]).mean())
+    axis.errorbar(levels[good], means[good], yerr=2 * errors[good], fmt=shown, color=MEASURED, markersize=3, capsize=2)
+    axis.set_yscale("log", nonpositive="clip")
+    if not good.all():
+        style.not_positive(axis, levels[~good], "mean not positive")
+    if np.isfinite(fit.exponents[name]):
+        _powers(axis, fit, name, levels, np.exp(np.log(levels[good]).mean()), np.exp(np.log(means[good]).mean()))
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(fontsize=style.TEXT - 1, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    style.plain_logs(axis.yaxis)
+
+
+def _powers(axis: Any, fit: RateFit, name: str, levels: Any, centre: float, level: float) -> None:
+    """The measured and the claimed power of a factor, through the middle of the means."""
     low, high = fit.interval[name]
     ends = np.geomspace(levels.min(), levels.max(), 40)
     sides = [level * (ends / centre) ** slope for slope in (low, high)]
-    axis.fill_between(ends, np.minimum(*sides), np.maximum(*sides), color=_MEASURED, alpha=0.2, linewidth=0)
+    if np.isfinite(sides).all():
+        axis.fill_between(ends, np.minimum(*sides), np.maximum(*sides), color=MEASURED, alpha=0.2, linewidth=0)
     label = f"measured {fit.exponents[name]:.2f} [{low:.2f}, {high:.2f}]"
-    axis.plot(ends, level * (ends / centre) ** fit.exponents[name], color=_MEASURED, label=label)
+    axis.plot(ends, level * (ends / centre) ** fit.exponents[name], color=MEASURED, linewidth=1.2, label=label)
     if name in fit.claimed:
         slope = fit.claimed[name]
-        axis.plot(ends, level * (ends / centre) ** slope, "--", color=_CLAIMED, label=f"claimed {slope:.3g}")
-    axis.legend(fontsize="small", frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+        line = level * (ends / centre) ** slope
+        axis.plot(ends, line, "--", color=CLAIMED, linewidth=1.2, label=f"claimed {slope:.3g}")
 
 
 def _local(axis: Any, fit: RateFit, name: str, levels: Any, means: Any, errors: Any) -> None:
-    """The slope between each two neighbouring levels, where both means are positive."""
+    """The slope from each level to a next one, where both means are positive."""
     good = means > 0
     x, y, relative = np.log(levels[good]), np.log(means[good]), errors[good] / means[good]
+    apart = -(-len(x) // (_SLOPES + 1))
     if len(x) > 1:
-        steps = np.diff(x)
-        reach = 2 * np.sqrt(relative[1:] ** 2 + relative[:-1] ** 2) / steps
-        middle = np.exp((x[1:] + x[:-1]) / 2)
-        axis.errorbar(middle, np.diff(y) / steps, yerr=reach, fmt="o", color=_MEASURED, markersize=3, capsize=2)
+        steps = x[apart:] - x[:-apart]
+        reach = 2 * np.sqrt(relative[apart:] ** 2 + relative[:-apart] ** 2) / steps
+        middle, slopes = np.exp((x[apart:] + x[:-apart]) / 2), (y[apart:] - y[:-apart]) / steps
+        some = slice(None, None, apart)  # neighbours share nothing
+        axis.errorbar(middle[some], slopes[some], yerr=reach[some], fmt="o", color=MEASURED, markersize=3, capsize=2)
     if name in fit.claimed:
-        axis.axhline(fit.claimed[name], color=_CLAIMED, linestyle="--")
+        axis.axhline(fit.claimed[name], color=CLAIMED, linestyle="--", linewidth=1.2)
     axis.set_xlabel(name)
-
-
-def _plain(above: Any, below: Any, levels: Any) -> None:
-    """Numbers as people write them, at levels that were measured."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-    chosen = levels[:: -(-len(levels) // _TICKS)]
-    below.set_xticks(chosen, [f"{level:.4g}" if level < 1e4 else f"{level:.0f}" for level in chosen])
-    below.xaxis.set_minor_locator(NullLocator())
-    low, high = above.get_ylim()
-    wide = high / low > 1e3
-    above.yaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
-    above.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    above.yaxis.set_minor_formatter(NullFormatter())

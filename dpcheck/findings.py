@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
 SCHEMA = "dpcheck.report/1"
 
@@ -109,6 +110,16 @@ class Report:
         from dpcheck.report.html import to_html
 
         write_text(path, to_html(self))
+
+    def figures(self) -> dict[str, Figure]:
+        """Pictures of what was measured, by name, as far as there are numbers for them.
+
+        ``"rates"`` : the exponents of all theorems;  ``"epsilon"`` : audited, certified and claimed;
+        ``"over bound, TITLE"`` : measured over bound, for each table that has both
+        """
+        from dpcheck.report.figures import figures
+
+        return figures(self)
 
     @classmethod
     def from_json(cls, text: str) -> Report:

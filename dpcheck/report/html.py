@@ -17,7 +17,7 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space:
 .ok { color: #11734b } .broken { color: #8a5a00 } .bad { color: #b3261e; font-weight: 600 } .other { color: #34558b }
 .verdict { padding: .8rem 1rem; border-radius: .5rem; background: #eef6f1 } .verdict.bad { background: #fdeceb }
 details { font-size: .85rem } pre { white-space: pre-wrap; background: #f6f8fa; padding: .6rem; border-radius: .4rem }
-small { color: #5c6673 }
+small { color: #5c6673 } figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto }
 @media (prefers-color-scheme: dark) { body { background: #14181f; color: #dfe5ee } td, th { border-color: #2b3240 }
 pre { background: #1d232d } .verdict { background: #14291f } .verdict.bad { background: #35181a } .ok { color: #58c795 }
 .broken { color: #dfae4f } .bad { color: #ff8a80 } .other { color: #8fb4ef } small { color: #98a3b3 } }
@@ -37,6 +37,7 @@ def to_html(report: Report) -> str:
         ("Privacy", _privacy([f for f in report.findings if f.kind == "privacy"])),
         ("Claims of the paper", _plain([f for f in report.findings if f.kind == "claim"])),
         ("Everything else", _plain([f for f in report.findings if f.kind not in ("privacy", "claim")])),
+        ("Figures", _figures(report)),
         *((title, _table(rows)) for title, rows in report.tables.items()),
     ]
     body = "".join(f"<h2>{escape(title)}</h2>{content}" for title, content in sections if content)
@@ -111,6 +112,15 @@ def _word(f: Finding) -> str:
     else:
         style = "ok" if f.verdict in ("consistent", "proved", "supported") else "other"
     return f'<span class="{style}">{escape(f.verdict)}</span>'
+
+
+def _figures(report: Report) -> str:
+    from dpcheck.report.figures import svg
+
+    return "".join(
+        f'<figure role="img" aria-label="{escape(name)}">{svg(figure)}</figure>'
+        for name, figure in report.figures().items()
+    )
 
 
 def _table(rows: list[dict[str, Any]]) -> str:

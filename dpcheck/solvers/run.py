@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.errors import InputError
+from dpcheck.errors import InputError, require
 from dpcheck.problems.problem import Array, Problem
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from dpcheck.events import Event
     from dpcheck.solvers.solver import Solver
+
+_LINEAR = 20  # iterations that an axis shows evenly
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,20 +93,48 @@ class Run:
         return pd.DataFrame(rows)
 
     def plot(self, frame: pd.DataFrame | None = None) -> Figure:
-        """The columns of :meth:`to_frame` over the iterations."""
-        from matplotlib.figure import Figure
+        """Each column of :meth:`to_frame` over the iterations: a line of iterates, and apart from it the output."""
+        from dpcheck import style
 
         frame = self.to_frame() if frame is None else frame
         names = [name for name in frame.columns if name != "iteration"]
-        figure = Figure(figsize=(4.0 * max(len(names), 1), 3.4), layout="constrained")
-        for axis, name in zip(np.atleast_1d(figure.subplots(1, max(len(names), 1))), names, strict=False):
-            values = frame[name].to_numpy(float)
-            axis.plot(frame["iteration"] + 1, values, "o-", markersize=3)
-            axis.set(xlabel="iteration", title=name.replace("_", " "), xscale="log")
-            if (values > 0).all():
-                axis.set_yscale("log")
-        figure.suptitle(f"{self.solver.name} on {self.problem.name}")
+        require(bool(names), "frame", "have a column beside iteration, as to_frame(delta=...) has", list(frame.columns))
+        columns = 2 if len(names) == 4 else min(len(names), 3)
+        rows = -(-len(names) // columns)
+        figure = style.figure(style.COLUMN if columns == 1 else style.PAGE, 2.3 * rows + 0.7)
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axis, name in zip(axes, names, strict=False):
+            _history(axis, frame["iteration"].to_numpy(float), frame[name].to_numpy(float))
+            axis.set(xlabel="iteration", title=name.replace("_", " "))
+            style.small(axis)
+        for axis in axes[len(names) :]:
+            axis.set_visible(False)
+        once = axes[0].get_legend_handles_labels()
+        figure.legend(*once, loc="outside lower center", ncols=2, fontsize=style.TEXT - 1, frameon=False)
+        figure.suptitle(f"{self.solver.name} on {self.problem.name}", fontsize=style.TEXT + 1)
         return figure
+
+
+def _history(axis: Any, iterations: Array, values: Array) -> None:
+    """A line through the iterates; the output, which the last row holds, has a mark of its own."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, SymmetricalLogLocator
+
+    from dpcheck import style
+
+    if len(values) > 1:
+        axis.plot(
+            iterations[:-1], values[:-1], "o-", color=style.MEASURED, markersize=3, linewidth=1.2, label="iterates"
+        )
+    axis.plot(iterations[-1], values[-1], "*", color=style.CLAIMED, markersize=9, label="released output")
+    if iterations[-1] > _LINEAR:
+        axis.set_xscale("symlog", linthresh=1.0)  # begins at 0, where a logarithm does not
+        axis.xaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=1.0))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.plain(value)))
+    else:
+        axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    if (values > 0).all():
+        axis.set_yscale("log")
+        style.plain_logs(axis.yaxis)
 
 
 def measured(problem: Problem, x: Array) -> dict[str, float]:
