@@ -54,7 +54,8 @@ def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterat
         yield _prediction(experiment, found, frame)
     if experiment.statement.bound_formula is not None:
         yield _bound(experiment, found)
-    tables[f"{experiment.algorithm}: {experiment.name}"] = [_row(point) for point in found]
+    named = experiment.statement.bound_formula is not None
+    tables[f"{experiment.algorithm}: {experiment.name}"] = [_row(point, named) for point in found]
     tables.setdefault(TABLE, []).extend(_summary(experiment, found, fit, time.perf_counter() - started))
 
 
@@ -151,13 +152,17 @@ def _evidence(experiment: Experiment, found: list[Point]) -> dict[str, Any]:
     }
 
 
-def _row(point: Point) -> dict[str, Any]:
+def _row(point: Point, named: bool = True) -> dict[str, Any]:
+    """A grid point in a table; ``named`` : the theorem names its constants, so that it states a bound, not an order."""
     row: dict[str, Any] = dict(point.cell)
     if len(point.values):
         row |= {"measured": point.mean, "error": point.error}
     if np.isfinite(point.predicted):
         row["predicted"] = point.predicted
-    return row | {"bound": point.promised, "measured/bound": point.mean / point.promised}
+    if named:
+        row |= {"bound": point.promised, "measured/bound": point.mean / point.promised}
+        return row
+    return row | {"order": point.order}
 
 
 def _summary(
@@ -168,7 +173,8 @@ def _summary(
     promised = slopes(cells, [p.order for p in found], experiment.factors)
     predicted = {} if experiment.predicted is None else slopes(cells, [p.predicted for p in found], experiment.factors)
     means = fit_rate(_frame(experiment, found), response="measured", factors=experiment.factors)
-    largest = max(p.mean / p.promised for p in found)
+    named = experiment.statement.bound_formula is not None
+    largest = max(p.mean / p.promised for p in found) if named else None
     for name in experiment.factors:
         yield {
             "experiment": experiment.name, "algorithm": experiment.algorithm, "theorem": experiment.theorem,
