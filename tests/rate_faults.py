@@ -17,9 +17,9 @@ from dpcheck.streams import cores
 def findings(algorithm, *, part="", seed=0, tables=None):
     """What the experiments whose titles hold ``part`` find, each with the verdict that is expected of it."""
     context = Context("quick", seed, cores())
-    found = [
-        finding for title, stage in stages(context, algorithm, {} if tables is None else tables) if part in title for finding in stage()
-    ]  # fmt: skip
+    made = {} if tables is None else tables
+    wanted = [stage for title, stage in stages(context, algorithm, made) if part in title]
+    found = [finding for stage in wanted for finding in stage()]
     assert found, f"no experiment of {algorithm} has {part!r} in its title"
     return [replace(finding, expected=recorded().get(finding.id)) for finding in found]
 
