@@ -11,6 +11,8 @@ import reference_minimax as minimax
 import reference_phases as phases
 from reference_rgda import dp_rgda
 
+from dpcheck import certify
+from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.cosine import Cosine
@@ -161,6 +163,23 @@ def test_dp_sgda_clipped_equals_plain_numpy(name, variant):
     configured = DPSGDAClipped.configure(
         problem, **PRIVACY, variant=variant, steps=9, batch=5, eta_w=0.3, eta_v=0.2, clip_w=0.8, clip_v=0.5
     )
+    for solver, seed in with_noise_or_not(configured):
+        run = solver.run(problem, seed=seed, record=True)
+        replay = minimax.dp_sgda_clipped(solver, problem, run.history)
+        assert_same(run, replay, drawn_output=True)
+        assert_partly_clipped(replay)
+
+
+@pytest.mark.parametrize("name", ["auc_mlp", "td_mlp", "wgan"])
+@pytest.mark.parametrize("variant", DPSGDAClipped.variants)
+def test_dp_sgda_clipped_equals_plain_numpy_on_perceptrons(name, variant):
+    """None of them is smooth, or none is strongly concave: the steps are given, and certified as anywhere."""
+    problem = example(name)
+    configured = DPSGDAClipped.configure(
+        problem, **PRIVACY, variant=variant, steps=6, batch=5, eta_w=0.1, eta_v=0.1, clip_w=0.8, clip_v=0.5
+    )
+    if variant == "repaired":
+        assert 0 < certify(configured.events(problem), delta=PRIVACY["delta"]).epsilon <= PRIVACY["epsilon"]
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
         replay = minimax.dp_sgda_clipped(solver, problem, run.history)
