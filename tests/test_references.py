@@ -220,6 +220,10 @@ def rgda_pair(solver, problem, seed):
 
     replay = dp_rgda(solver, problem, run.history, perturbed)
     assert run.outcome == replay.ending
+    if run.outcome == "certified" or not solver.repaired:  # the last anchor, or without one the start
+        assert run.history.returned == (times[-1] if times else 0)
+    np.testing.assert_array_equal(points[run.history.returned], run.x)
+    assert any("x is the start" in note for note in run.notes) == (run.history.returned == 0)
     return run, replay, times
 
 
