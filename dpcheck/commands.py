@@ -215,7 +215,8 @@ def run_measure(options: Namespace) -> int:
         _require_place(options.output, "--output")
     experiment = Experiment.of(
         options.algorithm, problem=options.problem, variant=options.variant,
-        epsilon=1.0 if options.epsilon is None else options.epsilon, delta=options.delta, fixed=inputs.settings(options.settings), vary=vary, seeds=options.seeds,
+        epsilon=1.0 if options.epsilon is None else options.epsilon, delta=options.delta,
+        fixed=inputs.settings(options.settings), vary=vary, seeds=options.seeds,
     )  # fmt: skip
     table = Table(experiment, options.output)
     code = 0

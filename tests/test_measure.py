@@ -297,9 +297,8 @@ def test_interrupted_or_killed_it_goes_on_and_ends_with_the_same_bytes(tmp_path)
         assert out == ""
         if how == signal.SIGINT:
             assert process.returncode == 130
-            done = re.search(
-                r"^dpcheck: interrupted after (\d) of 8 runs, in t\.csv; the same command goes on from there$", err, re.M
-            )  # fmt: skip
+            said = r"^dpcheck: interrupted after (\d) of 8 runs, in t\.csv; the same command goes on from there$"
+            done = re.search(said, err, re.M)
             assert done
             assert int(done[1]) == lines_of(file) - 1
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
