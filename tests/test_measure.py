@@ -215,6 +215,21 @@ def test_a_line_that_was_cut_off_is_measured_again(call, tmp_path):
         assert file.read_bytes() == whole
 
 
+def test_the_file_can_be_gone_on_with_at_any_time(tmp_path):
+    """Also from a cut line on: what a stop would leave there holds every row that is finished."""
+    file, seen = tmp_path / "t.csv", []
+    experiment = Experiment.of("output_perturbation", vary={"n": [32, 64]}, seeds=3)
+    Table(experiment, str(file)).fill()
+    file.write_bytes(file.read_bytes()[:-200])
+
+    def watch(done, total):
+        seen.append(len(Table(experiment, str(file)).rows) - done)
+
+    Table(experiment, str(file)).fill(jobs=1, watch=watch)
+    assert len(seen) > 2
+    assert set(seen) == {0}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
