@@ -63,9 +63,9 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     parser.add_argument("--version", action="version", version=f"dpcheck {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name: str, help: str) -> argparse.ArgumentParser:
+    def command(name: str, help: str, example: str = "") -> argparse.ArgumentParser:
         return subparsers.add_parser(
-            name, help=help, description=help, epilog=EXIT_CODES,
+            name, help=help, description=f"{help}\n\n{example}".strip(), epilog=EXIT_CODES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
 
@@ -150,6 +150,35 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     rate.add_argument("--plot", metavar="FILE", help="write the fit as a picture")
     _add_format(rate)
     _add_fail_on(rate)
+
+    measure = command(
+        "measure", "run an algorithm over a grid of settings, and write the table that `dpcheck rate` reads",
+        "such as: dpcheck measure phased_primal --vary n=2^10..2^14 --seeds 20 --output gaps.csv",
+    )  # fmt: skip
+    measure.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
+    measure.add_argument(
+        "settings", nargs="*", metavar="NAME=VALUE",
+        help="the same in all runs: n (default 1000) and d (default 3) of the data sets, and what is to stand in "
+        "place of the theorem's schedule, such as steps=1000",
+    )  # fmt: skip
+    measure.add_argument(
+        "--vary", action="append", default=[], metavar="NAME=LEVELS",
+        help="n, d, epsilon, delta or a setting, over numbers such as n=1000,2000,4000, or over what doubles from the "
+        "first to the last, such as n=2^10..2^14 or epsilon=.25..4; give it again for a grid",
+    )  # fmt: skip
+    measure.add_argument(
+        "--seeds", type=int, default=20, help="runs of each setting, on data of their own (default 20)"
+    )
+    measure.add_argument("--problem", help="one that samples data sets (default: the algorithm's example)")
+    measure.add_argument("--variant", help="as_printed or repaired (default: repaired where there is one)")
+    measure.add_argument("--epsilon", type=float, help="natural log (default 1)")
+    measure.add_argument("--delta", type=float, help="default 1/n^2")
+    measure.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    measure.add_argument(
+        "--output", metavar="FILE.csv",
+        help="write to FILE.csv instead of stdout, a row as soon as it is measured; rows that it has are not measured "
+        "again, so that the same command goes on where it was stopped",
+    )  # fmt: skip
 
     solve = command("solve", "run an algorithm")
     solve.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")

@@ -202,6 +202,38 @@ def run_rate(options: Namespace) -> int:
     return _code(options, broken=fit.verdict == "contradicted", undecided=fit.verdict != "supported")
 
 
+def run_measure(options: Namespace) -> int:
+    """``dpcheck measure``."""
+    from dpcheck.measure import Experiment
+    from dpcheck.measure_files import Table
+
+    vary = inputs.levels(options.vary)
+    for name in ("epsilon", "delta"):
+        given = getattr(options, name)
+        require(name not in vary or given is None, f"--{name}", "be left out where it is varied", given)
+    if options.output:
+        _require_place(options.output, "--output")
+    experiment = Experiment.of(
+        options.algorithm, problem=options.problem, variant=options.variant,
+        epsilon=1.0 if options.epsilon is None else options.epsilon, delta=options.delta,
+        fixed=inputs.settings(options.settings), vary=vary, seeds=options.seeds,
+    )  # fmt: skip
+    table = Table(experiment, options.output)
+    code = 0
+    try:
+        with terminal.progress() as watch:
+            table.fill(jobs=options.jobs, watch=lambda done, total: watch(options.algorithm, done, total))
+    except KeyboardInterrupt:
+        code = 130
+        on = "the same command goes on from there" if options.output else "with --output it could go on"
+        done = f"{len(table.rows)} of {len(experiment.rows)} runs"
+        print(f"dpcheck: interrupted after {done}, in {options.output or 'the table'}; {on}", file=sys.stderr)
+    finally:
+        if not options.output and table.rows:
+            terminal.say(table.text.removesuffix("\n"))
+    return code
+
+
 def run_solve(options: Namespace) -> int:
     """``dpcheck solve``."""
     from dpcheck.accounting import certify

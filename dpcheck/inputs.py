@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from dpcheck.errors import InputError, one_line, raised, require
 
+_LEVELS = "NAME=LEVELS, such as n=2^10..2^14, n=1000,2000,4000 or epsilon=.25..4"
 _OPTIONS = ("problem", "variant", "epsilon", "delta", "seed")
 
 
@@ -60,6 +62,43 @@ def exponents(text: str) -> dict[str, float]:
         except (ValueError, ZeroDivisionError) as error:
             raise InputError(f"claimed must be NAME=NUMBER, such as n=-1/2, got {one_line(part)}") from error
     return found
+
+
+def levels(parts: Sequence[str]) -> dict[str, list[float]]:
+    """NAME=LEVELS: numbers between commas, 2^10 among them, or LOW..HIGH, each twice the one before."""
+    found: dict[str, list[float]] = {}
+    for part in parts:
+        name, equals, text = part.partition("=")
+        require(bool(equals) and name.isidentifier(), "--vary", f"be {_LEVELS}", part)
+        require(name not in found, "--vary", f"say {name} once", part)
+        require(name not in ("problem", "variant", "seed"), "--vary", "be n, d, epsilon, delta or a setting", part)
+        found[name] = []
+        for piece in text.split(","):
+            low, dots, high = piece.partition("..")
+            rising = [_level(low, part)]
+            last = _level(high, part) if dots else rising[0]
+            while 0 < rising[-1] < last:
+                rising.append(_plain(2 * rising[-1]))
+            require(rising[-1] == last, "--vary", "double from the first of LOW..HIGH to the last", part)
+            found[name] += rising
+        require(len(set(found[name])) == len(found[name]), "--vary", "name each level once", part)
+    return found
+
+
+def _level(text: str, part: str) -> float:
+    """A number such as .25, 1e-3 or 2^10; whole numbers as such."""
+    base, power, exponent = text.partition("^")
+    try:
+        value = float(base) ** float(exponent) if power else float(base)
+    except (ValueError, ArithmeticError) as error:
+        raise InputError(f"--vary must be {_LEVELS}, got {one_line(part)}") from error
+    require(isinstance(value, float) and math.isfinite(value), "--vary", f"be {_LEVELS}", part)
+    return _plain(value)
+
+
+def _plain(value: float) -> float:
+    """Whole numbers as such."""
+    return int(value) if float(value).is_integer() else value
 
 
 def named(path: str, what: str) -> Any:

@@ -39,6 +39,7 @@ OPTIONS = {
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},
+    "measure": {"--vary", "--seeds", "--problem", "--variant", "--epsilon", "--delta", "--jobs", "--output"},
     "solve": {"--problem", "--data", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
               "--plot", "--format"},
     "report": {"--format", "--output", "--json-output", "--junit-output", "--sarif-output", "--html-output",

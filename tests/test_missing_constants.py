@@ -29,8 +29,10 @@ GIVEN = {
     "dp_rgda": {
         "steps": 8, "K": 2, "eta": 0.1, "eta_H": 0.1, "lam": 0.2, "C_u": 0.5, "r": 0.1, "t_thres": 3, "D_bar": 0.01,
     },
+    "dp_sgda_clipped": {"eta_w": 0.1, "eta_v": 0.1},
 }  # fmt: skip
 PLAIN = {
+    "dp_sgda_clipped": {"steps": 7, "batch": 5, "clip_w": 1.0, "clip_v": 1.0},
     "privatediff": {"rounds": 7, "restart": 4, "inner": 3, "batch": 5, "C0": 1.0, "C1": 1.0},
     "dp_rgda": {"period": 4, "S1": 20, "S2": 5, "C_v": 1.0, "alpha": 0.1},
 }
@@ -42,6 +44,7 @@ def missing(problem, name):
     """What the notes say where a problem lacks a constant."""
     smooth, concave = {
         "privatediff": ("jointly in (x, y) for every record (needed, claims 004:Lem13)", "Assumption 1"),
+        "dp_sgda_clipped": ("jointly in (x, y) (needed, claim 003:Lem3)", "Assumption 1"),
         "dp_rgda": ("L-Lipschitz in (x, y) (Assumption 2)", "F is mu-strongly concave in y (Assumption 4)"),
     }[name]
     return {

@@ -196,11 +196,31 @@ def test_dp_rgda_as_printed_returns_an_anchor_that_it_left():
         run = solver.run(problem, seed=0, record=True)
         path = run.history.path[:, : problem.dim_w]
         assert run.outcome == "uncertified"
+        assert run.history.returned == (0 if variant == "as_printed" else 5)
         gone = np.abs(path - run.x).max(axis=1)
         if variant == "as_printed":
             assert gone[0] == 0 < gone[-1]  # the anchor is x_0
         else:
             assert 0 < gone[-1] < gone[0]  # one step on from the last kept iterate
+
+
+@pytest.mark.parametrize("anchors", [False, True])
+def test_dp_rgda_as_printed_says_when_it_returns_its_start(anchors):
+    """It returns x_{m_s}, an anchor; before the first there is none, and x is the start, as it is for m_s = 0."""
+    problem = Cosine.sample(30, 2, RNG)
+    solver = recursive(problem, "as_printed", steps=6, K=2, t_thres=100)
+    # every length is below alpha or none is; every step of an escape ends it
+    solver = replace(solver, alpha=1e9 if anchors else 1e-9, D_bar=1e-12, sigma_v=1e-3, sigma_u=1e-3)
+    run = solver.run(problem, seed=0, record=True)
+    path, start = run.history.path[:, : problem.dim_w], problem.start[: problem.dim_w]
+    assert run.outcome == "uncertified"
+    assert run.history.returned == (4 if anchors else 0)  # anchored at 0, 2 and 4
+    np.testing.assert_array_equal(run.x, path[run.history.returned])
+    assert np.array_equal(run.x, start) == (not anchors)
+    assert [note for note in run.notes if "x is the start" in note] == (
+        [] if anchors else ["x is the start: no later iterate became an anchor"]
+    )
+    assert np.abs(path[1:] - start).max(axis=1).min() > 0  # though the run moved
 
 
 def test_dp_rgda_as_printed_takes_the_escape_and_the_batches_of_its_lemmas():

@@ -41,6 +41,20 @@ def test_weak_gap_equals_its_definition(family, d):
     assert game.weak_gap(outputs) == pytest.approx(primal + dual, abs=1e-6)
 
 
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_gap_of_the_bilinear_game_equals_its_definition(d):
+    """max_v f(w, v) - min_w f(w, v) of the mean over the records, at points that are no saddle."""
+    game = Bilinear.sample(5, d, RNG, coupling=1.3, bound=0.8, radius=0.7)
+    w, v = 0.3 * RNG.normal(size=(2, d))
+
+    def f(w, v):
+        return np.mean([game.value(game.params, record, w, v) for record in game.records])
+
+    primal = maximise_on_ball(lambda v: f(w, v), d, 0.7)
+    assert game.primal(w) == pytest.approx(primal, abs=1e-6)
+    assert game.gap(w, v) == pytest.approx(primal + maximise_on_ball(lambda w: -f(w, v), d, 0.7), abs=1e-6)
+
+
 @pytest.mark.parametrize("family", [Bilinear, Quadratic])
 def test_samples_have_the_stated_mean_and_bound(family):
     """Sample mean within five standard errors of (B/2) e_1."""

@@ -11,6 +11,8 @@ import reference_minimax as minimax
 import reference_phases as phases
 from reference_rgda import dp_rgda
 
+from dpcheck import certify
+from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.cosine import Cosine
@@ -168,6 +170,23 @@ def test_dp_sgda_clipped_equals_plain_numpy(name, variant):
         assert_partly_clipped(replay)
 
 
+@pytest.mark.parametrize("name", ["auc_mlp", "td_mlp", "wgan"])
+@pytest.mark.parametrize("variant", DPSGDAClipped.variants)
+def test_dp_sgda_clipped_equals_plain_numpy_on_perceptrons(name, variant):
+    """None of them is smooth, or none is strongly concave: the steps are given, and certified as anywhere."""
+    problem = example(name)
+    configured = DPSGDAClipped.configure(
+        problem, **PRIVACY, variant=variant, steps=6, batch=5, eta_w=0.1, eta_v=0.1, clip_w=0.8, clip_v=0.5
+    )
+    if variant == "repaired":
+        assert 0 < certify(configured.events(problem), delta=PRIVACY["delta"]).epsilon <= PRIVACY["epsilon"]
+    for solver, seed in with_noise_or_not(configured):
+        run = solver.run(problem, seed=seed, record=True)
+        replay = minimax.dp_sgda_clipped(solver, problem, run.history)
+        assert_same(run, replay, drawn_output=True)
+        assert_partly_clipped(replay)
+
+
 RGDA_BRANCHES = {
     "descends": {"alpha": 0.02, "steps": 14, "t_thres": 30},
     "certifies": {"alpha": 50.0, "steps": 14, "t_thres": 5},
@@ -201,6 +220,10 @@ def rgda_pair(solver, problem, seed):
 
     replay = dp_rgda(solver, problem, run.history, perturbed)
     assert run.outcome == replay.ending
+    if run.outcome == "certified" or not solver.repaired:  # the last anchor, or without one the start
+        assert run.history.returned == (times[-1] if times else 0)
+    np.testing.assert_array_equal(points[run.history.returned], run.x)
+    assert any("x is the start" in note for note in run.notes) == (run.history.returned == 0)
     return run, replay, times
 
 
@@ -359,9 +382,13 @@ def test_output_perturbation_equals_exact_solutions(algorithm):
 
 @pytest.mark.parametrize("algorithm", [a for a in PHASED if a not in (StronglyConvex, Saddle, SaddleJoint)])
 def test_a_phase_sees_its_own_records_and_released_points_only(algorithm):
-    """Another record in block k moves phase k alone, to the bit, where the releases are the same."""
+    """Another record in block k moves phase k alone, to the bit, where the releases are the same.
+
+    The base draws nothing: one that samples leaves later phases other random numbers of the same law.
+    """
     _, problem = PHASED[algorithm]
-    solver = algorithm.configure(problem, epsilon=10.0, delta=1e-4)
+    base = "gradient_descent" if problem.dim_v == 0 else "extragradient"
+    solver = algorithm.configure(problem, epsilon=10.0, delta=1e-4, base=base)
     history = solver.run(problem, seed=0, record=True).history
     blocks, _ = phases.split(len(problem.records))
     K = len(blocks)

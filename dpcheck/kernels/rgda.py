@@ -9,7 +9,7 @@ from dpcheck.kernels import tree
 from dpcheck.kernels.jit import INDICES, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
 from dpcheck.kernels.spider import distance
-from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark, release, sample
+from dpcheck.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample
 
 
 @kernel(types.void(VECTOR, types.int64, types.float64, types.int64))
@@ -54,7 +54,7 @@ def rgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape)
     if not repaired:
         clip_v[0] = clip_v[1] = clip_u[0] = clip_u[1] = np.inf
     escaping, perturbed, used, anchored, steady, moved = False, False, 0, 0, 0, 0.0
-    tape[0][OUTCOME] = UNCERTIFIED
+    tape[0][OUTCOME], ended = UNCERTIFIED, T
     for t in range(T):
         if mark(t, z, tape):
             return
@@ -113,6 +113,7 @@ def rgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape)
                 eta_t = eta / length
             else:  # lines 8 and 9
                 if repaired and used == escapes:
+                    ended = t
                     break
                 copy(z, anchor)
                 escaping, perturbed, anchored, steady, moved = True, True, t, 0, 0.0
@@ -132,4 +133,9 @@ def rgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape)
         for i in range(d):
             x[i] -= eta_t * v[i]
         project(x, domain_w)
-    copy(anchor if tape[0][OUTCOME] == CERTIFIED or not repaired else z, out)
+    if tape[0][OUTCOME] == CERTIFIED or not repaired:  # line 19, and the print's last line
+        copy(anchor, out)
+        ended = anchored
+    else:
+        copy(z, out)
+    tape[0][RETURNED] = ended

@@ -2,8 +2,8 @@
 
 A tape is ``(cursor, drawn, clean, released, noise, marks, path)``:
 
-cursor : (6,) counts the releases, the minibatches, the marks and a base solver's gradient evaluations
-    so far; it holds the mode, and how the run ended
+cursor : (7,) counts the releases, the minibatches, the marks and a base solver's gradient evaluations
+    so far; it holds the mode, how the run ended, and the iteration whose x it returned (-1 where it does not say)
 drawn : (rows, capacity) int64, the records of each minibatch, padded with -1
 clean, released : (rows, size), every private quantity before and after its noise, zero-padded
 noise : (rows, 2), the standard deviation of that noise, and the sensitivity it is meant for
@@ -23,7 +23,7 @@ from dpcheck.kernels.jit import INDICES, STREAM, TAPE, VECTOR, kernel
 from dpcheck.kernels.parts import draw
 
 COUNT, RECORD, REPLAY, STOP = 0, 1, 2, 3
-RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME = 0, 1, 2, 3, 4, 5
+RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = 0, 1, 2, 3, 4, 5, 6
 
 # How a run ended: in the ordinary way, without a base solver's accuracy, with a certificate, or short of one.
 FINISHED, EXHAUSTED, CERTIFIED, UNCERTIFIED = 0, 1, 2, 3

@@ -126,6 +126,23 @@ class Bilinear(Defaults):
         """
         d, (b, c) = self.dim_w, self.population_mean()
         w, v = outputs[:, :d].mean(0), outputs[:, d:].mean(0)
-        primal = b @ w + self.radius * float(np.linalg.norm(self.coupling * w - c))
-        dual = -(c @ v) - self.radius * float(np.linalg.norm(self.coupling * v + b))
-        return float(primal - dual)
+        return self._largest(w, b, c) + self._largest(v, c, -b)
+
+    def primal(self, w: Array) -> float:
+        """<bbar, w> + D |a w - cbar|, over the ball."""
+        return self._largest(w, *self._means)
+
+    def gap(self, w: Array, v: Array) -> float:
+        """max over v of f(w, .) - min over w of f(., v), over the balls."""
+        b, c = self._means
+        return self._largest(w, b, c) + self._largest(v, c, -b)
+
+    def _largest(self, w: Array, b: Array, c: Array) -> float:
+        """<b, w> + D |a w - c|; with v, c and -b in place of w, b and c it is minus the least over w."""
+        return float(b @ w + self.radius * np.linalg.norm(self.coupling * w - c))
+
+    @property
+    def _means(self) -> tuple[Array, Array]:
+        """Of b and of c, over the records."""
+        mean: Array = self.records.mean(0)
+        return mean[: self.dim_w], mean[self.dim_w :]

@@ -50,6 +50,11 @@ class ProductMirror(Defaults):
         object.__setattr__(self, "records", Product(self.records, self.mu, self.radius).records)
 
     @classmethod
+    def sample(cls, n: int, d: int, rng: np.random.Generator, *, mu: float = 1.0, radius: float = 1.0) -> ProductMirror:
+        """The records of :meth:`Product.sample`."""
+        return cls(Product.sample(n, d, rng, mu=mu, radius=radius).records, mu, radius)
+
+    @classmethod
     def example(cls, rng: np.random.Generator) -> ProductMirror:
         """The records of product's example."""
         return cls(Product.example(rng).records)

@@ -35,8 +35,9 @@ are for refreshes, half for differences.
 
 The repaired variant bounds its refreshes, and with them its privacy: after ``escapes`` perturbations the
 next anchor ends the run uncertified. In both variants x is projected onto its domain (the paper's is R^d) and y is
-put out with x; as printed, a run without an anchor puts out its start. A problem without a constant that the
-schedule needs runs where every number is given that the constant decides.
+returned with x. As printed the run returns x_{m_s}, its last anchor, which no line defines before the first one: it is
+the start then. ``history.returned`` is the iteration whose x is returned, 0 for the start, which a note says too.
+A problem without a constant that the schedule needs runs where every number is given that the constant decides.
 """
 
 from __future__ import annotations

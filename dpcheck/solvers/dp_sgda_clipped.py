@@ -8,6 +8,9 @@ Both blocks are projected, of which the print projects y alone.
 Neighbours replace one record, log is natural. The print's noise lacks the clipping thresholds (claim
 003:Thm1-remark); with them, at its own minibatch n sqrt(epsilon/(4T)), ``as_printed`` is what is meant.
 ``repaired`` takes the noise that the accountant certifies and the minibatch of Theorem 2.
+
+Clipping bounds what a record does whatever the problem is: one that is not smooth, or not strongly concave, runs where
+eta_w and eta_v are given, and one without a bound on its gradients where clip_w and clip_v are.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from dpcheck.solvers.dp_sgda import (
     printed_batch,
     printed_noise,
 )
-from dpcheck.solvers.solver import Sizes, require_length, require_norm
+from dpcheck.solvers.solver import Sizes, modulus, private_modulus, require_length, require_norm
 
 
 class DPSGDAClipped(GradientDescentAscent):
@@ -47,9 +50,10 @@ class DPSGDAClipped(GradientDescentAscent):
         eta_w : 1/(16 (kappa + 1)^2 l);  eta_v : 1/l;  clip_w, clip_v : C1, C2, G_w and G_v by default
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        n, l, mu = sizes.n, problem.smoothness, problem.concavity
-        require(mu > 0, "problem", "be strongly concave in v", problem.name)
-        require(math.isfinite(l), "problem", "be smooth", problem.name)
+        n, l, mu = sizes.n, problem.smoothness, modulus(problem)
+        given = None not in (eta_w, eta_v)
+        require(eta_w is not None or mu > 0, "problem", "be strongly concave in v, or eta_w given", problem.name)
+        require(given or math.isfinite(l), "problem", "be smooth, or eta_w and eta_v given", problem.name)
         steps = math.ceil(1 / sizes.privacy_error) if steps is None else steps
         require_count(steps, "steps")
         require_length(steps, "steps")
@@ -75,5 +79,5 @@ class DPSGDAClipped(GradientDescentAscent):
         sigma_w, sigma_v = sigmas
         return cls(
             np.full(steps, eta_w), np.full(steps, eta_v), sigma_w, sigma_v, batch, "without_replacement",
-            clips[0], clips[1], output,
+            clips[0], clips[1], output, private_modulus(problem),
         )  # fmt: skip

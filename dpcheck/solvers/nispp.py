@@ -38,7 +38,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.output_perturbation import FIELDS, Phased, phase, radius_of, require_convex
+from dpcheck.solvers.output_perturbation import FIELDS, SADDLE_BASE, Phased, phase, radius_of, require_convex
 from dpcheck.solvers.solver import Packed, Sizes
 
 TABLE = "Table 1 of Yang et al. counts n^(3/2) log n gradients, with replacement; this run passes the records once"
@@ -60,7 +60,7 @@ class NISPP(Phased):
     def configure(
         cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
         batch: int | None = None, lam: float | None = None, sampling: str = "single_pass",
-        base: str = "extragradient", most: int = 100_000_000, private: bool = True,
+        base: str = SADDLE_BASE, most: int = 100_000_000, private: bool = True,
     ) -> Self:  # fmt: skip
         """batch : B;  lam : weight of the proximal term;  sampling : see the file's head, for the defaults too
 

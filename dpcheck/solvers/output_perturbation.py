@@ -37,6 +37,9 @@ FIELDS = (
     "sigma_w", "sensitivity_w", "sigma_v", "sensitivity_v", "joint",
 )  # fmt: skip
 Phase = dict[str, float]
+# The base where none is named: saddle_svrg up to kappa = sqrt(records of a phase), and no slower beyond it, where
+# saddle_svrg's kappa^2 gradients are many times those of extragradient (tests/measured/saddle_bases.csv).
+SADDLE_BASE = "accelerated_svrg"
 _SCHEMES = {"single_pass": -1, "with_replacement": SCHEMES["with_replacement"]}  # as the kernel has them
 
 
@@ -192,7 +195,7 @@ class OutputPerturbation(Phased):
         kind = "have no v" if cls.minimisation else "have a v"
         require((problem.dim_v == 0) == cls.minimisation, "problem", kind, problem.name)
         require_convex(problem)
-        base = ("gradient_descent" if cls.minimisation else "extragradient") if base is None else base
+        base = ("gradient_descent" if cls.minimisation else SADDLE_BASE) if base is None else base
         require_base(base, minimisation=cls.minimisation)
         require_count(most, "most")
         L = math.hypot(problem.lipschitz_w, problem.lipschitz_v)

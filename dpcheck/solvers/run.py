@@ -30,6 +30,7 @@ class History:
     clean, released : (releases, d_w + d_v), private quantities before and after noise, zero-padded
     noise : (releases, 2), the noise's standard deviations and the declared sensitivities
     path, iterations : the kept iterates and when they were taken
+    returned : the iteration whose x DP-RGDA returned, 0 where that is the start; None for every other algorithm
     """
 
     drawn: NDArray[np.int64]
@@ -39,6 +40,7 @@ class History:
     noise: Array
     iterations: NDArray[np.int64]
     dim_w: int
+    returned: int | None = None
 
     def paired(self) -> History:
         """For an algorithm that releases a w-part, then a v-part: the two as one row (w, v)."""
@@ -49,7 +51,7 @@ class History:
 
         return History(
             self.drawn, join(self.clean), join(self.released), self.path, self.noise.reshape(-1, 4),
-            self.iterations, self.dim_w,
+            self.iterations, self.dim_w, self.returned,
         )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from dpcheck.kernels.tape import (
     RECORD,
     RELEASES,
     REPLAY,
+    RETURNED,
     STOP,
 )
 from dpcheck.kernels.trials import trials
@@ -132,10 +133,11 @@ class Solver:
             else:
                 _watched(self.kernel, arguments, tape, self.rows(problem)[0], watch)
         _require_sound(tape, self.rows(problem)[0], self.name)
+        history = history_of(tape, problem, record=record)
+        start = ("x is the start: no later iterate became an anchor",) if history.returned == 0 else ()
         return Run(
-            out[: problem.dim_w], out[problem.dim_w :], events, (*self.notes, *self.origins()),
-            history_of(tape, problem, record=record), self, problem, int(tape[0][EVALUATIONS]),
-            _OUTCOMES[int(tape[0][OUTCOME])],
+            out[: problem.dim_w], out[problem.dim_w :], events, (*self.notes, *self.origins(), *start), history,
+            self, problem, int(tape[0][EVALUATIONS]), _OUTCOMES[int(tape[0][OUTCOME])],
         )  # fmt: skip
 
     def quiet(self) -> Self:
@@ -275,8 +277,8 @@ def new_tape(problem: Problem, rows: tuple[int, int, int], *, at: Sequence[int] 
     marks = np.array(sorted(set(at)), dtype=np.int64)
     size = problem.dim_w + problem.dim_v
     releases, draws, largest = rows if mode != COUNT else (0, 0, 0)
-    cursor = np.zeros(6, np.int64)
-    cursor[MODE] = mode
+    cursor = np.zeros(7, np.int64)
+    cursor[MODE], cursor[RETURNED] = mode, -1
     return (
         cursor, np.full((draws, largest), -1), np.zeros((releases, size)), np.zeros((releases, size)),
         np.zeros((releases, 2)), marks, np.empty((len(marks), size)),
@@ -291,7 +293,7 @@ def history_of(tape: Tape, problem: Problem, *, record: bool) -> History:
         releases = draws = 0
     return History(
         drawn[:draws], clean[:releases], released[:releases], path[:kept], noise[:releases], marks[:kept],
-        problem.dim_w,
+        problem.dim_w, int(cursor[RETURNED]) if cursor[RETURNED] >= 0 else None,
     )  # fmt: skip
 
 

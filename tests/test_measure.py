@@ -1,0 +1,337 @@
+"""``dpcheck measure``: what its table holds, that it goes on where it was stopped, what ``dpcheck rate`` says of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcheck import InputError, inputs
+from dpcheck.cli import main
+from dpcheck.measure import Experiment, metrics_of, text
+from dpcheck.measure_files import Table
+from dpcheck.problems.mean_estimation import MeanEstimation
+from dpcheck.solvers import ALGORITHMS, algorithm, configure
+
+QUICK = ("output_perturbation", "--vary", "n=2^5..2^7", "--seeds", "3")
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    """Run the command in this process, from an empty folder: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def frame(out: str) -> pd.DataFrame:
+    return pd.read_csv(StringIO(out))
+
+
+# The table
+
+
+def test_a_row_is_a_run_on_a_data_set_of_its_own(call):
+    code, out, err = call("measure", *QUICK)
+    assert (code, err) == (0, "dpcheck: output_perturbation ...\n")
+    table = frame(out)
+    assert list(table) == [
+        "algorithm", "problem", "variant", "n", "d", "epsilon", "delta", "seed", "gap", "primal", "gradient_norm",
+        "lambda_min", "excess", "evaluations", "outcome",
+    ]  # fmt: skip
+    assert table["n"].tolist() == [32] * 3 + [64] * 3 + [128] * 3
+    assert table["seed"].tolist() == [0, 1, 2] * 3
+    assert (table["delta"] == table["n"] ** -2.0).all()
+    assert table["excess"].nunique() == 9
+    row = Experiment.of("output_perturbation", vary={"n": [32]}, seeds=2).rows[1]
+    rng, seed = row.streams  # the second row again, by hand
+    problem = MeanEstimation.sample(32, 3, rng)
+    run = configure("output_perturbation", problem, epsilon=1, delta=32**-2.0).run(problem, seed=seed)
+    for name, value in metrics_of(problem, run).items():
+        assert table[name][1] == value, name
+    assert table["evaluations"][1] == run.evaluations
+    assert table["excess"][1] == problem.excess(run.x[None])
+
+
+def test_rows_do_not_depend_on_what_else_is_measured_or_on_workers(call):
+    rows = {tuple(line.split(",")) for line in call("measure", *QUICK, "--jobs", "1")[1].splitlines()}
+    alone = call("measure", "output_perturbation", "n=64", "--seeds", "2")[1]
+    assert {tuple(line.split(",")) for line in alone.splitlines()} < rows
+    for jobs in ("2", "5"):
+        assert {tuple(line.split(",")) for line in call("measure", *QUICK, "--jobs", jobs)[1].splitlines()} == rows
+
+
+def test_streams_of_other_rows_are_other_streams():
+    """Also where n, d and the seed are the same: no two settings share their random numbers."""
+    experiments = [
+        Experiment.of("dp_sgda", vary={"n": [10, 20], "epsilon": [1, 2]}, seeds=3),
+        Experiment.of("dp_sgda", variant="as_printed", fixed={"steps": 5}, vary={"n": [10]}, seeds=3),
+        Experiment.of("nseg", problem="quadratic", vary={"n": [10]}, seeds=3),
+    ]
+    drawn = [row.streams[0].random() for each in experiments for row in each.rows]
+    assert len(set(drawn)) == len(drawn) == 18
+    assert len({row.streams[1] for each in experiments for row in each.rows}) == 18
+
+
+def test_settings_have_one_order_however_they_are_given(call):
+    first = call("measure", "dp_sgda", "steps=9", "batch=4", "--vary", "n=20,40", "--vary", "epsilon=1,2", "--seeds=1")
+    other = call("measure", "--vary", "epsilon=1,2", "dp_sgda", "--seeds=1", "batch=4", "--vary=n=20,40", "steps=9")
+    assert first == other
+    table = frame(first[1])
+    assert list(table)[3:10] == ["n", "d", "epsilon", "delta", "batch", "steps", "seed"]
+    assert table[["n", "epsilon"]].to_numpy().tolist() == [[20, 1], [20, 2], [40, 1], [40, 2]]
+    varied = call("measure", "dp_sgda", "n=20", "batch=4", "--vary", "steps=9", "--seeds=1")[1]
+    assert varied.splitlines() == first[1].splitlines()[:2]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_is_measured_on_its_example(name):
+    fixed = {"n": 60, "d": 2, **algorithm(name).tiny}
+    experiment = Experiment.of(name, fixed=fixed, seeds=1)
+    assert experiment.metrics
+    line = dict(zip(experiment.columns, experiment.measure(experiment.rows[0]), strict=True))
+    assert all(np.isfinite(float(line[metric])) for metric in experiment.metrics)
+    assert line["outcome"] in ("finished", "certified", "uncertified")
+
+
+def test_a_problem_of_one_size_has_no_d(call):
+    table = frame(call("measure", "dp_sgda", "n=20", "steps=5", "--problem", "polyak", "--seeds", "1")[1])
+    assert "d" not in table
+
+
+def test_numbers_read_back_to_the_bit():
+    for value in (0.1, 1 / 3, 5e-324, 1e300, -2.5):
+        assert float(text(value)) == value
+    assert [text(each) for each in (1.0, 7, True, "svrg", None)] == ["1", "7", "true", "svrg", "null"]
+
+
+# Levels
+
+
+@pytest.mark.parametrize(
+    ("written", "levels"),
+    [
+        ("2^10..2^14", [1024, 2048, 4096, 8192, 16384]),
+        ("1000,2000,4000", [1000, 2000, 4000]),
+        (".25..4", [0.25, 0.5, 1, 2, 4]),
+        ("100..400,1e3", [100, 200, 400, 1000]),
+        ("2^-1", [0.5]),
+        ("-3,0", [-3, 0]),
+        ("8..8", [8]),
+    ],
+)
+def test_levels(written, levels):
+    (found,) = inputs.levels([f"n={written}"]).values()
+    assert found == levels
+    assert all(isinstance(level, int) == float(level).is_integer() for level in found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("dp_sgda --vary n", "--vary must be NAME=LEVELS, such as n=2^10..2^14"),
+        ("dp_sgda --vary n=", "got n="),
+        ("dp_sgda --vary n=10..x", "got n=10..x"),
+        ("dp_sgda --vary n=1...4", "got n=1...4"),
+        ("dp_sgda --vary n=2^9999", "got n=2^9999"),
+        ("dp_sgda --vary n=inf", "got n=inf"),
+        ("dp_sgda --vary n=-8^.5", "got n=-8^.5"),
+        ("dp_sgda --vary n=100..1000", "--vary must double from the first of LOW..HIGH to the last"),
+        ("dp_sgda --vary n=8..4", "--vary must double"),
+        ("dp_sgda --vary n=0..4", "--vary must double"),
+        ("dp_sgda --vary n=10,10", "--vary must name each level once"),
+        ("dp_sgda --vary n=10 --vary n=20", "--vary must say n once"),
+        ("dp_sgda n=10 --vary n=20", "--vary must leave out n, which is given, got 10"),
+        ("dp_sgda --epsilon 2 --vary epsilon=1,2", "--epsilon must be left out where it is varied, got 2.0"),
+        ("dp_sgda --vary n=1.5", "n must be a whole number >= 1, got 1.5"),
+        ("dp_sgda d=0", "d must be a whole number >= 1, got 0"),
+        ("dp_sgda --seeds 0", "seeds must be a whole number >= 1, got 0"),
+        ("dp_sgda --jobs 0", "jobs must be a whole number >= 1, got 0"),
+        ("dp_sgda --variant mended", "variant must be one of as_printed, repaired, got mended"),
+        ("dp_sgda --problem auc", "problem must be a family that samples data sets of any size, got auc"),
+        ("dp_sgda --problem nosuch", "problem must be one of auc, "),
+        ("dp_sgda --problem polyak d=3", "d must be left out, since polyak has no other size, got 3"),
+        ("dp_sgda seed=3", "settings must leave seed to --seed, got seed=3"),
+        ("dp_sgda nosuch=3", "nosuch must be an option of dp_sgda"),
+        ("nosuch", "algorithm must be one of ada_dp_spider"),
+        ("dp_sgda --vary seed=1,2", "--vary must be n, d, epsilon, delta or a setting, got seed=1,2"),
+        ("dp_sgda --problem hyperbola", "d must be 1, got 3 (in the run with n = 1000, d = 3, "),
+        ("dp_sgda --output nosuch/t.csv", "--output must lie in an existing folder"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_one_line(call, tmp_path, arguments, words):
+    code, _, err = call("measure", *arguments.split())
+    (said,) = [line for line in err.splitlines() if not line.endswith("...")]
+    assert code == 2
+    assert re.fullmatch(r"dpcheck: error: .+ must .+", said)
+    assert words in said
+    assert not [*tmp_path.iterdir()]
+
+
+# The file
+
+
+def test_rows_that_the_file_has_are_not_measured_again(call, tmp_path, monkeypatch):
+    """Neither after more seeds and levels are asked for; the order is that of a file made at once."""
+    file = tmp_path / "t.csv"
+    small = ("measure", "output_perturbation", "--vary", "n=32,128", "--seeds", "2", "--output", "t.csv")
+    assert call(*small)[:2] == (0, "")
+    before = file.read_text().splitlines()
+    measured = []
+    real = Experiment.measure
+    monkeypatch.setattr(
+        Experiment, "measure", lambda self, row, watch=None: measured.append(row.key) or real(self, row, watch)
+    )
+    assert call(*small)[0] == 0
+    assert measured == []
+    assert call("measure", *QUICK, "--output", "t.csv")[0] == 0
+    assert len(measured) == 9 - 4
+    assert file.read_text() == call("measure", *QUICK)[1]
+    assert set(before) < set(file.read_text().splitlines())
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_line_that_was_cut_off_is_measured_again(call, tmp_path):
+    file = tmp_path / "t.csv"
+    call("measure", *QUICK, "--output", "t.csv")
+    whole = file.read_bytes()
+    for length in (0, len(whole) // 2, len(whole) - 1):
+        if length:
+            assert not whole[:length].endswith(b"\n")
+        file.write_bytes(whole[:length])
+        assert call("measure", *QUICK, "--output", "t.csv")[0] == 0
+        assert file.read_bytes() == whole
+
+
+def test_the_file_can_be_gone_on_with_at_any_time(tmp_path):
+    """Also from a cut line on: what a stop would leave there holds every row that is finished."""
+    file, seen = tmp_path / "t.csv", []
+    experiment = Experiment.of("output_perturbation", vary={"n": [32, 64]}, seeds=3)
+    Table(experiment, str(file)).fill()
+    file.write_bytes(file.read_bytes()[:-200])
+
+    def watch(done, total):
+        seen.append(len(Table(experiment, str(file)).rows) - done)
+
+    Table(experiment, str(file)).fill(jobs=1, watch=watch)
+    assert len(seen) > 2
+    assert set(seen) == {0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("dp_sgda steps=3 --seeds 1", "got t.csv: columns algorithm, problem, variant, n, d, epsilon, delta, seed, "),
+        ("output_perturbation --epsilon 2 --vary n=2^5..2^7 --seeds 3", "in line 2 algorithm = output_perturbation, "),
+        ("output_perturbation --vary n=2^5..2^7 --seeds 2", "seed = 2"),
+        ("output_perturbation --vary n=2^5..2^6 --seeds 3", "n = 128"),
+    ],
+)
+def test_a_file_of_other_settings_is_refused_and_left_as_it_is(call, tmp_path, arguments, words):
+    call("measure", *QUICK, "--output", "t.csv")
+    before = (tmp_path / "t.csv").read_bytes()
+    code, out, err = call("measure", *arguments.split(), "--output", "t.csv")
+    assert (code, out) == (2, "")
+    assert re.fullmatch(r"dpcheck: error: --output must be a new file, or hold rows of this command alone, .+\n", err)
+    assert words in err
+    assert (tmp_path / "t.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", ["some notes", "a,b\n1,2\n", "\x00\xff\n"])
+def test_another_file_is_refused(call, tmp_path, content):
+    (tmp_path / "t.csv").write_bytes(content.encode("latin-1"))
+    code, _, err = call("measure", *QUICK, "--output", "t.csv")
+    assert code == 2
+    assert err.startswith("dpcheck: error: --output must be a new file, or hold rows of this command alone, got t.csv:")
+    assert (tmp_path / "t.csv").read_bytes() == content.encode("latin-1")
+
+
+def test_a_failure_keeps_what_was_measured(tmp_path, monkeypatch):
+    """The seventh run fails: the others are in the file, and its settings are named."""
+    experiment = Experiment.of("output_perturbation", vary={"n": [32, 64, 128]}, seeds=3)
+    real = MeanEstimation.sample
+
+    def sample(n, d, rng):
+        if n == 128:
+            raise InputError("n must be smaller, got 128")
+        return real(n, d, rng)
+
+    monkeypatch.setattr(experiment.family, "sample", sample)
+    table = Table(experiment, str(tmp_path / "t.csv"))
+    with pytest.raises(
+        InputError, match=r"^n must be smaller, got 128 \(in the run with n = 128, d = 3, .*seed = 0\)$"
+    ):
+        table.fill(jobs=1)
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 1 + 6
+
+
+def test_progress_counts_the_rows_that_are_there(tmp_path):
+    experiment = Experiment.of("output_perturbation", vary={"n": [32]}, seeds=3)
+    for first in (0, 3):
+        seen = []
+        Table(experiment, str(tmp_path / "t.csv")).fill(jobs=1, watch=lambda *now, seen=seen: seen.append(now))
+        assert seen == [(done, 3) for done in range(first, 4)]
+
+
+# The whole loop
+
+LONG = [
+    "measure", "dp_sgda", "steps=40000", "private=false", "--vary", "n=2^9..2^10", "--seeds", "4", "--output",
+    "t.csv", "--jobs", "2",
+]  # fmt: skip
+
+
+def lines_of(file) -> int:
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_interrupted_or_killed_it_goes_on_and_ends_with_the_same_bytes(tmp_path):
+    """Ctrl-C stops the runs at work, keeps the others and says how to go on; a kill loses no finished row either."""
+    file, command = tmp_path / "t.csv", [sys.executable, "-m", "dpcheck", *LONG]
+    for how in (signal.SIGINT, signal.SIGKILL):
+        before, late = max(lines_of(file), 1), time.monotonic() + 120
+        process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        while lines_of(file) < before + 2 and time.monotonic() < late:
+            time.sleep(0.005)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=120)
+        assert before + 2 <= lines_of(file) < 9
+        assert out == ""
+        if how == signal.SIGINT:
+            assert process.returncode == 130
+            said = r"^dpcheck: interrupted after (\d) of 8 runs, in t\.csv; the same command goes on from there$"
+            done = re.search(said, err, re.M)
+            assert done
+            assert int(done[1]) == lines_of(file) - 1
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    at_once = subprocess.run(
+        [sys.executable, "-m", "dpcheck", *LONG[:-4], "--jobs", "1"], cwd=tmp_path, check=True, capture_output=True
+    )
+    assert file.read_bytes() == at_once.stdout
+
+
+def test_measured_then_judged(call):
+    """Theorem 3.3 of Zhang et al. in its privacy regime: the empirical excess of Algorithm 1 is of order n^-2 there."""
+    told = call(
+        "measure", "output_perturbation", "--vary", "n=2^6..2^13", "--delta", "1e-6", "--seeds", "100", "--output",
+        "gaps.csv",
+    )  # fmt: skip
+    assert told[0] == 0
+    fit = ("rate", "gaps.csv", "--response", "gap", "--factors", "n")
+    code, out, _ = call(*fit, "--claimed", "n=-2")
+    assert (code, out.split(":")[0]) == (0, "supported")
+    _, out, _ = call(*fit, "--claimed", "n=-5/2")
+    assert out.split(":")[0] != "supported"
