@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from dpcheck.errors import InputError, one_line
 class Store:
     """One file of results by key; a key holds everything that a result depends on, the code included."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | PathLike[str]) -> None:
         """Open or create the file; InputError if it cannot be, or is no store."""
         self._path = Path(path)
         try:
