@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from dataclasses import replace
 
@@ -31,8 +32,21 @@ def plant(monkeypatch, module, edits):
     monkeypatch.setitem(sys.modules, name, mutants.compiled(original, edits))
 
 
+ROWS: list[dict[str, str]] = []
+"""A row for each planted fault of the session; with ``--keep-tables`` and all of them, ``measured/rate_faults.csv``."""
+
+
 def assert_red(found):
     """At least one finding is not as expected; returns those."""
     red = [finding for finding in found if not finding.ok]
+    test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" (call)")[0]
+    ROWS.append(
+        {
+            "fault": test.partition("[")[2].rstrip("]") or test.removeprefix("test_").replace("_", " "),
+            "algorithm": found[0].id.partition(".")[0],
+            "red": "; ".join(f"{each.id}: {each.verdict} where {each.expected} is expected" for each in red),
+            "as expected": "; ".join(f"{each.id}: {each.verdict}" for each in found if each.ok),
+        }
+    )
     assert red, [(finding.id, finding.verdict, finding.reason) for finding in found]
     return red
