@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from dpcheck.checks.rates.experiment import Premise
+from dpcheck.checks.rates.phases import Moments, Phase, moments
 from dpcheck.problems.problem import Array, ball
 from dpcheck.problems.quadratic import Quadratic
 
@@ -76,6 +79,11 @@ class Side:
         h = self.own + self.coupling * answer
         return h, (answer * c - b) / h
 
+    def farthest(self, regulariser: float) -> float:
+        """A bound on the other part's answer to any point of this part's domain."""
+        c = self.coupling * self.at - self.other * self.elsewhere
+        return (abs(self.coupling) * self.radius + abs(c)) / (self.other + regulariser)
+
     def spread(self, regulariser: float) -> float:
         """Standard deviation of one record's solution over that of an entry of b or c."""
         return math.hypot(1, self.coupling / (self.other + regulariser)) / self.centre(regulariser)[0]
@@ -130,3 +138,27 @@ def loss(problem: Game, outputs: Array, *, parts: tuple[str, ...] = PARTS) -> fl
         side = problem.side(part)
         total += 0.5 * side.own * squares / R + 0.5 * side.coupling**2 / side.other * pairs
     return total
+
+
+def released(problem: Game, part: str, of: tuple[Phase, ...], regulariser: float) -> Moments:
+    """Moments of the last released x - x* of a part, where the other answers with regulariser/2 |.|^2 added."""
+    side = problem.side(part)
+    curvature, centre = side.centre(regulariser)
+    entry = problem.spread / math.sqrt(3 * problem.dim_w)
+    return moments(
+        of, d=problem.dim_w, curvature=curvature, centre=centre, spread=side.spread(regulariser) * entry,
+        radius=side.radius, point=side.at,
+    )  # fmt: skip
+
+
+def premises(problem: Game, part: str, of: tuple[Phase, ...], regulariser: float) -> Iterable[Premise]:
+    """The declared L is one, noise leaves room in the domain, all answers are inside, and the start is not the end."""
+    side, moved = problem.side(part), released(problem, part, of, regulariser)
+    noise = math.sqrt(problem.dim_w * sum(phase.sigma**2 for phase in of))
+    start = side.loss(side.at, side.at**2)
+    yield Premise("the declared Lipschitz constant over the least", problem.slack, 1.0)
+    yield Premise("distance to the domain's end over all the noise", side.radius / noise, 1.1)
+    inside = side.radius_other / max(side.farthest(regulariser), abs(side.answer(moved.mean)))
+    yield Premise("distance to the domain's end over the answers of the other part", inside, 1.0)
+    apart = abs(start / side.loss(*moved) - 1)
+    yield Premise("how far the measure at the start is from the predicted one, relative to it", apart, 0.2)
