@@ -32,6 +32,7 @@ class Game(Quadratic):
 
     @property
     def domain_v(self) -> Array:  # type: ignore[override]
+        """The ball of v's own radius."""
         return ball(self.dim_v, self.radius_v)
 
     @property

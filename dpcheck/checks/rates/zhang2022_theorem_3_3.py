@@ -78,7 +78,7 @@ COMMON: dict[str, Any] = {
     "clear": None, "attains": "the instance attains the order",
 }  # fmt: skip
 NOISY = {"n": 7000, "d": 16, "epsilon": 0.11, "delta": 1e-6}
-NOISY_CELLS = cross(NOISY, n=(4096, 7000, 12000, 20000), d=(5, 16, 50), epsilon=(0.0625, 0.11, 0.19))
+NOISY_CELLS = cross(NOISY, n=(4096, 7000, 12000, 20500), d=(5, 16, 50), epsilon=(0.0625, 0.11, 0.19))
 LARGE_CELLS = cross({"d": 1, "epsilon": 1.0, "delta": 9e-7}, n=doubling(2**16, 2**20))
 
 EXPERIMENTS = (

@@ -24,6 +24,7 @@ from dpcheck.checks.rates.phases import phases
 
 THEOREM = "zhang2022.theorem_4_5"
 AT = (0.5, 0.5)  # the saddle's first coordinates, in units of D = 1
+MARGIN = 0.15  # so that no bend by chance is taken for one: wrong powers are seen by the prediction, which is tighter
 SHARE = 0.015  # curvatures over mu: slopes then stay below L for the largest mu of the grid
 
 
@@ -70,12 +71,13 @@ def experiments(algorithm: str, parts: tuple[str, ...], quantity: str) -> tuple[
     return (
         Experiment(
             name="theorem_4_5.privacy", regime="privacy", sample=scaled, factors=("n", "d", "epsilon"),
-            grid=Grid(NOISY_CELLS, 20), runs=per_dimension(2250 / len(parts)), settings=base("gda"), within=1.05,
+            grid=Grid(NOISY_CELLS, 20), runs=per_dimension(3200 / len(parts)), within=1.06, margin=MARGIN,
+            settings=base("gda"),
             attains="the instance attains the order save one log2(n)", **common,
         ),
         Experiment(
             name="theorem_4_5.statistical", regime="statistical", sample=fixed, factors=("n",),
-            grid=Grid(LARGE_CELLS, 20), data_sets=2, runs=20, settings=base("saddle_svrg"), within=1.3,
+            grid=Grid(LARGE_CELLS, 20), data_sets=2, runs=16, settings=base("saddle_svrg"), within=1.5,
             attains="the instance is solved faster than promised", **common,
         ),
     )  # fmt: skip

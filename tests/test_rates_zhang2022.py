@@ -1,0 +1,189 @@
+"""The rate experiments on Zhang et al. 2022: premises, predictions by a second route, and faults that turn them red.
+
+Null hypothesis of each planted fault: the finding that should see it says what is expected of correct code. Findings
+err with probability .01 each; the seed is fixed, so the outcomes are too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import rate_faults
+
+from dpcheck.bounds.registry import theorem
+from dpcheck.bounds.symbols import d
+from dpcheck.checks.rates import experiment as declarations
+from dpcheck.checks.rates import experiments, games, phases, zhang2022_theorem_3_4, zhang2022_theorem_4_5
+from dpcheck.checks.rates.measurement import _known
+
+ALGORITHMS = (
+    "output_perturbation", "phased_output_perturbation", "minimax_output_perturbation",
+    "minimax_output_perturbation_joint", "phased_minimax_output_perturbation", "phased_primal", "phased_dual",
+    "phased_convex_strongly_concave", "phased_strongly_convex_concave",
+)  # fmt: skip
+EXPERIMENTS = [each for name in ALGORITHMS for each in experiments(name)]
+BY_NAME = [pytest.param(each, id=f"{each.algorithm}-{each.name}") for each in EXPERIMENTS]
+
+
+def test_every_algorithm_has_an_experiment_and_each_theorem_its_privacy_regime():
+    measured = {(each.algorithm, each.regime) for each in EXPERIMENTS}
+    assert {(name, "privacy") for name in ALGORITHMS} <= measured
+    assert {each.theorem.partition(".")[2] for each in EXPERIMENTS} == {
+        "theorem_3_3", "theorem_3_4", "theorem_4_3", "theorem_4_5", "corollary_b_6",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("each", BY_NAME)
+def test_premises_hold_at_the_grid_points_that_are_nearest_to_breaking_them(each):
+    """Every premise is monotone in n, d and epsilon, so that the ends of the grid decide."""
+    assert each.full is None  # one grid for both profiles
+    ends = {
+        tuple(sorted(choose(each.grid.cells, key=lambda cell, name=name: cell[name]).items()))
+        for name in each.factors
+        for choose in (min, max)
+    }
+    for cell in map(dict, ends):
+        point = _known(each, cell)
+        assert not [str(premise) for premise in point.premises if not premise.holds]
+        assert 0 < point.predicted < point.promised
+
+
+@pytest.mark.parametrize("each", BY_NAME)
+def test_all_parameters_of_the_theorem_are_declared(each):
+    cell = each.grid.cells[0]
+    problem = each.sample({**cell, "n": 2000}, np.random.default_rng(0))
+    needed = {str(p.symbol) for p in each.statement.parameters if p.default is None}
+    assert set(each.constants(problem, cell)) == needed
+
+
+@pytest.mark.parametrize("each", BY_NAME)
+def test_ranges_of_the_factors(each):
+    for name in each.factors:
+        values = [cell[name] for cell in each.grid.cells]
+        assert max(values) / min(values) >= (5 if name == "n" else 3)
+
+
+def test_moments_without_a_projection_are_those_of_the_linear_recursion():
+    of = phases.phases("zhang2022.theorem_3_4", n=4096, d=90, epsilon=0.27, delta=1e-6, L=1.0, D=1.0)
+    found = phases.moments(of, d=90, curvature=0.4, centre=0.35, spread=0.01, radius=1.0, point=0.35)
+    mean, variance = 0.0, 0.0
+    for mu, sigma, block in of:
+        mean = (mu * mean + 0.4 * 0.35) / (mu + 0.4)
+        variance = (mu / (mu + 0.4)) ** 2 * variance + 90 * (sigma**2 + (0.4 / (mu + 0.4) * 0.01) ** 2 / block)
+    assert found.mean == pytest.approx(mean - 0.35, abs=2e-4)
+    assert found.square == pytest.approx((mean - 0.35) ** 2 + variance, rel=0.005)
+
+
+def test_moments_in_one_dimension_with_a_projection():
+    """One phase from 0: x = P(N(0, 1)) on [-1, 1]."""
+    found = phases.moments(
+        (phases.Phase(1.0, 1.0, 10),), d=1, curvature=1e-12, centre=0.0, spread=0.0, radius=1.0, point=0.0
+    )
+    density, outside = math.exp(-0.5) / math.sqrt(2 * math.pi), math.erfc(1 / math.sqrt(2))
+    assert found.square == pytest.approx(1 - outside - 2 * density + outside, rel=0.01)
+
+
+@pytest.mark.parametrize("part", games.PARTS)
+def test_a_phase_moves_to_the_saddle_of_the_regularised_game(part):
+    mu, mu_k, x = 0.7, 1.4, 0.3
+    problem = games.game(
+        4, 2, np.random.default_rng(0), mu_x=0.3, mu_y=0.5, coupling=0.2, at=(0.4, -0.3), spread=0.0
+    )  # fmt: skip
+    b, c = problem.records.mean(0)[[0, 2]]
+    r_w, r_v, c_w, c_v = (mu_k, mu, x, 0.0) if part == "w" else (mu, mu_k, 0.0, x)
+    system = np.array([[0.3 + r_w, 0.2], [-0.2, 0.5 + r_v]])
+    solution = np.linalg.solve(system, [r_w * c_w - b, r_v * c_v - c])["wv".index(part)]
+    curvature, centre = problem.side(part).centre(mu)
+    assert (mu_k * x + curvature * centre) / (mu_k + curvature) == pytest.approx(solution)
+
+
+def test_loss_of_a_game_is_its_weak_gap_on_the_population():
+    rng = np.random.default_rng(1)
+    problem = games.game(4, 3, rng, mu_x=0.3, mu_y=0.5, coupling=0.2, at=(0.4, -0.3), spread=0.0)
+    outputs = np.concatenate([0.3 * rng.standard_normal((1, 6))] * 3)  # one point: E is no more than that
+    assert games.loss(problem, outputs) == pytest.approx(problem.gap(outputs[0, :3], outputs[0, 3:]), rel=1e-9)
+
+
+def test_predictions_keep_their_share_of_the_order_over_the_privacy_grids():
+    """They attain it: in d and epsilon without a power, in n save one log2(n)."""
+    for module in (zhang2022_theorem_3_4, zhang2022_theorem_4_5):
+        each = module.EXPERIMENTS[0]
+        shares = {}
+        for cell in each.grid.cells:
+            problem = each.sample(cell, np.random.default_rng(0))
+            share = each.predicted(problem, cell) / each.terms(problem, cell)[0]
+            shares.setdefault(cell["n"], []).append(
+                share * (1 if module is zhang2022_theorem_3_4 else math.log2(cell["n"]))
+            )
+        found = [share for each in shares.values() for share in each]
+        assert max(found) < 1.03 * min(found)
+
+
+MINIMISE, SADDLE, LOOP = "output_perturbation_minimise", "output_perturbation_saddle", "output_perturbation"
+NOISE = "sigma_w=sensitivity * factor, sensitivity_w=sensitivity,"
+MU = "mu = L / D * max(1 / math.sqrt(n), 14"
+BLOCKS = "for k, block in enumerate(blocks(n), 1):\n            mu_k, size = mu * 2**k, block[1] - block[0]\n"
+RELEASED = "copy(z_w, out[:d])\n            copy(z_w, centre[:d])"
+ON_BOTH = 'row[f"sigma_{part}"] = row[f"sensitivity_{part}"] * factor\n        return'
+FAULTS = {
+    "noise times sqrt(d)": (
+        "phased_output_perturbation", MINIMISE, (NOISE, NOISE.replace("factor", "factor * math.sqrt(sizes.d)")),
+    ),
+    "noise that does not shrink with n": (
+        "phased_output_perturbation", MINIMISE, (NOISE, NOISE.replace("factor", "factor * n / 4096")),
+    ),
+    "mu with the wrong power of n, by -.25": (
+        "phased_output_perturbation", MINIMISE, (MU, MU.replace("L / D", "(n / 4096) ** -0.25 * L / D")),
+    ),
+    "mu with the wrong power of n, by -.15": (
+        "phased_output_perturbation", MINIMISE, (MU, MU.replace("L / D", "(n / 4096) ** -0.15 * L / D")),
+    ),
+    "mu_k without 2^k": ("phased_output_perturbation", MINIMISE, (BLOCKS, BLOCKS.replace("mu * 2**k", "mu"))),
+    "one phase missing": (
+        "phased_output_perturbation", MINIMISE, (BLOCKS, BLOCKS.replace("(blocks(n), 1)", "(blocks(n)[1:], 2)")),
+    ),
+    "the proximal term stays about the start": (
+        "phased_output_perturbation", LOOP, (RELEASED, RELEASED.partition("\n")[0]),
+    ),
+    "the first phase's point is returned": (
+        "phased_output_perturbation", LOOP,
+        (RELEASED, RELEASED.replace("copy(z_w, out", "if k == 0:\n                copy(z_w, out")),
+    ),
+    "noise on w alone": (
+        "minimax_output_perturbation", SADDLE,
+        (ON_BOTH, ON_BOTH.replace("factor", 'factor * (part == "w")')),
+    ),
+    "noise of Algorithm 4 without the other part's mu": (
+        "phased_primal", SADDLE, ("4 * L / (size * math.sqrt(mu_k * mu))", "4 * L / (size * mu_k)"),
+    ),
+    "noise of Corollary B.6 without the minimum": (
+        "phased_convex_strongly_concave", SADDLE, ("least = min(mu_k, curved)", "least = mu_k"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_faults_turn_the_prediction_red(name, monkeypatch):
+    algorithm, module, edit = FAULTS[name]
+    rate_faults.plant(monkeypatch, module, (edit,))
+    if module == LOOP:  # whose classes these are made of
+        rate_faults.plant(monkeypatch, MINIMISE, ())
+    found = rate_faults.findings(algorithm, part="privacy")
+    red = {finding.id.split(".")[1] for finding in rate_faults.assert_red(found)}
+    print(name, [(finding.id, finding.verdict, finding.reason[:110]) for finding in found])
+    assert "prediction" in red
+
+
+@pytest.mark.experiment
+def test_a_bound_without_its_factor_d_is_contradicted(monkeypatch):
+    statement = theorem("zhang2022.theorem_3_3")
+    wrong = replace(statement, bound_formula=statement.bound_formula.subs(d, 1))
+    monkeypatch.setattr(declarations, "theorem", lambda id: wrong if id == statement.id else theorem(id))
+    found = rate_faults.findings("output_perturbation", part="privacy")
+    verdicts = {finding.id.split(".")[1]: finding.verdict for finding in rate_faults.assert_red(found)}
+    print(verdicts)
+    assert verdicts["rate"] == "contradicted"
