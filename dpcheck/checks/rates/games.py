@@ -31,7 +31,7 @@ class Game(Quadratic):
     name: str = "game"
 
     @property
-    def domain_v(self) -> Array:  # type: ignore[override]
+    def domain_v(self) -> Array:
         """The ball of v's own radius."""
         return ball(self.dim_v, self.radius_v)
 
