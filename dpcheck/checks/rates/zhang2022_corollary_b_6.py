@@ -3,15 +3,12 @@
 Privacy. The corollary's mu is so large that the noise of all phases together is a fixed share of D where mu_y is a
 fixed share of mu. Games whose slopes and curvatures are such shares then cost a fixed share of mu D^2, the order of
 the bound's first line; its second line is of that order too for such mu_y, save one more log2(n).
-
-Statistical. One game for all n, with d = 1 at epsilon = 1, where the bound's term 1/sqrt(n) leads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -20,11 +17,11 @@ from dpcheck.checks.rates import games
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
 from dpcheck.checks.rates.games import Game
 from dpcheck.checks.rates.phases import phases
-from dpcheck.checks.rates.zhang2022_theorem_4_5 import LARGE_CELLS, MARGIN, base, per_dimension
+from dpcheck.checks.rates.zhang2022_theorem_4_5 import MARGIN
 
 THEOREM = "zhang2022.corollary_b_6"
 FLAT, CURVED, COUPLING = 0.03, 0.4, 0.02  # over mu: slopes then stay below L for the largest mu of the grid
-AT = (0.4, 0.01)  # of the released part, and of the strongly curved one
+AT, RADII = (0.4, 0.01), (1.0, 0.085)  # of the released part, and of the strongly curved one
 
 
 def regulariser(cell: Cell) -> float:
@@ -32,37 +29,15 @@ def regulariser(cell: Cell) -> float:
     return theorem(THEOREM).schedule(**cell, L=1.0, D=1.0, mu_y=1.0)["mu"]
 
 
-def sample(
-    cell: Cell, rng: np.random.Generator, *, part: str, flat: float, curved: float, coupling: float, radius: float,
-    spread: float, at: tuple[float, float],
-) -> Game:  # fmt: skip
-    """A game that releases ``part`` on the unit ball; the other one has the modulus ``curved`` and its own radius."""
-    mu_x, mu_y, radii = (flat, curved, (1.0, radius)) if part == "w" else (curved, flat, (radius, 1.0))
-    return games.game(
-        int(cell["n"]), int(cell["d"]), rng, mu_x=mu_x, mu_y=mu_y, coupling=coupling,
-        at=at if part == "w" else (at[1], at[0]), spread=spread, radius=radii[0], radius_v=radii[1], lipschitz=1.0,
-    )  # fmt: skip
-
-
-def scaled(cell: Cell, rng: np.random.Generator, *, part: str) -> Game:
-    """Curvatures and coupling in shares of mu."""
+def sample(cell: Cell, rng: np.random.Generator, *, part: str) -> Game:
+    """Curvatures and coupling in shares of mu; ``part`` is released, the other one has the modulus .4 mu."""
     mu = regulariser(cell)
-    return sample(
-        cell,
-        rng,
-        part=part,
-        flat=FLAT * mu,
-        curved=CURVED * mu,
-        coupling=COUPLING * mu,
-        radius=0.085,
-        spread=0.02,
-        at=AT,
-    )
-
-
-def fixed(cell: Cell, rng: np.random.Generator, *, part: str) -> Game:
-    """One game for all n."""
-    return sample(cell, rng, part=part, flat=0.2, curved=0.4, coupling=0.05, radius=0.3, spread=0.1, at=(0.5, 0.1))
+    flat, curved = FLAT * mu, CURVED * mu
+    mu_x, mu_y, at, radii = (flat, curved, AT, RADII) if part == "w" else (curved, flat, AT[::-1], RADII[::-1])
+    return games.game(
+        int(cell["n"]), int(cell["d"]), rng, mu_x=mu_x, mu_y=mu_y, coupling=COUPLING * mu, at=at, spread=0.02,
+        radius=radii[0], radius_v=radii[1], lipschitz=1.0,
+    )  # fmt: skip
 
 
 def constants(problem: Game, cell: Cell, *, part: str) -> dict[str, float]:
@@ -81,25 +56,15 @@ def premises(problem: Game, cell: Cell, *, part: str) -> Iterable[Premise]:
     return games.premises(problem, part, phases(THEOREM, **constants(problem, cell, part=part)), 0.0)
 
 
-def experiments(algorithm: str, part: str, quantity: str) -> tuple[Experiment, ...]:
-    """Both regimes."""
-    common: dict[str, Any] = {
-        "algorithm": algorithm, "theorem": THEOREM, "quantity": quantity, "constants": partial(constants, part=part),
-        "measure": partial(games.loss, parts=(part,)), "predicted": partial(predicted, part=part),
-        "premises": partial(premises, part=part), "clear": None, "settings": base("saddle_svrg"),
-    }  # fmt: skip
-    return (
-        Experiment(
-            name="corollary_b_6.privacy", regime="privacy", sample=partial(scaled, part=part),
-            factors=("n", "d", "epsilon"), grid=Grid(NOISY_CELLS, 20), runs=per_dimension(3200), within=1.06,
-            margin=MARGIN,
-            attains="the instance attains the order save one log2(n)", **common,
-        ),
-        Experiment(
-            name="corollary_b_6.statistical", regime="statistical", sample=partial(fixed, part=part), factors=("n",),
-            grid=Grid(LARGE_CELLS, 20), data_sets=2, runs=12, within=1.6,
-            attains="the instance is solved faster than promised", **common,
-        ),
+def experiment(algorithm: str, part: str, quantity: str) -> Experiment:
+    """The privacy regime of the algorithm that releases ``part``."""
+    return Experiment(
+        name="corollary_b_6.privacy", regime="privacy", algorithm=algorithm, theorem=THEOREM, quantity=quantity,
+        sample=partial(sample, part=part), measure=partial(games.loss, parts=(part,)),
+        constants=partial(constants, part=part), predicted=partial(predicted, part=part),
+        premises=partial(premises, part=part), clear=None, settings=lambda problem, cell: {"base": "saddle_svrg"},
+        factors=("n", "d", "epsilon"), grid=Grid(NOISY_CELLS, 20), runs=lambda cell: round(3200 / cell["d"]),
+        within=1.06, margin=MARGIN, attains="the instance attains the order save one log2(n)",
     )  # fmt: skip
 
 
@@ -110,6 +75,6 @@ NOISY_CELLS = (
 )
 
 EXPERIMENTS = (
-    *experiments("phased_convex_strongly_concave", "w", "largest expected value of the released w, less the saddle's"),
-    *experiments("phased_strongly_convex_concave", "v", "saddle's value less the least expected one of the released v"),
+    experiment("phased_convex_strongly_concave", "w", "largest expected value of the released w, less the saddle's"),
+    experiment("phased_strongly_convex_concave", "v", "saddle's value less the least expected one of the released v"),
 )

@@ -77,14 +77,15 @@ COMMON: dict[str, Any] = {
     "measure": excess, "constants": constants, "predicted": predicted, "within": 1.15, "premises": premises,
     "clear": None, "attains": "the instance attains the order",
 }  # fmt: skip
-NOISY = {"n": 7000, "d": 16, "epsilon": 0.11, "delta": 1e-6}
-NOISY_CELLS = cross(NOISY, n=(4096, 7000, 12000, 20500), d=(5, 16, 50), epsilon=(0.0625, 0.11, 0.19))
+NOISY = {"n": 7000, "d": 50, "epsilon": 0.19, "delta": 1e-6}
+NOISY_CELLS = cross(NOISY, n=(4096, 7000, 12000, 20500), d=(16, 50, 160), epsilon=(0.11, 0.19, 0.33))
 LARGE_CELLS = cross({"d": 1, "epsilon": 1.0, "delta": 9e-7}, n=doubling(2**16, 2**20))
 
 EXPERIMENTS = (
     Experiment(
         name="theorem_3_3.privacy", regime="privacy", sample=partial(sample, CLOSE), factors=("n", "d", "epsilon"),
-        grid=Grid(NOISY_CELLS, 30), runs=50, **COMMON,
+        grid=Grid(NOISY_CELLS, 30), runs=lambda cell: round(5000 / cell["d"]),
+        margin=0.15, **COMMON,
     ),
     Experiment(
         name="theorem_3_3.statistical", regime="statistical", sample=partial(sample, SPREAD), factors=("n",),

@@ -3,14 +3,11 @@
 Privacy. The theorem's mu is so large that the noise of all phases together is .87 D, whatever n, d and epsilon. Games
 whose slopes and curvatures are fixed shares of mu D and mu then cost a fixed share of mu D^2, which is the order of the
 bound up to one log2(n): they attain it as far as logarithms.
-
-Statistical. One game for all n, with d = 1 at epsilon = 1, where the bound's term 1/sqrt(n) leads. mu falls as
-log(n)/n there, and with it the regularisation, the noise and the gap, so that the game is solved faster than promised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -41,13 +38,6 @@ def scaled(cell: Cell, rng: np.random.Generator) -> Game:
     )
 
 
-def fixed(cell: Cell, rng: np.random.Generator) -> Game:
-    """Curvatures .2 and coupling .06."""
-    return games.game(
-        int(cell["n"]), int(cell["d"]), rng, mu_x=0.2, mu_y=0.2, coupling=0.06, at=AT, spread=0.2, lipschitz=1.0
-    )
-
-
 def predicted(problem: Game, cell: Cell, *, parts: tuple[str, ...]) -> float:
     """The gap from the theorem's phases; the part that is not released is regularised with mu."""
     of = phases(THEOREM, **constants(problem, cell))
@@ -61,36 +51,16 @@ def premises(problem: Game, cell: Cell, *, parts: tuple[str, ...]) -> Iterable[P
         yield from games.premises(problem, part, of, of[0].mu / 2)
 
 
-def experiments(algorithm: str, parts: tuple[str, ...], quantity: str) -> tuple[Experiment, ...]:
-    """Both regimes."""
-    common: dict[str, Any] = {
-        "algorithm": algorithm, "theorem": THEOREM, "quantity": quantity, "constants": constants,
-        "measure": partial(games.loss, parts=parts), "predicted": partial(predicted, parts=parts),
-        "premises": partial(premises, parts=parts), "clear": None,
-    }  # fmt: skip
-    return (
-        Experiment(
-            name="theorem_4_5.privacy", regime="privacy", sample=scaled, factors=("n", "d", "epsilon"),
-            grid=Grid(NOISY_CELLS, 20), runs=per_dimension(3200 / len(parts)), within=1.06, margin=MARGIN,
-            settings=base("gda"),
-            attains="the instance attains the order save one log2(n)", **common,
-        ),
-        Experiment(
-            name="theorem_4_5.statistical", regime="statistical", sample=fixed, factors=("n",),
-            grid=Grid(LARGE_CELLS, 20), data_sets=2, runs=16, settings=base("saddle_svrg"), within=1.5,
-            attains="the instance is solved faster than promised", **common,
-        ),
+def experiment(algorithm: str, parts: tuple[str, ...], quantity: str) -> Experiment:
+    """The privacy regime of an algorithm that releases ``parts``."""
+    return Experiment(
+        name="theorem_4_5.privacy", regime="privacy", algorithm=algorithm, theorem=THEOREM, quantity=quantity,
+        sample=scaled, measure=partial(games.loss, parts=parts), constants=constants,
+        predicted=partial(predicted, parts=parts), premises=partial(premises, parts=parts), clear=None,
+        settings=lambda problem, cell: {"base": "gda"}, factors=("n", "d", "epsilon"), grid=Grid(NOISY_CELLS, 20),
+        runs=lambda cell: round(3200 / len(parts) / cell["d"]), within=1.06, margin=MARGIN,
+        attains="the instance attains the order save one log2(n)",
     )  # fmt: skip
-
-
-def base(name: str) -> Callable[[Any, Cell], dict[str, str]]:
-    """The theorem takes any solver: here the one that needs fewest passes."""
-    return lambda problem, cell: {"base": name}
-
-
-def per_dimension(runs: float) -> Callable[[Cell], int]:
-    """So many runs for d = 1, fewer where more coordinates average out the noise."""
-    return lambda cell: max(2, round(runs / cell["d"]))
 
 
 NOISY = {"n": 2**12, "d": 90, "epsilon": 0.2, "delta": 1e-6}
@@ -98,10 +68,9 @@ NOISY_CELLS = (
     *cross(NOISY, d=(32, 90, 256), epsilon=(0.57, 0.07)),
     *cross(NOISY | {"epsilon": 0.4}, n=doubling(2**10, 2**13)),
 )
-LARGE_CELLS = cross({"d": 1, "epsilon": 1.0, "delta": 1e-6}, n=(10_000, 16_000, 28_000, 52_000))
 
 EXPERIMENTS = (
-    *experiments("phased_minimax_output_perturbation", ("w", "v"), "weak population gap"),
-    *experiments("phased_primal", ("w",), "largest expected value of the released w, less the saddle's"),
-    *experiments("phased_dual", ("v",), "saddle's value less the least expected one of the released v"),
+    experiment("phased_minimax_output_perturbation", ("w", "v"), "weak population gap"),
+    experiment("phased_primal", ("w",), "largest expected value of the released w, less the saddle's"),
+    experiment("phased_dual", ("v",), "saddle's value less the least expected one of the released v"),
 )
