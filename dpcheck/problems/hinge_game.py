@@ -22,7 +22,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.errors import require, require_count, require_positive
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.kernels import gradients
+from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.problem import BOX, Array, Defaults, blocks, bounded_pairs
 
 MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
@@ -39,6 +40,24 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
             out_w[i] += slope if w[i] >= place + width else slope * (w[i] - place) / width
         if v[i] > place:
             out_v[i] -= slope if v[i] >= place + width else slope * (v[i] - place) / width
+
+
+@kernel(MEAN_SIGNATURE)
+def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
+    """The general kernel where gradients are clipped; else the mean record, and what all records share once."""
+    if clip[0] < np.inf or clip[1] < np.inf:
+        gradients.mean(gradient, data, index, batch, x, clip, out)
+        return
+    params, records, d = data[0], data[1], data[5]
+    one = np.zeros(x.size)
+    for j in range(index.size):
+        for i in range(x.size):
+            one[i] += records[index[j], i]
+    for i in range(x.size):
+        one[i] /= max(index.size, 1)
+    gradient(params, one, x[:d], x[d:], out[:d], out[d:])  # which is linear in the record
+    for i in range(x.size):
+        out[i] *= index.size / batch
 
 
 @kernel(VALUE_SIGNATURE)
@@ -98,6 +117,7 @@ class HingeGame(Defaults):
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
     value: ClassVar[Callable[..., Any]] = staticmethod(value)
+    mean: ClassVar[Callable[..., Any]] = staticmethod(mean)
 
     @property
     def params(self) -> Array:
@@ -141,7 +161,8 @@ class HingeGame(Defaults):
         own = mean * x + self._hinge(x)
         u = self.coupling * x.mean(0) + np.where(np.arange(2 * d) < d, -mean, mean)
         u[d:] *= -1  # the least a v + b in w is the largest of its negative
-        y = np.where(u < 0, -self.radius, np.where(u > self.slope, self.radius, self.place + self.width * u / self.slope))
+        bent = np.where(u > self.slope, self.radius, self.place + self.width * u / self.slope)
+        y = np.where(u < 0, -self.radius, bent)
         return float((own.mean(0) + u * y - self._hinge(y)).sum() / d)
 
     def _hinge(self, x: Array) -> Array:

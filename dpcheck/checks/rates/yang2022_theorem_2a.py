@@ -63,7 +63,17 @@ COMMON: dict[str, Any] = {
     "premises": premises, "reach": reach, "attains": "the instance attains the order",
 }  # fmt: skip
 FEW = {"d": 2, "epsilon": 1.0, "delta": 1e-9}
-NOISY = {"n": 120_000, "d": 2, "epsilon": 0.0036, "delta": 1.5e-11}
+PRIVATE = 5.0  # N/sqrt n, at which privacy leads by 5 in the theorem's bound; n >= 40 000 for noise well within the box
+
+
+def private(n: int, d: int) -> Cell:
+    """A grid point whose epsilon makes N this multiple of sqrt n."""
+    delta = 9e-12
+    return {"n": n, "d": d, "epsilon": math.sqrt(-d * math.log(delta) / n) / PRIVATE, "delta": delta}
+
+
+NOISY = tuple(private(n, 8) for n in doubling(40_000, 320_000)) + (private(80_000, 3), private(80_000, 24))
+
 
 EXPERIMENTS = (
     Experiment(
@@ -73,6 +83,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="theorem_2a.privacy", regime="privacy", sample=partial(sample, "privacy"), factors=("n", "d"),
-        variant="as_printed", grid=Grid(cross(NOISY, n=(56_000, 90_000, 150_000, 250_000), d=(1, 3, 8), epsilon=(0.0018, 0.0052)), 8), clear=2.5, **COMMON,
+        variant="as_printed", clear=2.5, grid=Grid(NOISY, 10),
+        runs=lambda cell: math.ceil(6 * 8 / cell["d"] * 40_000 / cell["n"]), **COMMON,
     ),
 )  # fmt: skip
