@@ -164,29 +164,29 @@ _LATE = (
     "its way from the start"
 )
 BENDS = "the theorem's order is not attained: on this instance the excess falls with the square of the noise"
-RUNS = {"runs": 60, "clear": 3.0, "within": 1.3}  # heavy tails: the excess is a square
+RUNS = {"runs": 60, "clear": 3.0, "within": 1.4}  # heavy tails: the excess is a square
 
 EXPERIMENTS = (
     Experiment(
         name="theorem_3.as_printed", quantity="excess primal empirical risk of the last iterate", factors=("T",),
         predicted=partial(predicted, "as_printed", empirical), attains=BENDS, **RUNS,
-        grid=Grid(cross({"n": 4096, "epsilon": 1.0, "delta": 5e-8}, T=(1024, 2048, 4096)), 20),
+        grid=Grid(cross({"n": 2048, "epsilon": 1.0, "delta": 5e-8}, T=(512, 1024, 2048)), 16),
         **common("as_printed", "3", empirical, of_3),
     ),
     Experiment(
         name="theorem_3.repaired", quantity="excess primal empirical risk of the last iterate", factors=("T",),
         predicted=partial(predicted, "repaired", empirical), unreachable=_LATE, clear=None, within=1.1,
-        grid=Grid(cross({"n": 4096, "epsilon": 1.0, "delta": 5e-8}, T=(1024, 2048, 4096)), 10),
+        grid=Grid(cross({"n": 2048, "epsilon": 1.0, "delta": 5e-8}, T=(512, 1024, 2048)), 10),
         **common("repaired", "3", empirical, of_3),
     ),
     Experiment(
         name="theorem_4.as_printed", quantity="generalisation error of the primal risk", factors=(), clear=None,
-        runs=60, grid=Grid(cells(1400, 2800), 20), **common("as_printed", "4", generalisation, of_4),
+        runs=30, grid=Grid(cells(1200, 2400), 10), **common("as_printed", "4", generalisation, of_4),
     ),
     Experiment(
         name="theorem_5.as_printed", quantity="excess primal population risk of the last iterate", factors=("n",),
         regime="statistical", predicted=partial(predicted, "as_printed", population), attains=BENDS, **RUNS,
-        grid=Grid(cells(1400, 2800, 5600), 20), **common("as_printed", "5", population, of_5),
+        grid=Grid(cells(1200, 2400, 4800), 16), **common("as_printed", "5", population, of_5),
     ),
     Experiment(
         name="theorem_5.repaired", quantity="excess primal population risk of the last iterate", factors=("n",),
