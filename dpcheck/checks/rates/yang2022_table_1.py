@@ -97,24 +97,29 @@ def _field(z: Array) -> Array:
 # NISPP
 
 
-def phases_of(game: HingeGame, cell: Cell, replaced: bool) -> tuple[int, int, float, float]:
-    """Phases, batch, lam and noise of NISPP, by the table in the head of its file."""
+def phases_of(game: HingeGame, cell: Cell, replaced: bool) -> tuple[int, int, float]:
+    """Phases, batch and lam of NISPP, by the table in the head of its file."""
     n = int(cell["n"])
     batch = math.ceil(math.sqrt(n))
     L, D = math.hypot(game.lipschitz_w, game.lipschitz_v), math.hypot(game.radius, game.radius)
     share = max(1.0, math.sqrt(-cell["d"] * math.log(cell["delta"]) / n) / cell["epsilon"])
     phases = n if replaced else n // batch
-    lam = L / D * share * (math.sqrt(n) if replaced else 1 / math.sqrt(phases))
+    return phases, batch, L / D * share * (math.sqrt(n) if replaced else 1 / math.sqrt(phases))
+
+
+def noise_of(game: HingeGame, cell: Cell, replaced: bool) -> float:
+    """Noise of a phase: the least on a solution that a record moves by 4 L/(lam B)."""
+    phases, batch, lam = phases_of(game, cell, replaced)
     if replaced:
-        multiplier = least(n, batch, n, cell["epsilon"], cell["delta"], "with_replacement")
+        multiplier = least(int(cell["n"]), batch, phases, cell["epsilon"], cell["delta"], "with_replacement")
     else:
         multiplier = calibrate(lambda z: (Gaussian(z),), cell["epsilon"], cell["delta"])
-    return phases, batch, lam, 4 * L / (lam * batch) * multiplier
+    return 4 * math.hypot(game.lipschitz_w, game.lipschitz_v) / (lam * batch) * multiplier
 
 
 def proximal(game: HingeGame, cell: Cell, replaced: bool) -> float:
     """Of simulated runs, each phase solved exactly, on its way to the corner and at it."""
-    phases, batch, lam, sigma = phases_of(game, cell, replaced)
+    (phases, batch, lam), sigma = phases_of(game, cell, replaced), noise_of(game, cell, replaced)
     rng, d = np.random.default_rng(0), game.dim_w
     wall, mean = game.radius / math.sqrt(d), MEAN * game.bound / math.sqrt(d)
     chance = game.bound / 8 / math.sqrt(d * batch)
@@ -132,7 +137,7 @@ def proximal(game: HingeGame, cell: Cell, replaced: bool) -> float:
 
 def walked(game: HingeGame, cell: Cell) -> Iterable[Premise]:
     """The walk is over soon."""
-    phases, _, lam, _ = phases_of(game, cell, True)
+    phases, _, lam = phases_of(game, cell, True)
     drift = MEAN * game.bound - game.coupling * game.radius
     yield Premise("the phases over those that lead to the corner", phases * drift / (lam * game.radius), 1.5)
 

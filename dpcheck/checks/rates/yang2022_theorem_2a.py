@@ -79,7 +79,7 @@ EXPERIMENTS = (
     Experiment(
         name="theorem_2a.statistical", regime="statistical", sample=partial(sample, "statistical"), factors=("n",),
         variant="as_printed", grid=Grid(cross(FEW, n=doubling(1024, 16_384)), 10),
-        runs=lambda cell: max(1, int(4 * 2**14 / cell["n"])), **COMMON,
+        runs=lambda cell: int(2 * 2**14 / cell["n"]), **COMMON,
     ),
     Experiment(
         name="theorem_2a.privacy", regime="privacy", sample=partial(sample, "privacy"), factors=("n", "d"),

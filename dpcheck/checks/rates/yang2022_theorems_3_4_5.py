@@ -163,13 +163,17 @@ _LATE = (
     f"the steps begin at t_0 = {late_start(_INSTANCE):.3g}, so that for fewer than n = t_0 steps the iterate is still on "
     "its way from the start"
 )
-BENDS = "the theorem's order is not attained: on this instance the excess falls with the square of the noise"
+_BEYOND = (
+    f"the steps as printed exceed the proof's limits until t_0 = {late_start(_INSTANCE):.3g}, and the theorem's order, "
+    "which has the noise in it, grows with T here"
+)
+BENDS = "the theorem's order is not attained: here the excess falls with the square of the noise"
 RUNS = {"runs": 60, "clear": 3.0, "within": 1.4}  # heavy tails: the excess is a square
 
 EXPERIMENTS = (
     Experiment(
         name="theorem_3.as_printed", quantity="excess primal empirical risk of the last iterate", factors=("T",),
-        predicted=partial(predicted, "as_printed", empirical), attains=BENDS, **RUNS,
+        predicted=partial(predicted, "as_printed", empirical), unreachable=_BEYOND, **RUNS,
         grid=Grid(cross({"n": 2048, "epsilon": 1.0, "delta": 5e-8}, T=(512, 1024, 2048)), 16),
         **common("as_printed", "3", empirical, of_3),
     ),
