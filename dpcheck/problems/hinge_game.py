@@ -153,8 +153,8 @@ class HingeGame(Defaults):
     def weak_gap(self, outputs: Array) -> float:
         """Weak primal-dual population gap of runs ``outputs`` : (R, 2d), under :meth:`sample`.
 
-        max_v E F(w, v) - min_w E F(w, v), Yang et al. 2022, Definition 4. In each coordinate the largest u y - s hinge(y)
-        is at -D for u < 0, at D for u > s, and at p + h u/s between.
+        max_v E F(w, v) - min_w E F(w, v), Yang et al. 2022, Definition 4. In each coordinate the largest
+        u y - s hinge(y) is at -D for u < 0, at D for u > s, and at p + h u/s between.
         """
         d, mean = self.dim_w, MEAN * self.bound
         x = outputs * math.sqrt(d)

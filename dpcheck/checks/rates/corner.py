@@ -18,23 +18,30 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
+from dpcheck.checks.rates.experiment import Premise
 from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
 from dpcheck.problems.problem import Array
 
 _STEPS = 20_000  # of the walk, at most; longer ones are followed in equal leaps
 
 
-def mean_gap(game: HingeGame, steps: int, eta: float, batch: int, sigma_w: float, sigma_v: float) -> float:
+def mean_gap(game: HingeGame, steps: float, eta: float, batch: float, sigma_w: float, sigma_v: float) -> float:
     """Weak population gap of the mean iterate of ``steps`` steps of descent ascent with this noise on its gradients."""
     d = game.dim_w
     moved = np.empty(2 * d)
-    mean, walked = MEAN * game.bound / math.sqrt(d), walk(game, steps, eta)
+    mean, walked = MEAN * game.bound / math.sqrt(d), walk(game, int(steps), eta)
     chance = SPREAD**2 * game.bound**2 / (d * batch)  # of a minibatch's mean
     for part, sigma, sign, at in ((slice(0, d), sigma_w, -1.0, 0), (slice(d, None), sigma_v, 1.0, 1)):
         drift = mean + sign * game.coupling * game.radius / math.sqrt(d)
         held = held_off(eta * drift, eta * math.sqrt(sigma**2 + chance))
         moved[part] = walked[at] / math.sqrt(d) + held - held**2 / (eta * drift * steps)
     return game.weak_gap(moved[None])
+
+
+def arrival(game: HingeGame, way: float) -> Premise:
+    """That steps of this sum lead to the corner well before the end."""
+    drift = MEAN * game.bound - game.coupling * game.radius
+    return Premise("the steps over those that lead to the corner", way * drift / game.radius, 1.5)
 
 
 def walk(game: HingeGame, steps: int, eta: float) -> Array:

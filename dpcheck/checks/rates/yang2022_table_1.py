@@ -20,7 +20,7 @@ import numpy as np
 
 from dpcheck.accounting import calibrate
 from dpcheck.bounds.registry import theorem
-from dpcheck.checks.rates.corner import mean_gap
+from dpcheck.checks.rates.corner import arrival, mean_gap
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
 from dpcheck.checks.rates.yang2022_theorem_2a import constants, premises, sample
 from dpcheck.events import Gaussian, Repeated, Sampled
@@ -61,8 +61,8 @@ def corner_of_nseg(game: HingeGame, cell: Cell) -> float:
 
 def turning(cell: Cell, rng: np.random.Generator) -> Bilinear:
     """b and c within 5 % of 1: the saddle is (1, -1)."""
-    records = SADDLE + SPREAD * (2 * rng.integers(0, 2, (int(cell["n"]), 2)) - 1)
-    return Bilinear(records, coupling=1.0, bound=SADDLE + SPREAD, radius=RADIUS)
+    records = SADDLE + SPREAD * (2.0 * rng.integers(0, 2, (int(cell["n"]), 2)) - 1.0)
+    return Bilinear(np.asarray(records, dtype=float), coupling=1.0, bound=SADDLE + SPREAD, radius=RADIUS)
 
 
 def turning_gap(game: Bilinear, outputs: Array) -> float:
@@ -128,7 +128,7 @@ def proximal(game: HingeGame, cell: Cell, replaced: bool) -> float:
     for _ in range(phases):
         pull = mean + chance * rng.standard_normal(x.shape) + game.coupling * np.stack([x[1], -x[0]])
         free = x - pull / lam
-        bent = np.clip(free, None, np.maximum(place, free - slope / lam))  # the hinge holds back what is beyond its place
+        bent = np.clip(free, None, np.maximum(place, free - slope / lam))  # beyond its place
         x = np.clip(np.clip(bent, -wall, wall) + sigma * rng.standard_normal(x.shape), -wall, wall)
         total += x
     outputs = np.repeat(total / phases, d, axis=0).T
@@ -138,18 +138,15 @@ def proximal(game: HingeGame, cell: Cell, replaced: bool) -> float:
 def walked(game: HingeGame, cell: Cell) -> Iterable[Premise]:
     """The walk is over soon."""
     phases, _, lam = phases_of(game, cell, True)
-    drift = MEAN * game.bound - game.coupling * game.radius
-    yield Premise("the phases over those that lead to the corner", phases * drift / (lam * game.radius), 1.5)
+    yield arrival(game, phases / lam)
 
 
 def saturation() -> str:
     """Why a single pass shows no rate."""
     multiplier = calibrate(lambda z: (Gaussian(z),), 1.0, ONCE["delta"])
     least_n = (3 * 4 * math.sqrt(2) * multiplier) ** 4
-    return (
-        f"the noise of a phase, {4 * math.sqrt(2) * multiplier:.3g} D n^(-1/4), is above a third of the domain's radius D "
-        f"until n = {least_n:.2g}"
-    )
+    noise = f"{4 * math.sqrt(2) * multiplier:.3g} D n^(-1/4)"
+    return f"the noise of a phase, {noise}, is above a third of the domain's radius D until n = {least_n:.2g}"
 
 
 def order(game: Any, cell: Cell) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Theorem 2a of Yang et al. 2022 measured: DP-SGDA on a smooth game whose saddle is a corner.
 
 The step is 1/(L N), N = max(sqrt n, sqrt(d log(1/delta))/epsilon), and T = n, so that the walk from the start to the
-corner costs the mean iterate D^2 L N/n, which is the theorem's rate in both regimes. See ``corner`` for the closed form.
+corner costs the mean iterate D^2 L N/n, which is the theorem's rate in both regimes. The closed form is in ``corner``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from dpcheck.bounds.registry import theorem
-from dpcheck.checks.rates.corner import mean_gap
+from dpcheck.checks.rates.corner import arrival, mean_gap
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
-from dpcheck.problems.hinge_game import MEAN, HingeGame
+from dpcheck.problems.hinge_game import HingeGame
 
 THEOREM = "yang2022.theorem_2a"
 SHAPES = {  # of the game; L D/G is the slope over the width over about 1.2
@@ -30,7 +30,7 @@ def sample(shape: str, cell: Cell, rng: np.random.Generator) -> HingeGame:
     return HingeGame.sample(int(cell["n"]), int(cell["d"]), rng, **SHAPES[shape])
 
 
-def constants(game: HingeGame, cell: Cell) -> dict[str, float]:
+def constants(game: Any, cell: Cell) -> dict[str, float]:
     """The theorem's parameters."""
     return {
         **cell, "L": game.smoothness, "G_w": game.lipschitz_w, "G_v": game.lipschitz_v, "D_w": game.radius,
@@ -48,8 +48,7 @@ def predicted(game: HingeGame, cell: Cell) -> float:
 def premises(game: HingeGame, cell: Cell) -> Iterable[Premise]:
     """The walk is over soon."""
     schedule = theorem(THEOREM).schedule(**constants(game, cell))
-    drift = MEAN * game.bound - game.coupling * game.radius
-    yield Premise("the steps over those that lead to the corner", schedule["T"] * schedule["eta"] * drift / game.radius, 2)
+    yield arrival(game, schedule["T"] * schedule["eta"])
 
 
 def reach(solver: Any, game: HingeGame) -> float:
@@ -72,7 +71,7 @@ def private(n: int, d: int) -> Cell:
     return {"n": n, "d": d, "epsilon": math.sqrt(-d * math.log(delta) / n) / PRIVATE, "delta": delta}
 
 
-NOISY = tuple(private(n, 8) for n in doubling(40_000, 320_000)) + (private(80_000, 3), private(80_000, 24))
+NOISY = (*(private(n, 8) for n in doubling(40_000, 320_000)), private(80_000, 3), private(80_000, 24))
 
 
 EXPERIMENTS = (

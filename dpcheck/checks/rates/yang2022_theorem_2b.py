@@ -11,9 +11,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from dpcheck.bounds.registry import theorem
-from dpcheck.checks.rates.corner import mean_gap
+from dpcheck.checks.rates.corner import arrival, mean_gap
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
-from dpcheck.problems.hinge_game import MEAN, HingeGame
+from dpcheck.problems.hinge_game import HingeGame
 
 THEOREM = "yang2022.theorem_2b"
 RADIUS = 12.0  # the theorem's step has no unit; in this one noise costs less than a tenth of the walk from n = 800 on
@@ -41,8 +41,7 @@ def predicted(game: HingeGame, cell: Cell) -> float:
 def premises(game: HingeGame, cell: Cell) -> Iterable[Premise]:
     """The walk is over soon, and f is not smooth."""
     schedule = theorem(THEOREM).schedule(**constants(game, cell))
-    drift = MEAN * game.bound - game.coupling * game.radius
-    yield Premise("the steps over those that lead to the corner", schedule["T"] * schedule["eta"] * drift / game.radius, 1.5)
+    yield arrival(game, schedule["T"] * schedule["eta"])
     yield Premise("the smoothness of the game", game.smoothness, float("inf"))
 
 

@@ -1,8 +1,8 @@
 """Theorems 3, 4 and 5 of Yang et al. 2022 measured: DP-SGDA's last iterate on a Polyak-Lojasiewicz problem.
 
-The scalar problem ``polyak`` has its primal risk in closed form and a modulus of 1/4 that is proved. A record enters its
-gradient linearly, so that the law of a run is that of a minibatch's mean, which is near a normal one: the prediction
-simulates it in NumPy, with the theorem's steps and noise. W is an interval, where the theorems need the whole line.
+The scalar problem ``polyak`` has its primal risk in closed form and a modulus of 1/4 that is proved. A record enters
+its gradient linearly, so that a run's law depends on that of minibatches' means, which is near a normal one: the
+prediction simulates it in NumPy with the theorem's steps and noise. W is an interval; the theorems need the line.
 
 As printed the steps begin at t = 1, far beyond the proof's limits; repaired they begin at t_0, the first t within them.
 """
@@ -23,7 +23,7 @@ from dpcheck.events import Gaussian, Repeated, Sampled
 from dpcheck.problems.polyak import Polyak
 from dpcheck.problems.problem import Array
 
-SHAPE = {"rho": 3.0, "bound": 1.0, "radius": 3.0}
+SHAPE: dict[str, Any] = {"rho": 3.0, "bound": 1.0, "radius": 3.0}
 _DRAWS = 4000
 
 
@@ -96,7 +96,7 @@ def late_start(problem: Polyak) -> float:
     """t_0, from which on the steps of Theorem 3 are within 1/(L + L^2/rho) and 1/L."""
     first = theorem("yang2022.theorem_3").schedule(**constants(problem, {}))
     L = problem.smoothness
-    return max((L + L**2 / problem.rho) * first["eta_w"], (L * first["eta_v"]) ** 1.5)
+    return float(max((L + L**2 / problem.rho) * first["eta_w"], (L * first["eta_v"]) ** 1.5))
 
 
 def predicted(variant: str, measure: Any, problem: Polyak, cell: Cell) -> float:
@@ -160,15 +160,15 @@ def cells(*sizes: int) -> tuple[Cell, ...]:
 
 _INSTANCE = Polyak(np.zeros((1, 1)), **SHAPE)
 _LATE = (
-    f"the steps begin at t_0 = {late_start(_INSTANCE):.3g}, so that for fewer than n = t_0 steps the iterate is still on "
-    "its way from the start"
+    f"the steps begin at t_0 = {late_start(_INSTANCE):.3g}, so that for fewer than n = t_0 steps the iterate is still "
+    "on its way from the start"
 )
 _BEYOND = (
     f"the steps as printed exceed the proof's limits until t_0 = {late_start(_INSTANCE):.3g}, and the theorem's order, "
     "which has the noise in it, grows with T here"
 )
 BENDS = "the theorem's order is not attained: here the excess falls with the square of the noise"
-RUNS = {"runs": 60, "clear": 3.0, "within": 1.4}  # heavy tails: the excess is a square
+RUNS: dict[str, Any] = {"runs": 60, "clear": 3.0, "within": 1.4}  # heavy tails: the excess is a square
 
 EXPERIMENTS = (
     Experiment(
