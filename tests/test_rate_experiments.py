@@ -168,7 +168,7 @@ def test_every_experiment_is_named_once_and_every_verdict_expected():
     names = [f"{each.algorithm}.{each.name}" for each in experiments()]
     assert len(set(names)) == len(names)
     for each in experiments():
-        kinds = ["rate"] + ["prediction"] * (each.predicted is not None)
+        kinds = ["rate"] * bool(each.factors) + ["prediction"] * (each.predicted is not None)
         for kind in kinds:
             assert f"{each.algorithm}.{kind}.{each.name}" in recorded(), (each.algorithm, kind, each.name)
 

@@ -1,4 +1,4 @@
-"""DP-SGDA (Yang et al. 2022) beyond its audits: its noise formula, a run from inside, real data, its rate."""
+"""DP-SGDA (Yang et al. 2022) beyond its audits: its noise formula, a run from inside, real data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.dp_sgda_inside import inside
 from dpcheck.checks.dp_sgda_privacy import real_data
-from dpcheck.checks.dp_sgda_rates import gaps
 from dpcheck.checks.dp_sgda_remark import remark_1
 from dpcheck.checks.dp_sgda_utility import utility
 
@@ -21,5 +20,4 @@ def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterabl
         ("inside a run", partial(inside, context)),
         ("audit on real records", partial(real_data, context)),
         ("utility on Adult", partial(utility, context, tables)),
-        ("measured rates", partial(gaps, context, tables)),
     )

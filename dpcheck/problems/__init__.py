@@ -22,6 +22,7 @@ PROBLEMS = {
     "double_well": "DoubleWell",
     "factorisation": "Factorisation",
     "group_dro": "GroupDRO",
+    "hinge_game": "HingeGame",
     "huber": "Huber",
     "hyperbola": "Hyperbola",
     "ill_conditioned": "IllConditioned",

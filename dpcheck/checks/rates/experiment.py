@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +56,8 @@ class Experiment:
         ``runs`` a number or a function of the cell: rows of one relative spread make the sharpest comparison
     measure : (problem of the last data set, outputs (data_sets * runs, d_w + d_v)) -> the quantity
     constants : (problem, cell) -> every parameter of the theorem
-    factors : the settings whose exponents are fitted
+    factors : the settings whose exponents are fitted; none where the prediction or the number alone is tested
+    order_only : the theorem's order is another paper's claim for this algorithm, its number is not
     predicted : (problem, cell) -> expected measure by a closed form of the instance and the theorem's own
         schedule and noise, never by the solver's
     within : the measured means are within this factor of the predicted ones; None where those are orders only, so
@@ -82,6 +83,7 @@ class Experiment:
     full: Grid | None = None
     regime: str | None = None
     variant: str | None = None
+    order_only: bool = False
     settings: Callable[[Any, Cell], Mapping[str, Any]] = field(default=lambda problem, cell: {})
     data_sets: int = 1
     runs: int | Callable[[Cell], int] = 1
@@ -96,8 +98,9 @@ class Experiment:
 
     @property
     def statement(self) -> Theorem:
-        """The theorem itself."""
-        return theorem(self.theorem)
+        """The theorem itself, without its number where that is not claimed."""
+        stated = theorem(self.theorem)
+        return replace(stated, bound_formula=None) if self.order_only else stated
 
     def solver(self, problem: Any, cell: Cell) -> Any:
         """The algorithm as its theorem configures it at a grid point."""

@@ -43,7 +43,7 @@ def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterat
     frame = _frame(experiment, found)
     if experiment.unreachable:
         yield _without(experiment, found, f"not asymptotic: {experiment.unreachable}")
-    else:
+    elif experiment.factors:
         claimed = dict.fromkeys(experiment.factors, 0.0)
         fit = fit_rate(
             frame, response="measured", factors=experiment.factors, claimed=claimed, offset="order",
@@ -56,7 +56,8 @@ def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterat
         yield _bound(experiment, found)
     named = experiment.statement.bound_formula is not None
     tables[f"{experiment.algorithm}: {experiment.name}"] = [_row(point, named) for point in found]
-    tables.setdefault(TABLE, []).extend(_summary(experiment, found, fit, time.perf_counter() - started))
+    if experiment.factors:
+        tables.setdefault(TABLE, []).extend(_summary(experiment, found, fit, time.perf_counter() - started))
 
 
 def _frame(experiment: Experiment, found: list[Point]) -> Any:

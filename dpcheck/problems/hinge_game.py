@@ -1,0 +1,172 @@
+"""Convex-concave game whose saddle is a corner of its box, with a bend on the way there or beyond the start:
+
+f(w, v; (b, c)) = a <w, v> + <b, w> - <c, v> + s/sqrt(d) sum_i (hinge(w_i - p/sqrt(d)) - hinge(v_i - p/sqrt(d))),
+
+|w_i|, |v_i| <= D/sqrt(d), |b|, |c| <= B. hinge(t) is 0 for t <= 0, t^2/(2k) up to k = h/sqrt(d) and t - k/2 from there
+on, and max(t, 0) where h = 0: then f is not smooth. In the coordinates sqrt(d) w and sqrt(d) v the game is the mean of
+d equal ones in one dimension each, so that no constant depends on d.
+
+|hinge'| <= 1, so that both partial gradients have norms of at most aD + B + s. The Hessian is [[x, a], [a, -y]] in each
+pair of coordinates with x and y in [0, s/h], so that L = sqrt((s/h)^2 + a^2). Where p >= 0 and aD is less than the mean
+b and c in each of those coordinates, gradients keep their sign from the start 0 to the saddle, the corner where all
+w_i = v_i = -D/sqrt(d).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpcheck.errors import require, require_count, require_positive
+from dpcheck.kernels import gradients
+from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.problem import BOX, Array, Defaults, blocks, bounded_pairs
+
+MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
+
+
+@kernel(GRADIENT_SIGNATURE)
+def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
+    """Partial gradients of one record (b, c); at a kink the subgradient 0 of the hinge."""
+    a, slope, place, width, d = params[0], params[1], params[2], params[3], w.size
+    for i in range(d):
+        out_w[i] = a * v[i] + record[i]
+        out_v[i] = a * w[i] - record[d + i]
+        if w[i] > place:
+            out_w[i] += slope if w[i] >= place + width else slope * (w[i] - place) / width
+        if v[i] > place:
+            out_v[i] -= slope if v[i] >= place + width else slope * (v[i] - place) / width
+
+
+@kernel(MEAN_SIGNATURE)
+def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
+    """The general kernel where gradients are clipped; else the mean record, and what all records share once."""
+    if clip[0] < np.inf or clip[1] < np.inf:
+        gradients.mean(gradient, data, index, batch, x, clip, out)
+        return
+    params, records, d = data[0], data[1], data[5]
+    one = np.zeros(x.size)
+    for j in range(index.size):
+        for i in range(x.size):
+            one[i] += records[index[j], i]
+    for i in range(x.size):
+        one[i] /= max(index.size, 1)
+    gradient(params, one, x[:d], x[d:], out[:d], out[d:])  # which is linear in the record
+    for i in range(x.size):
+        out[i] *= index.size / batch
+
+
+@kernel(VALUE_SIGNATURE)
+def value(params, record, w, v):  # type: ignore[no-untyped-def]
+    """f of one record (b, c)."""
+    a, slope, place, width, d = params[0], params[1], params[2], params[3], w.size
+    total = 0.0
+    for i in range(d):
+        total += a * w[i] * v[i] + record[i] * w[i] - record[d + i] * v[i]
+        for sign, t in ((1.0, w[i] - place), (-1.0, v[i] - place)):
+            if t >= width:
+                total += sign * slope * (max(t, 0.0) - 0.5 * width)
+            elif t > 0:
+                total += sign * slope * t * t / (2 * width)
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class HingeGame(Defaults):
+    """A bilinear game on two boxes with a hinge in each coordinate.
+
+    records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
+    coupling : a >= 0;  slope : s > 0;  place : p in (-D, D);  width : h >= 0, p + h <= D
+    bound : B > 0;  radius : D > 0, of the balls that the boxes' corners lie on
+    """
+
+    records: Array
+    coupling: float = 0.05
+    slope: float = 0.125
+    place: float = 0.5
+    width: float = 0.125
+    bound: float = 1.0
+    radius: float = 1.0
+    name: str = "hinge_game"
+
+    def __post_init__(self) -> None:
+        require(0 <= self.coupling < np.inf, "coupling", "be finite and >= 0", self.coupling)
+        for name in ("slope", "bound", "radius"):
+            require_positive(getattr(self, name), name)
+        require(-self.radius < self.place < self.radius, "place", "lie in (-radius, radius)", self.place)
+        room = self.radius - self.place
+        require(0 <= self.width <= room, "width", f"lie in [0, {room:g}], the room beyond place", self.width)
+        object.__setattr__(self, "records", bounded_pairs(self.records, self.bound))
+
+    @classmethod
+    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> HingeGame:
+        """``n`` records with independent entries (7 +- 1)/8 B/sqrt(d)."""
+        require_count(n, "n")
+        require_count(d, "d")
+        signs = rng.integers(0, 2, (n, 2 * d)) * 2 - 1
+        return cls((MEAN + SPREAD * signs) * constants.get("bound", 1.0) / math.sqrt(d), **constants)
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> HingeGame:
+        """200 records in 3 dimensions."""
+        return cls.sample(200, 3, rng)
+
+    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
+    value: ClassVar[Callable[..., Any]] = staticmethod(value)
+    mean: ClassVar[Callable[..., Any]] = staticmethod(mean)
+
+    @property
+    def params(self) -> Array:
+        """a, then s, p and h divided by sqrt(d)."""
+        return np.array([self.coupling, *(np.array([self.slope, self.place, self.width]) / math.sqrt(self.dim_w))])
+
+    @property
+    def dim_w(self) -> int:
+        """Dimension d of w, and of v."""
+        return int(self.records.shape[1]) // 2
+
+    dim_v = dim_w
+
+    @property
+    def domain_w(self) -> Array:
+        """The box whose corners have norm D, for w and for v."""
+        return blocks((self.dim_w, BOX, self.radius / math.sqrt(self.dim_w)))
+
+    domain_v = domain_w
+
+    @property
+    def lipschitz_w(self) -> float:
+        """G_w = G_v = aD + B + s."""
+        return self.coupling * self.radius + self.bound + self.slope
+
+    lipschitz_v = lipschitz_w
+
+    @property
+    def smoothness(self) -> float:
+        """sqrt((s/h)^2 + a^2), inf for h = 0."""
+        return math.hypot(self.slope / self.width, self.coupling) if self.width > 0 else math.inf
+
+    def weak_gap(self, outputs: Array) -> float:
+        """Weak primal-dual population gap of runs ``outputs`` : (R, 2d), under :meth:`sample`.
+
+        max_v E F(w, v) - min_w E F(w, v), Yang et al. 2022, Definition 4. In each coordinate the largest
+        u y - s hinge(y) is at -D for u < 0, at D for u > s, and at p + h u/s between.
+        """
+        d, mean = self.dim_w, MEAN * self.bound
+        x = outputs * math.sqrt(d)
+        own = mean * x + self._hinge(x)
+        u = self.coupling * x.mean(0) + np.where(np.arange(2 * d) < d, -mean, mean)
+        u[d:] *= -1  # the least a v + b in w is the largest of its negative
+        bent = np.where(u > self.slope, self.radius, self.place + self.width * u / self.slope)
+        y = np.where(u < 0, -self.radius, bent)
+        return float((own.mean(0) + u * y - self._hinge(y)).sum() / d)
+
+    def _hinge(self, x: Array) -> Array:
+        """s times the hinge, in the coordinates sqrt(d) w."""
+        t = np.maximum(x - self.place, 0.0)
+        inside = t * t / (2 * self.width) if self.width > 0 else 0.0 * t
+        return self.slope * np.where(t < self.width, inside, t - 0.5 * self.width)
