@@ -187,13 +187,14 @@ EMPIRICAL = cells((1000, 2200, 5000), (2, 6, 16), (0.119, 0.34, HIGH))
 
 EXPERIMENTS = (
     Experiment(
-        name="theorem_1", theorem="xu2026.theorem_1", factors=("n", "d", "epsilon"), grid=Grid(EMPIRICAL, 20), runs=30,
-        predicted=partial(simulated, "repaired"), within=1.12, reach=total, premises=premises,
+        name="theorem_1", theorem="xu2026.theorem_1", factors=("n", "d", "epsilon"), grid=Grid(EMPIRICAL, 20), runs=22,
+        margin=0.2,  # counts of refreshes and perturbations are whole and few: the predicted exponents are off by 0.1
+        predicted=partial(simulated, "repaired"), within=1.15, reach=total, premises=premises,
         attains="the instance attains the order", **COMMON,
     ),
     Experiment(
         name="theorem_3.as_printed", theorem="xu2026.theorem_3", variant="as_printed", factors=("n",),
-        grid=Grid(EMPIRICAL[:3], 12), runs=10, predicted=partial(simulated, "as_printed"), within=1.15, clear=None,
+        grid=Grid(EMPIRICAL[:3], 12), runs=10, predicted=partial(simulated, "as_printed"), within=1.4, clear=None,
         reach=total, attains="steps of constant length, and a start that is returned, do not attain it on this instance",
         **COMMON,
     ),
