@@ -1,9 +1,9 @@
 """DP-RGDA on a quadratic game in plain NumPy, many runs at once: the law that predictions are drawn from.
 
-The game is f = mu_x/2 |x|^2 + a <x, y> - mu_y/2 |y|^2 + <b, x> - <c, y>, in which a record is a pair (b, c). A difference
-of two gradients of one record is then the same for all records, so that minibatches of differences bring no error,
-and a minibatch of a refresh brings that of the mean of its records alone. Nothing here is shared with the solver: the
-steps are Algorithms 2 and 3 of Xu et al. 2026 on arrays of shape (runs, 2, d), the second axis for x and y.
+The game is f = mu_x/2 |x|^2 + a <x, y> - mu_y/2 |y|^2 + <b, x> - <c, y>, in which a record is a pair (b, c). A
+difference of two gradients of one record is then the same for all records, so that minibatches of differences bring no
+error, and a minibatch of a refresh brings that of the mean of its records alone. Nothing here is shared with the
+solver: the steps are Algorithms 2 and 3 of Xu et al. 2026 on arrays of shape (runs, 2, d), the second axis for x and y.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.problems.problem import Array
 
@@ -56,13 +57,13 @@ class _Sums:
         """The estimates."""
         return self.base + self.moved + self.noise
 
-    def refresh(self, gradients: Array, which: Array) -> None:
+    def refresh(self, gradients: Array, which: NDArray[np.bool_]) -> None:
         """Fresh gradients where ``which`` is true."""
         error = np.hypot(self.plan.sigma_v, self.plan.spread)
         fresh = gradients + error * self.rng.standard_normal(self.shape)
         self.base[which], self.moved[which], self.noise[which], self.count[which] = fresh[which], 0.0, 0.0, 0
 
-    def add(self, change: Array, which: Array) -> None:
+    def add(self, change: Array, which: NDArray[np.bool_]) -> None:
         """One more clipped difference where ``which`` is true."""
         size = np.linalg.norm(change, axis=2, keepdims=True)
         change = change * np.minimum(1.0, self.plan.C_u / np.maximum(size, 1e-300))

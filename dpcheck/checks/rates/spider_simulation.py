@@ -13,9 +13,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
 from dpcheck.problems.problem import Array
+
+Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,20 +84,20 @@ class _Estimate:
         self.old, self.v, self.drift = self.g.copy(), np.zeros_like(self.g), np.zeros(runs)
         self.left = np.full(runs, plan.refreshes)
 
-    def renew(self, besides: Array, first: bool) -> Array:
+    def renew(self, besides: Marks, first: bool) -> Marks:
         """Bring v to g, afresh where the drift or ``besides`` asks for it; true where no refresh is left for that."""
         step = np.linalg.norm(self.g - self.old, axis=1)
         self.drift += step**2
-        wanted = besides | first | (self.drift >= self.plan.kappa)
+        wanted = besides | np.full(besides.shape, first) | (self.drift >= self.plan.kappa)
         refused = wanted & (self.left == 0)
         self.left -= wanted & ~refused
         self.drift[wanted] = 0.0
         drawn = self.rng.standard_normal(self.g.shape)
         after = self.v + self.g - self.old + self.plan.growth * step[:, None] * drawn
         self.v = np.where(wanted[:, None], self.g + self.plan.noise * drawn, after)
-        return refused
+        return np.asarray(refused)
 
-    def step(self, still: Array) -> None:
+    def step(self, still: Marks) -> None:
         """Gradient steps of the runs that go on."""
         self.old = self.g.copy()
         self.g = self.g - self.plan.eta * np.where(still[:, None], self.v, 0.0)

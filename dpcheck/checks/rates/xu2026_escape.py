@@ -2,8 +2,8 @@ r"""Strict saddles: how often DP-RGDA leaves one, against the chance that Theore
 
 The theorem promises a point with |grad Phi| <= alpha and least eigenvalue of the Hessian at least -sqrt(rho alpha) with
 probability 1 - delta_1 - delta_2, here 0.8. Runs begin at a strict saddle, where the gradient is 0 because the records
-are +-z in pairs, and without privacy's noise: nothing but the perturbation of Algorithm 2 leads away from there, so that
-it alone is measured. With the noise, which leads away by itself, ``tests/test_escape.py`` has the shares.
+are +-z in pairs, and without privacy's noise: nothing but the perturbation of Algorithm 2 leads away from there, so
+that it alone is measured. With the noise, which leads away by itself, ``tests/test_escape.py`` has the shares.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.rates.judgement import Tables
 from dpcheck.findings import Finding
 from dpcheck.problems.cosine import Cosine
-from dpcheck.problems.nonconvex import StronglyConcave
 from dpcheck.problems.problem import Array
 from dpcheck.problems.quartic import Quartic
 from dpcheck.solvers import configure
@@ -37,7 +36,7 @@ class Saddle:
     """A problem with a strict saddle at its start, and how the algorithm is configured there."""
 
     name: str
-    family: type[StronglyConcave]
+    family: type[Cosine] | type[Quartic]
     bound: float
     records: int
     settings: dict[str, Any]
@@ -67,31 +66,33 @@ def is_second_order(problem: Any, alpha: float, x: Array) -> bool:
 def escapes(context: Context, tables: Tables) -> Iterator[Finding]:
     """One finding a saddle."""
     for saddle in SADDLES:
-        problem = saddle.problem()
-        key = crc32(f"escape.{saddle.name}".encode())
-        solver = configure(
-            "dp_rgda", problem, epsilon=0.95, delta=1e-5, failure=FAILURE, private=False, **saddle.settings
-        )
-        runs = saddle.runs * (4 if context.full else 1)
-        made = partial(_successes, solver, problem)
-        found = context.kept(
-            ["escape", saddle.name, runs], lambda: sum(
-                map_chunks(made, runs, chunk=10, jobs=context.jobs, seed=np.random.SeedSequence([context.seed, key]))
-            ),
-        )  # fmt: skip
-        low, high = clopper_pearson_lower(found, runs, LEVEL), clopper_pearson_upper(found, runs, LEVEL)
-        tables.setdefault("dp_rgda: escape", []).append(
-            {"saddle": saddle.name, "runs": runs, "second order": found, "low": low, "high": high, "promised": PROMISED}
-        )
-        yield Finding(
-            f"dp_rgda.escape.{saddle.name}", "utility",
-            f"dp_rgda: share of runs that leave a strict saddle for a second-order point, against Theorem 1 ({saddle.name})",
-            "supported" if low >= PROMISED else "contradicted" if high < PROMISED else "inconclusive",
-            f"{found} of {runs} runs, at least {low:.3f} and at most {high:.3f} in the long run, each with error "
-            f"{LEVEL:g}; promised are {PROMISED:g}",
-            evidence={"runs": runs, "second order": found, "low": low, "high": high, "alpha": solver.alpha,
-                      "steps": solver.steps},
-        )  # fmt: skip
+        yield _finding(saddle, context, tables)
+
+
+def _finding(saddle: Saddle, context: Context, tables: Tables) -> Finding:
+    problem = saddle.problem()
+    solver: Any = configure(
+        "dp_rgda", problem, epsilon=0.95, delta=1e-5, failure=FAILURE, private=False, **saddle.settings
+    )  # fmt: skip
+    runs = saddle.runs * (4 if context.full else 1)
+    seed = np.random.SeedSequence([context.seed, crc32(f"escape.{saddle.name}".encode())])
+    work = partial(_successes, solver, problem)
+
+    def successes() -> int:
+        return sum(map_chunks(work, runs, chunk=10, jobs=context.jobs, seed=seed))
+
+    found = context.kept(["escape", saddle.name, runs], successes)
+    low, high = clopper_pearson_lower(found, runs, LEVEL), clopper_pearson_upper(found, runs, LEVEL)
+    row = {"runs": runs, "second order": found, "low": low, "high": high}
+    tables.setdefault("dp_rgda: escape", []).append({"saddle": saddle.name, **row, "promised": PROMISED})
+    return Finding(
+        f"dp_rgda.escape.{saddle.name}", "utility",
+        f"dp_rgda: share of runs that leave the strict saddle of {saddle.name} for a second-order point, Theorem 1",
+        "supported" if low >= PROMISED else "contradicted" if high < PROMISED else "inconclusive",
+        f"{found} of {runs} runs, at least {low:.3f} and at most {high:.3f} in the long run, each with error "
+        f"{LEVEL:g}; promised are {PROMISED:g}",
+        evidence={**row, "alpha": solver.alpha, "steps": solver.steps},
+    )  # fmt: skip
 
 
 def _successes(solver: Any, problem: Any, rng: np.random.Generator, size: int) -> int:

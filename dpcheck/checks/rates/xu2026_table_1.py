@@ -123,8 +123,8 @@ def thresholds(algorithm: str, cell: Cell) -> Plan:
     noise = Noise(algorithm, cell)
     T, n, d = noise.T, noise.n, int(cell["d"])
     refreshes = max(math.ceil(T / noise.q), 1 + math.ceil(math.sqrt(2 * SLOW * gap(algorithm) * T) / L0))
-    scale, others = 0.0, ()
-    if algorithm == "sto_spider":  # AboveThreshold is (1/scale)-DP; its event is Laplace noise that is at least as bad
+    scale, others = 0.0, tuple[Event, ...]()
+    if algorithm == "sto_spider":  # AboveThreshold is (1/scale)-DP; the Laplace noise of its event is no better
         scale = 1 / math.log(2 * math.exp(SELECTION * cell["epsilon"] / 2) - 1)
         others = (Laplace(1 / (2 * math.log((1 + math.exp(1 / scale)) / 2))),)
     one, two = noise.certified(min(refreshes, T), T - 1, others)
@@ -176,9 +176,10 @@ def experiment(algorithm: str, name: str, cells: tuple[Cell, ...], seeds: int, r
     """One baseline against the order of the empirical risk."""
     return Experiment(
         name=name, algorithm=algorithm, theorem=THEOREM, regime="privacy", quantity="gradient norm at the output",
-        sample=partial(sample, algorithm), measure=norm, constants=partial(constants, algorithm), settings=partial(given, algorithm),
+        sample=partial(sample, algorithm), measure=norm, constants=partial(constants, algorithm),
+        settings=partial(given, algorithm),
         reach=total, premises=partial(premises, algorithm), grid=Grid(cells, seeds), runs=equal_spread(runs),
-        margin=0.2,  # counts of refreshes are whole and few: the predicted exponents are off by up to 0.1
+        margin=0.2,  # counts of refreshes are whole and few
         attains="the instance attains the order, which Theorem 3 has from Table 1 of the paper", **more,
     )  # fmt: skip
 

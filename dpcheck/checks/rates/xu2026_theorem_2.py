@@ -24,7 +24,17 @@ from dpcheck.accounting import calibrate
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.rates.ascent_simulation import Plan, outputs
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid
-from dpcheck.checks.rates.xu2026_theorem_1 import COUPLING, CURVATURE, FAILURE, L_PHI, L, escape, game, privacy_error, slopes
+from dpcheck.checks.rates.xu2026_theorem_1 import (
+    COUPLING,
+    CURVATURE,
+    FAILURE,
+    L_PHI,
+    L,
+    escape,
+    game,
+    privacy_error,
+    slopes,
+)
 from dpcheck.events import Event, Gaussian
 from dpcheck.problems.problem import Array
 from dpcheck.problems.quadratic import Quadratic
