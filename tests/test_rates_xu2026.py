@@ -1,0 +1,182 @@
+"""Rates of DP-RGDA and its baselines: premises, predictions by second routes, and planted faults.
+
+The planted faults take minutes: ``pytest -n 0 -m experiment tests/test_rates_xu2026.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import mutants
+import numpy as np
+import pytest
+import rate_faults
+
+from dpcheck.checks import recorded
+from dpcheck.checks.rates import ascent_simulation, spider_simulation, xu2026_escape, xu2026_table_1
+from dpcheck.checks.rates import xu2026_theorem_1 as theorem_1
+from dpcheck.checks.rates import xu2026_theorem_2 as theorem_2
+from dpcheck.checks.rates.measurement import _known
+from dpcheck.kernels import rgda
+from dpcheck.solvers.dp_rgda import DPRGDA
+
+EXPERIMENTS = (*theorem_1.EXPERIMENTS, *theorem_2.EXPERIMENTS, *xu2026_table_1.EXPERIMENTS)
+BY_NAME = [pytest.param(each, id=f"{each.algorithm}.{each.name}") for each in EXPERIMENTS]
+GAME = np.array([[1.0, 0.5], [0.5, -1.0]])
+
+
+@pytest.mark.parametrize("each", BY_NAME)
+def test_premises_hold_at_the_ends_of_the_grid(each):
+    assert each.full is None  # one grid for both profiles
+    cells = sorted(each.grid.cells, key=theorem_1.privacy_error)
+    for cell in (cells[0], cells[-1]):
+        point = _known(each, cell)
+        assert not [str(premise) for premise in point.premises if not premise.holds]
+        assert 0 < point.predicted < math.inf
+
+
+@pytest.mark.parametrize("each", BY_NAME)
+def test_all_parameters_of_the_theorem_are_declared(each):
+    cell = each.grid.cells[0]
+    problem = each.sample(cell, np.random.default_rng(0))
+    given = set(each.constants(problem, cell))
+    needed = {str(p.symbol) for p in each.statement.parameters if p.default is None} - {"C_v", "C_u"}  # of the noise
+    assert needed <= given
+
+
+@pytest.mark.parametrize("each", BY_NAME)
+def test_ranges_of_the_factors(each):
+    for name in each.factors:
+        values = [cell[name] for cell in each.grid.cells]
+        assert max(values) / min(values) >= (4.9 if name == "n" else 7.9)
+
+
+@pytest.mark.parametrize("each", BY_NAME)
+def test_verdicts_are_recorded(each):
+    for kind in ("rate", "prediction"):
+        assert f"{each.algorithm}.{kind}.{each.name}" in recorded()
+
+
+def test_solvers_have_the_numbers_that_predictions_are_made_of():
+    """The predicted schedule and noise are computed without the solver; they are its own."""
+    for experiment, plan_of in (
+        (theorem_1.EXPERIMENTS[0], theorem_1.repaired),
+        (theorem_2.EXPERIMENTS[0], theorem_2.repaired),
+    ):
+        cell = experiment.grid.cells[0]
+        solver, plan = experiment.solver(experiment.sample(cell, np.random.default_rng(0)), cell), plan_of(cell)
+        for name in ("steps", "period", "K", "t_thres", "escapes", "repaired", "once"):
+            assert getattr(solver, name) == getattr(plan, name), name
+        for name in ("alpha", "eta", "eta_H", "lam", "r", "D_bar", "C_u", "sigma_v", "sigma_u"):
+            assert getattr(solver, name) == pytest.approx(getattr(plan, name), rel=2e-3), name
+
+
+def test_simulated_steps_without_noise_are_those_of_the_solver():
+    """With no noise and no perturbation there is one path: the simulation and the kernel end at the same point."""
+    experiment = theorem_1.EXPERIMENTS[0]
+    cell = experiment.grid.cells[1]
+    problem = experiment.sample(cell, np.random.default_rng(0))
+    solver = replace(experiment.solver(problem, cell).quiet(), escapes=0)
+    plan = replace(theorem_1.repaired(cell), sigma_v=0.0, sigma_u=0.0, escapes=0)
+    d = problem.dim_w
+    mean = problem.records.mean(0)
+    found = ascent_simulation.outputs(plan, GAME, np.stack([mean[:d], -mean[d:]]), 2, np.random.default_rng(1))
+    np.testing.assert_allclose(found, solver.outputs(problem, np.random.default_rng(2), 2)[:, :d], atol=1e-10)
+
+
+def test_noise_along_a_tree_has_as_many_parts_as_the_sum_has_binary_digits():
+    plan = replace(theorem_2.repaired(theorem_2.LARGE[0]), sigma_u=1.0, sigma_v=0.0, spread=0.0, steps=20, period=20)
+    sums = ascent_simulation._Sums(plan, (4000, 2, 1), np.random.default_rng(0))
+    every = np.ones(4000, bool)
+    sums.refresh(np.zeros((4000, 2, 1)), every)
+    for count in range(1, 12):
+        sums.add(np.zeros((4000, 2, 1)), every)
+        assert sums.value.var() == pytest.approx(count.bit_count(), rel=0.1)
+
+
+def test_mean_norm_of_a_uniform_iterate_is_that_of_many_runs():
+    start, rng = np.array([0.5, 0.0, 0.0]), np.random.default_rng(0)
+    plan = spider_simulation.Plan(steps=40, eta=0.5, noise=0.03, growth=0.2, start=start, period=10)
+    g, v, old = np.tile(start, (20_000, 1)), np.zeros((20_000, 3)), np.tile(start, (20_000, 1))
+    total = 0.0
+    for t in range(40):
+        drawn = rng.standard_normal(g.shape)
+        moved = np.linalg.norm(g - old, axis=1)[:, None]
+        v = g + 0.03 * drawn if t % 10 == 0 else v + g - old + 0.2 * moved * drawn
+        old, g = g, g - 0.5 * v
+        total += np.linalg.norm(g, axis=1).mean() / 40
+    assert spider_simulation.mean_norm(plan) == pytest.approx(total, rel=0.01)
+
+
+def test_saddles_are_exact_and_no_second_order_points():
+    for saddle in xu2026_escape.SADDLES:
+        problem = saddle.problem()
+        start = problem.start[: problem.dim_w]
+        assert np.linalg.norm(problem.primal_gradient(start)) < 1e-12
+        assert not xu2026_escape.is_second_order(problem, saddle.settings["alpha"], problem.start)
+
+
+def kernel_with(monkeypatch, *edits):
+    """DP-RGDA with a kernel in which each old text became the new one."""
+    monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(rgda, edits).rgda))
+
+
+def assert_caught(algorithm, part):
+    found = rate_faults.findings(algorithm, part=part)
+    red = rate_faults.assert_red(found)
+    print([(each.id, each.verdict) for each in red])
+
+
+STEP = "        K = (max(2, math.ceil(L / mu)) if repaired else"
+NOISE = "sigma_v, sigma_u = z * 2 * C_v / S1, z * 2 * C_u / S2"
+IN_DP_RGDA = {
+    "step times n^-0.15": (STEP, f"        eta = eta * n**-0.15\n{STEP}"),
+    "step times n^-0.25": (STEP, f"        eta = eta * n**-0.25\n{STEP}"),
+    "noise times sqrt d": (NOISE, f"{NOISE.replace('z *', 'math.sqrt(sizes.d) * z *')}"),
+    "noise that does not shrink with n": (NOISE, "sigma_v, sigma_u = z * 2 * C_v / 1000, z * 2 * C_u / 200"),
+}
+IN_THE_KERNEL = {
+    "no refresh": ("refresh = t % q == 0 or (repaired and perturbed)", "refresh = t == 0"),
+    "a difference from x itself": ("copy(last_x, old[:d])", "copy(x, old[:d])"),
+    "no ascent": ("ahead[i] = y[i] + lam * u[i]", "ahead[i] = y[i]"),
+}
+IN_THE_BASELINES = {
+    "dp_spider, first iterate returned": ("dp_spider", "chosen = below(T, rng)", "chosen = below(T, rng) * 0"),
+    "dp_spider, no refresh": ("dp_spider", "estimate(t % q == 0,", "estimate(t == 0,"),
+    "dp_spider, noise times sqrt d": (
+        "dp_spider",
+        "sigma_1, sigma_2 = plan.calibrated(plan.refreshes, plan.steps - plan.refreshes)",
+        "sigma_1, sigma_2 = np.sqrt(sizes.d) * np.array(plan.calibrated(plan.refreshes, plan.steps - plan.refreshes))",
+    ),
+    "sto_spider, no refresh": ("sto_spider", "refresh = t == 0 or saddle or drift >= kappa", "refresh = t == 0"),
+    "ada_dp_spider, no refresh": ("ada_dp_spider", "refresh = t == 0 or drift >= kappa", "refresh = t == 0"),
+}
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("fault", IN_DP_RGDA)
+def test_a_fault_in_the_schedule_of_dp_rgda_is_caught(monkeypatch, fault):
+    rate_faults.plant(monkeypatch, "dp_rgda", [IN_DP_RGDA[fault]])
+    assert_caught("dp_rgda", "theorem_1")
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("fault", IN_THE_KERNEL)
+def test_a_fault_in_the_steps_of_dp_rgda_is_caught(monkeypatch, fault):
+    kernel_with(monkeypatch, IN_THE_KERNEL[fault])
+    assert_caught("dp_rgda", "theorem_1")
+
+
+@pytest.mark.experiment
+def test_a_perturbation_that_is_left_out_is_caught(monkeypatch):
+    kernel_with(monkeypatch, ("move_in_ball(x, r, rng)", "pass"))
+    assert_caught("dp_rgda", "escape")
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("fault", IN_THE_BASELINES)
+def test_a_fault_in_a_baseline_is_caught(monkeypatch, fault):
+    module, old, new = IN_THE_BASELINES[fault]
+    rate_faults.plant(monkeypatch, module, [(old, new)])
+    assert_caught(module, "table_1")
