@@ -1,4 +1,4 @@
-"""The rate experiments on Zhang et al. 2025: premises, predictions by a second route, and planted errors that turn red."""
+"""The rate experiments on Zhang et al. 2025: premises, predictions by a second route, planted errors that turn red."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy
+from rate_faults import assert_red, findings, plant
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
@@ -24,7 +25,6 @@ from dpcheck.checks.rates.measurement import LEADS, REACH, grid_of
 from dpcheck.errors import InputError
 from dpcheck.kernels.gradients import difference, mean
 from dpcheck.solvers import ALGORITHMS, configure
-from rate_faults import assert_red, findings, plant
 
 NAMES = ("dp_sgda_clipped", "privatediff")
 EXPERIMENTS = tuple(each for name in NAMES for each in experiments(name))

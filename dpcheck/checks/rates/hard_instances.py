@@ -102,6 +102,7 @@ class HiddenMeans(StronglyConcave):
 
     @property
     def concavity(self) -> float:
+        """Of -|v|^2/2."""
         return 1.0
 
     @property
@@ -110,6 +111,7 @@ class HiddenMeans(StronglyConcave):
         return 1 / math.sqrt(self.dim_w)
 
     def best_response(self, w: Array) -> Array:
+        """0, whatever w is."""
         return np.zeros(self.dim_v)
 
     def primal_gradient(self, w: Array) -> Array:
@@ -175,10 +177,12 @@ class HiddenGroup(StronglyConcave):
 
     @property
     def concavity(self) -> float:
+        """Of -|v|^2/2."""
         return 1.0
 
     def best_response(self, w: Array) -> Array:
-        return np.eye(self.dim_v)[0]
+        """All weight on the first group."""
+        return np.asarray(np.eye(self.dim_v)[0])
 
     def primal_gradient(self, w: Array) -> Array:
         """At points w : (..., d)."""

@@ -108,11 +108,13 @@ def last_iterate(context: Context, tables: dict[str, list[dict[str, Any]]]) -> I
     tables["dptd: last iterate"] = rows
     yield Finding(
         "dptd.prediction.last_iterate", "rate",
-        "dptd: gradient norm of Phi at the last iterate against the instance's closed form; no theorem at hand promises "
-        "this baseline a rate",
+        "dptd: gradient norm of Phi at the last iterate against the instance's closed form; no theorem at hand "
+        "promises this baseline a rate",
         verdict,
         f"measured over predicted is between {min(ratios):.3g} and {max(ratios):.3g}, compared with a factor {WITHIN}",
-        evidence={"theorem": None, "d": D, "batch": BATCH, "epsilon": EPSILON, "delta": DELTA, "rows": rows, "within": WITHIN},
+        evidence={
+            "theorem": None, "d": D, "batch": BATCH, "epsilon": EPSILON, "delta": DELTA, "rows": rows, "within": WITHIN,
+        },
     )  # fmt: skip
 
 

@@ -145,9 +145,9 @@ MANY = cells(
     + [(1800, 16, 0.35), (1800, 48, 1.0), (1800, 16, 1.0)],
 )
 EXPERIMENTS = (
-    experiment("theorem_2", "repaired", 0.08, certified, Grid(FEW, 20), Grid(FEW, 60), runs=50),
+    experiment("theorem_2", "repaired", 0.08, certified, Grid(FEW, 20), Grid(FEW, 60), runs=60),
     experiment(
-        "theorem_2.as_printed", "as_printed", 0.15, printed, Grid(MANY, 20), Grid(MANY, 60), runs=100,
+        "theorem_2.as_printed", "as_printed", 0.15, printed, Grid(MANY, 20), Grid(MANY, 60), runs=170,
         settings=lambda problem, cell: {"batch": 1},
     ),
 )  # fmt: skip
