@@ -166,6 +166,10 @@ FAULTS = {
     "wrong previous point": (DIFF, "short_threshold", "copy(old, old_point)", "copy(start, old_point)"),
     "noise without epsilon": (DIFF, "short_threshold", "/ (n * epsilon)  # Remark 2", "/ (n * 0.4)"),
     "noise without the threshold": (DIFF, "short_threshold", "release(g[:d], sigma * C,", "release(g[:d], sigma,"),
+    "ascent of one tiny step": (
+        DIFF, "without_noise", "ascent = ascent_steps(problem, inner, repaired)",
+        "ascent = 1e-3 * ascent_steps(problem, 1, repaired)",
+    ),
     "no tracking": (
         "dptd", "dptd", "average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]", "average[i] = g[i]",
     ),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -146,6 +146,11 @@ def _kept(plan: Schedule, coupling: float, n: int, d: int) -> float:
     return simulated(EqualRecords.of(n, d, PULL, coupling=coupling), plan, d)
 
 
+def quiet(problem: EqualRecords, cell: Cell) -> Schedule:
+    """The repaired schedule, of which the noise decided the step, with no noise added."""
+    return replace(repaired(problem, cell), sigma_1=0.0, sigma_2=0.0, sigma_y=0.0)
+
+
 def predicted(plan: Any, problem: EqualRecords, cell: Cell) -> float:
     """The simulated measure under a schedule."""
     return _kept(plan(problem, cell), problem.coupling, int(cell["n"]), int(cell["d"]))
@@ -194,6 +199,7 @@ LATER = (
     f"{(SETTLED**-1.5 / 8) ** (-4 / 3):.2g} rounds a run"
 )
 EPSILONS = tuple({"n": 600, "d": 2, "epsilon": epsilon, "delta": 1e-6} for epsilon in (0.125, 0.2, 0.32, 0.5))
+WATCHED = tuple({"n": 600, "d": 2, "epsilon": epsilon, "delta": 1e-6} for epsilon in (0.4, 0.5, 0.6))
 SHORT = tuple(
     {"n": int(math.sqrt(d * math.log(1e11)) / (a * epsilon)), "d": d, "epsilon": epsilon, "delta": 1e-11}
     for a, d, epsilon in (
@@ -216,6 +222,13 @@ EXPERIMENTS = (
         name="theorem_6.as_printed", variant="as_printed", sample=partial(sample, COUPLED), factors=("epsilon",),
         grid=Grid(EPSILONS, 16), runs=25, predicted=partial(predicted, published), within=1.15, clear=None,
         settings=lambda problem, cell: {"failure": FAILURE, "batch": 1}, unreachable=BEYOND,
+        **(COMMON | {"reach": None}),
+    ),
+    Experiment(  # how well the ascent follows, which noise hides
+        name="theorem_6.without_noise", variant="repaired", sample=partial(sample, COUPLED), factors=("epsilon",),
+        grid=Grid(WATCHED, 16), runs=60, predicted=partial(predicted, quiet), within=1.5, clear=None,
+        settings=lambda problem, cell: {"failure": FAILURE, "private": False},
+        unreachable="no noise is added, to see how well the ascent follows x, so that no order of privacy is left",
         **(COMMON | {"reach": None}),
     ),
     Experiment(
