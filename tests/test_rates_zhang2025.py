@@ -58,7 +58,7 @@ def test_every_verdict_is_expected():
     for declared in EXPERIMENTS:
         kinds = ("rate", "prediction", *(["bound"] if declared.statement.bound_formula is not None else []))
         assert {f"{declared.algorithm}.{kind}.{declared.name}" for kind in kinds} <= set(recorded())
-    assert {f"{name}.bound.theorem_{k}" for name, able in lower.ABLE.items() for k in able} <= set(recorded())
+    assert {f"{name}.bound.zhang2025_theorem_{k}" for name, able in lower.ABLE.items() for k in able} <= set(recorded())
 
 
 def test_equal_records_have_the_gradients_of_a_quadratic_game():

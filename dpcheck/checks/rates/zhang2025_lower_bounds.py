@@ -128,7 +128,7 @@ def judged(algorithm: str, hard: Hard, least: float, values: Array, free: Array)
         verdict = "consistent" if mean - reach >= least else "inconclusive"
         end = f"and descent without noise reaches {witness:.2g}"
     return Finding(
-        f"{algorithm}.bound.{hard.theorem.partition('.')[2]}", "bound",
+        f"{algorithm}.bound.{hard.theorem.replace('.', '_')}", "bound",
         f"{algorithm}: mean gradient norm of Phi over hard datasets against the lower bound of {hard.theorem}, its "
         "quantifiers exchanged",
         verdict,
