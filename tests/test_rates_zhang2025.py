@@ -1,0 +1,204 @@
+"""The rate experiments on Zhang et al. 2025: premises, predictions by a second route, planted errors that turn red."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy
+from rate_faults import assert_red, findings, plant
+
+from dpcheck.bounds.registry import theorem
+from dpcheck.bounds.symbols import d
+from dpcheck.checks import recorded
+from dpcheck.checks.context import Context
+from dpcheck.checks.rates import experiment, experiments
+from dpcheck.checks.rates import zhang2025_dptd as dptd
+from dpcheck.checks.rates import zhang2025_lower_bounds as lower
+from dpcheck.checks.rates import zhang2025_theorem_2 as theorem_2
+from dpcheck.checks.rates import zhang2025_theorem_6 as theorem_6
+from dpcheck.checks.rates.equal_records import EqualRecords, gradient_norm
+from dpcheck.checks.rates.measurement import LEADS, REACH, grid_of
+from dpcheck.errors import InputError
+from dpcheck.kernels.gradients import difference, mean
+from dpcheck.solvers import ALGORITHMS, configure
+
+NAMES = ("dp_sgda_clipped", "privatediff")
+EXPERIMENTS = tuple(each for name in NAMES for each in experiments(name))
+
+
+@pytest.mark.parametrize("declared", EXPERIMENTS, ids=lambda each: each.name)
+def test_premises_hold_at_every_grid_point(declared):
+    cells = {tuple(sorted(c.items())): c for p in ("quick", "full") for c in grid_of(declared, Context(p)).cells}
+    for cell in cells.values():
+        problem = declared.sample(cell, np.random.default_rng(0))
+        assert all(premise.holds for premise in declared.premises(problem, cell))
+        leading, others = declared.terms(problem, cell)
+        assert leading >= LEADS * others
+        if declared.reach is not None:
+            given = {} if declared.variant == "as_printed" else {"private": False}  # spares the calibration
+            solver = configure(
+                declared.algorithm, problem, epsilon=cell["epsilon"], delta=cell["delta"], variant=declared.variant,
+                **declared.settings(problem, cell), **given,
+            )  # fmt: skip
+            assert declared.reach(solver, problem) >= REACH
+
+
+@pytest.mark.parametrize("declared", EXPERIMENTS, ids=lambda each: each.name)
+def test_experiments_declare_every_parameter(declared):
+    cell = declared.grid.cells[0]
+    given = set(declared.constants(declared.sample(cell, np.random.default_rng(0)), cell))
+    assert given >= {str(p.symbol) for p in declared.statement.parameters if p.default is None}
+
+
+def test_every_verdict_is_expected():
+    for declared in EXPERIMENTS:
+        kinds = ("rate", "prediction", *(["bound"] if declared.statement.bound_formula is not None else []))
+        assert {f"{declared.algorithm}.{kind}.{declared.name}" for kind in kinds} <= set(recorded())
+    assert {f"{name}.bound.zhang2025_theorem_{k}" for name, able in lower.ABLE.items() for k in able} <= set(recorded())
+
+
+def test_equal_records_have_the_gradients_of_a_quadratic_game():
+    """Their kernels against those of any problem, with and without clipping."""
+    problem, rng = EqualRecords.of(20, 3, 0.4, coupling=0.7), np.random.default_rng(1)
+    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, 3)
+    x, old, index = rng.standard_normal(6), rng.standard_normal(6), np.array([3, 7, 11])
+    for clip in (np.full(2, np.inf), np.array([0.3, 0.2])):
+        ours, theirs = np.empty(6), np.empty(6)
+        problem.mean(problem.gradient, data, index, 2, x, clip, ours)
+        mean(problem.gradient, data, index, 2, x, clip, theirs)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        problem.difference(problem.gradient, data, index, x, index, old, 2, clip, ours)
+        difference(problem.gradient, data, index, x, index, old, 2, clip, theirs)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_the_gaussian_law_of_theorem_2_is_that_of_simulated_iterates():
+    problem, T, size = EqualRecords.of(10, 4, 0.3, coupling=0.5), 300, 4000
+    steps, noise = (0.02, 0.8), (0.1, 0.2)
+    moments = theorem_2.moments(problem, T, steps, noise)
+    law = theorem_2.expected_norm(1.25 * moments[:, 0], 1.25 * np.sqrt(moments[:, 1]), 4).mean()
+    rng, w, v, total = np.random.default_rng(2), np.zeros((size, 4)), np.zeros((size, 4)), 0.0
+    for _ in range(T):
+        total += gradient_norm(problem, np.hstack([w, v])) / T
+        g_w, g_v = w + 0.5 * v + problem.records[0, :4], 0.5 * w - v
+        w = w - steps[0] * (g_w + noise[0] * rng.standard_normal(w.shape))
+        v = v + steps[1] * (g_v + noise[1] * rng.standard_normal(v.shape))
+    assert law == pytest.approx(total, rel=0.01)
+
+
+def test_the_noise_of_theorem_2_shrinks_as_its_order_says():
+    """As n grows 16-fold at fixed d and epsilon, the predicted gradient norm falls by at least 4."""
+    small, large = theorem_2.cells(1e-11, [(1100, 5, 1.0), (17600, 5, 1.0)])
+    found = [theorem_2.predicted(theorem_2.printed, theorem_2.sample(0.15, c, None), c) for c in (small, large)]
+    assert found[0] / found[1] > 4
+
+
+def test_without_noise_the_simulation_of_theorem_6_is_gradient_descent():
+    problem = EqualRecords.of(10, 2, 0.3, coupling=0.0)
+    plan = theorem_6.Schedule(50, 7, 0.1, 9.0, 9.0, 9.0, math.inf, 0.0, 0.0, 0.0, 0.0, False)
+    expected = 0.3 * np.mean(0.9 ** np.arange(1, 51))
+    assert theorem_6.simulated(problem, plan, 2) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_law_of_dptd_is_that_of_simulated_iterates(monkeypatch):
+    monkeypatch.setattr(dptd, "BATCH", 4)
+    n, size, problem = 400, 4000, dptd.game(400)
+    solver = configure("dptd", problem, epsilon=dptd.EPSILON, delta=dptd.DELTA, batch=4)
+    rng = np.random.default_rng(3)
+    w, v, p, q = np.zeros((4, size, dptd.D))
+    for t in range(1, n + 1):
+        nu = 0.25 / math.sqrt(t + 3)
+        w, v = w - 2 * nu * p, v + 2 * nu * q
+        p = (1 - 3 * nu) * p + 3 * nu * (w + 0.5 * v + problem.records[0, : dptd.D])
+        q = (1 - 3 * nu) * q + 3 * nu * (0.5 * w - v)
+        p = p + solver.sigma_w[t - 1] * rng.standard_normal(p.shape)
+        q = q + solver.sigma_v[t - 1] * rng.standard_normal(q.shape)
+    dptd.law.cache_clear()
+    expected, _ = dptd.law(n)
+    dptd.law.cache_clear()
+    assert gradient_norm(problem, np.hstack([w, v])) == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_hard_instances_have_the_gradient_of_their_value(number):
+    problem = lower.HARD[number].sample(24, 3, np.random.default_rng(4))
+    w, step = np.array([0.3, -0.5, 1.1]), 1e-6
+
+    def primal(point):
+        best = problem.best_response(point)
+        return np.mean([problem.value(problem.params, record, point, best) for record in problem.records])
+
+    slope = [(primal(w + step * e) - primal(w - step * e)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(problem.primal_gradient(w), slope, atol=1e-8)
+
+
+def test_the_other_algorithms_cannot_run_on_the_hard_instances():
+    for name in ALGORITHMS:
+        for number, hard in lower.HARD.items():
+            if number not in lower.ABLE.get(name, ()):
+                with pytest.raises(InputError):
+                    configure(name, hard.sample(20, 2, np.random.default_rng(0)), epsilon=1.0, delta=1e-3)
+
+
+def test_the_lower_bound_can_be_violated():
+    """What is not private, judged as if it were, is below it; and with a witness that fails nothing is concluded."""
+    hard, rng = lower.HARD[3], np.random.default_rng(5)
+    free = np.array(lower.norms(hard, lower.without_noise, rng, 8))
+    assert lower.judged("no_noise", hard, 0.01, free, free).verdict == "violated"
+    assert lower.judged("no_noise", hard, 0.01, free + 1, free).verdict == "consistent"
+    assert lower.judged("no_noise", hard, 0.01, free + 1, free + 1).verdict == "inconclusive"
+
+
+STEP = "1 / (16 * (l / mu + 1) ** 2 * l) if"
+NOISE = "sigma_w, sigma_v = sigmas"
+SGDA, DIFF = "dp_sgda_clipped", "privatediff"
+FAULTS = {
+    "step n^-.15": (SGDA, "rate of theorem_2.as_printed", STEP, "n**-0.15 * " + STEP),
+    "step n^-.25": (SGDA, "rate of theorem_2.as_printed", STEP, "n**-0.25 * " + STEP),
+    "noise sqrt d": (SGDA, "rate of theorem_2", NOISE, "sigma_w, sigma_v = (s * math.sqrt(sizes.d) for s in sigmas)"),
+    "noise without n": (SGDA, "rate of theorem_2.as_printed", "printed_noise(C, n,", "printed_noise(C, 20000,"),
+    "last iterate": (SGDA, "rate of theorem_2", 'output: str = "uniform"', 'output: str = "last"'),
+    "no refresh": (DIFF, "short_threshold", "if r % restart == 0:", "if r == 0:"),
+    "wrong previous point": (DIFF, "short_threshold", "copy(old, old_point)", "copy(start, old_point)"),
+    "noise without epsilon": (DIFF, "short_threshold", "/ (n * epsilon)  # Remark 2", "/ (n * 0.4)"),
+    "noise without the threshold": (DIFF, "short_threshold", "release(g[:d], sigma * C,", "release(g[:d], sigma,"),
+    "ascent of one tiny step": (
+        DIFF, "without_noise", "ascent = ascent_steps(problem, inner, repaired)",
+        "ascent = 1e-3 * ascent_steps(problem, 1, repaired)",
+    ),
+    "no tracking": (
+        "dptd", "dptd", "average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]", "average[i] = g[i]",
+    ),
+    "noise of the sum": ("dptd", "dptd", "z * rate * nu * 2 * G / batch", "z * rate * nu * 2 * G"),
+}  # fmt: skip
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_errors_turn_the_check_red(monkeypatch, name):
+    algorithm, part, old, new = FAULTS[name]
+    plant(monkeypatch, algorithm, [(old, new)])
+    found = findings(algorithm, part=part)
+    red = assert_red(found)
+    assert any(finding.id.split(".")[1] in ("prediction", "rate") for finding in red)
+    for finding in found:
+        print(name, finding.ok, finding.verdict, finding.id, finding.reason)
+
+
+@pytest.mark.experiment
+def test_a_bound_without_its_power_of_d_is_contradicted(monkeypatch):
+    true = theorem(theorem_2.THEOREM)
+    false = replace(true, bound_formula=true.bound_formula / d ** sympy.Rational(1, 4))
+    monkeypatch.setattr(experiment, "theorem", lambda id: false)
+    found = assert_red(findings(SGDA, part="rate of theorem_2.as_printed"))
+    assert "dp_sgda_clipped.rate.theorem_2.as_printed" in {each.id for each in found if each.verdict == "contradicted"}
+
+
+def test_every_fault_is_in_the_code():
+    for algorithm, _, old, _ in FAULTS.values():
+        module = __import__(f"dpcheck.solvers.{algorithm}", fromlist=["_"])
+        assert inspect.getsource(module).count(old) == 1
