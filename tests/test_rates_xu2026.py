@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import rate_faults
 
-from dpcheck.checks import recorded
 from dpcheck.checks.rates import ascent_simulation, spider_simulation, xu2026_escape, xu2026_table_1
 from dpcheck.checks.rates import xu2026_theorem_1 as theorem_1
 from dpcheck.checks.rates import xu2026_theorem_2 as theorem_2
@@ -50,12 +49,6 @@ def test_ranges_of_the_factors(each):
     for name in each.factors:
         values = [cell[name] for cell in each.grid.cells]
         assert max(values) / min(values) >= (4.9 if name == "n" else 7.9)
-
-
-@pytest.mark.parametrize("each", BY_NAME)
-def test_verdicts_are_recorded(each):
-    for kind in ("rate", "prediction"):
-        assert f"{each.algorithm}.{kind}.{each.name}" in recorded()
 
 
 def test_solvers_have_the_numbers_that_predictions_are_made_of():

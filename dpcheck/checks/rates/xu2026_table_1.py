@@ -133,8 +133,8 @@ def thresholds(algorithm: str, cell: Cell) -> Plan:
     Gamma = math.ceil(math.log(d * T / FAILURE) / (SLOW * math.sqrt(RHO * 4 * chi)))
     return Plan(
         steps=T, eta=SLOW, noise=one, growth=two, start=_start(algorithm, cell), refreshes=refreshes, kappa=kappa,
-        chi=chi, R=math.sqrt(4 * chi / RHO), Gamma=Gamma, Q=math.ceil(26 / 5 * math.log(1 / FAILURE)), scale=scale, records=n,
-        L0=L0,
+        chi=chi, R=math.sqrt(4 * chi / RHO), Gamma=Gamma, Q=math.ceil(26 / 5 * math.log(1 / FAILURE)), scale=scale,
+        records=n, L0=L0,
     )  # fmt: skip
 
 

@@ -204,7 +204,7 @@ EMPIRICAL = cells((1000, 2200, 5000), (2, 6, 16), (0.119, 0.34, HIGH))
 EXPERIMENTS = (
     Experiment(
         name="theorem_1", theorem="xu2026.theorem_1", settings=settings, factors=("n", "d", "epsilon"),
-        grid=Grid(EMPIRICAL, 20), runs=22,
+        grid=Grid(EMPIRICAL, 20), runs=lambda cell: math.ceil(100 / cell["d"]),
         margin=0.2,  # counts of refreshes and perturbations are whole and few: the predicted exponents are off by 0.1
         predicted=partial(simulated, "repaired"), within=1.15, premises=premises,
         attains="the instance attains the order", **COMMON,
