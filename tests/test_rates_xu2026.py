@@ -142,8 +142,6 @@ IN_THE_BASELINES = {
         "sigma_1, sigma_2 = plan.calibrated(plan.refreshes, plan.steps - plan.refreshes)",
         "sigma_1, sigma_2 = np.sqrt(sizes.d) * np.array(plan.calibrated(plan.refreshes, plan.steps - plan.refreshes))",
     ),
-    "sto_spider, no refresh": ("sto_spider", "refresh = t == 0 or saddle or drift >= kappa", "refresh = t == 0"),
-    "ada_dp_spider, no refresh": ("ada_dp_spider", "refresh = t == 0 or drift >= kappa", "refresh = t == 0"),
 }
 
 
