@@ -25,7 +25,7 @@ import numpy as np
 from dpcheck.accounting import calibrate
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.rates.ascent_simulation import Plan, outputs
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.problems.problem import Array
 from dpcheck.problems.quadratic import Quadratic
@@ -190,28 +190,21 @@ COMMON: dict[str, Any] = {
 DELTA, HIGH = 1e-5, 0.95
 
 
-def cells(n: tuple[float, ...], d: tuple[float, ...], epsilon: tuple[float, ...]) -> tuple[Cell, ...]:
-    """One factor at a time, each where runs are short."""
-    fixed = {"delta": DELTA}
-    rows = [{**fixed, "n": each, "d": 4, "epsilon": HIGH} for each in n]
-    rows += [{**fixed, "n": n[1], "d": each, "epsilon": HIGH} for each in d]
-    rows += [{**fixed, "n": 3 * n[1], "d": 2, "epsilon": each} for each in epsilon]
-    return tuple(rows)
-
-
-EMPIRICAL = cells((1000, 2200, 5000), (2, 6, 16), (0.119, 0.34, HIGH))
+BASE = {"n": 2000, "d": 4, "epsilon": HIGH, "delta": DELTA}
+EMPIRICAL = cross(BASE, n=(1000, 2000, 4000, 7500), d=(2, 16))
+LARGE_STEPS = cross(BASE, n=(1000, 2200, 5000))
 
 EXPERIMENTS = (
     Experiment(
-        name="theorem_1", theorem="xu2026.theorem_1", settings=settings, factors=("n", "d", "epsilon"),
-        grid=Grid(EMPIRICAL, 20), runs=lambda cell: math.ceil(100 / cell["d"]),
+        name="theorem_1", theorem="xu2026.theorem_1", settings=settings, factors=("n", "d"),
+        grid=Grid(EMPIRICAL, 24), runs=lambda cell: math.ceil(160 / cell["d"]),
         margin=0.2,  # counts of refreshes and perturbations are whole and few: the predicted exponents are off by 0.1
         predicted=partial(simulated, "repaired"), within=1.15, premises=premises,
         attains="the instance attains the order", **COMMON,
     ),
     Experiment(
         name="theorem_3.as_printed", theorem="xu2026.theorem_3", variant="as_printed", factors=("n",),
-        grid=Grid(EMPIRICAL[:3], 24), runs=6, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
+        grid=Grid(LARGE_STEPS, 24), runs=12, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
         settings=settings_as_printed,
         attains="steps of constant length, and a start that is returned, do not attain it on this instance",
         **COMMON,
