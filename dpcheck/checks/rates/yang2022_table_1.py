@@ -171,7 +171,7 @@ EXPERIMENTS = (
         name="table_1.statistical", algorithm="nseg", sample=smooth, measure=HingeGame.weak_gap, factors=("n",),
         regime="statistical", predicted=corner_of_nseg, within=1.15, premises=premises,
         attains="the instance attains the order", grid=Grid(cross(FEW, n=doubling(1024, 8192)), 16),
-        margin=0.15,  # the noise, a few per cent of the walk, bends the law a little
+        margin=0.15,  # the random part of the gap is a few per cent at each size, which the bend feels most
         runs=lambda cell: int(8 * 1024 / cell["n"]), **COMMON,
     ),
     Experiment(
