@@ -206,7 +206,7 @@ ALL = ("n", "d", "epsilon")
 
 EXPERIMENTS = (
     experiment(
-        "dp_spider", "table_1", COARSE, 20, 50, factors=ALL, predicted=partial(by_moments, printed=False), within=1.12,
+        "dp_spider", "table_1", COARSE[:3], 20, 50, factors=("n",), predicted=partial(by_moments, printed=False), within=1.12,
         clear=4.0,
     ),
     experiment(
@@ -218,7 +218,7 @@ EXPERIMENTS = (
         within=1.1,
     ),
     experiment(
-        "sto_spider", "table_1", FINE, 10, 10, factors=ALL, predicted=partial(simulated, "sto_spider"), within=1.1,
+        "sto_spider", "table_1", FINE[:3], 12, 10, factors=("n",), predicted=partial(simulated, "sto_spider"), within=1.1,
         clear=4.0,
     ),
 )  # fmt: skip
