@@ -206,8 +206,8 @@ ALL = ("n", "d", "epsilon")
 
 EXPERIMENTS = (
     experiment(
-        "dp_spider", "table_1", COARSE[:3], 20, 50, factors=("n",), predicted=partial(by_moments, printed=False), within=1.12,
-        clear=4.0,
+        "dp_spider", "table_1", COARSE[:3], 20, 50, factors=("n",), predicted=partial(by_moments, printed=False),
+        within=1.12, clear=4.0,
     ),
     experiment(
         "dp_spider", "table_1.as_printed", COARSE[:3], 20, 50, factors=("n",), variant="as_printed",
@@ -218,7 +218,7 @@ EXPERIMENTS = (
         within=1.1,
     ),
     experiment(
-        "sto_spider", "table_1", FINE[:3], 12, 10, factors=("n",), predicted=partial(simulated, "sto_spider"), within=1.1,
-        clear=4.0,
+        "sto_spider", "table_1", FINE[:3], 12, 10, factors=("n",), predicted=partial(simulated, "sto_spider"),
+        within=1.1, clear=4.0,
     ),
 )  # fmt: skip

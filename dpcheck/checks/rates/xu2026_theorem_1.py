@@ -195,9 +195,9 @@ EMPIRICAL = cross(BASE, n=(1000, 2000, 4000, 7500), d=(2, 16))
 LARGE_STEPS = cross(BASE, n=(1000, 2200, 5000))
 
 OFF_ORDER = (
-    "the repaired variant has one noise multiplier for refreshes and differences; T/q refreshes of all records need one "
-    "of the order sqrt(T/q) = a^(-1/3), with which differences have that much more noise than the order allows, so that "
-    "the share of the noise grows with n"
+    "the repaired variant has one noise multiplier for refreshes and differences; T/q refreshes of all records need "
+    "one of the order sqrt(T/q) = a^(-1/3), which gives differences that much more noise than the order allows, so "
+    "that the share of the noise grows with n"
 )
 
 EXPERIMENTS = (
