@@ -13,7 +13,6 @@ Three null hypotheses are tested on the same measurements, each a finding of its
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,7 +32,6 @@ Tables = dict[str, list[dict[str, Any]]]
 
 def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterator[Finding]:
     """Measure and judge one experiment; ``tables`` receives its rows."""
-    started = time.perf_counter()
     found = points(experiment, context)
     broken = [premise for point in found for premise in point.premises if not premise.holds]
     if broken:
@@ -57,7 +55,7 @@ def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterat
     named = experiment.statement.bound_formula is not None
     tables[f"{experiment.algorithm}: {experiment.name}"] = [_row(point, named) for point in found]
     if experiment.factors:
-        tables.setdefault(TABLE, []).extend(_summary(experiment, found, fit, time.perf_counter() - started))
+        tables.setdefault(TABLE, []).extend(_summary(experiment, found, fit))
 
 
 def _frame(experiment: Experiment, found: list[Point]) -> Any:
@@ -166,9 +164,7 @@ def _row(point: Point, named: bool = True) -> dict[str, Any]:
     return row | {"order": point.order}
 
 
-def _summary(
-    experiment: Experiment, found: list[Point], fit: RateFit | None, seconds: float
-) -> Iterator[dict[str, Any]]:
+def _summary(experiment: Experiment, found: list[Point], fit: RateFit | None) -> Iterator[dict[str, Any]]:
     """One row a factor: the exponents that are predicted, measured and promised over the same grid."""
     cells = [p.cell for p in found]
     promised = slopes(cells, [p.order for p in found], experiment.factors)
@@ -183,5 +179,4 @@ def _summary(
             "measured": means.exponents[name], "low": means.interval[name][0], "high": means.interval[name][1],
             "claimed": promised[name], "largest": largest,
             "verdict": fit.by_factor[name] if fit is not None else "not asymptotic",
-            "seconds": round(seconds, 2),
         }  # fmt: skip

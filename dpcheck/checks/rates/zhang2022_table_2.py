@@ -137,7 +137,7 @@ def _judged(id: str, said: str, against: str, factor: str, rows: list[dict[str, 
             "experiment": id.partition(".")[2], "algorithm": algorithm, "theorem": against, "regime": "",
             "factor": factor, "predicted": None, "measured": plain.exponents[factor],
             "low": plain.interval[factor][0], "high": plain.interval[factor][1], "claimed": float(order),
-            "largest": None, "verdict": fit.verdict, "seconds": None,
+            "largest": None, "verdict": fit.verdict,
         }
     )  # fmt: skip
     return Finding(
