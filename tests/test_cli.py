@@ -30,7 +30,7 @@ from dpcheck.solvers import ALGORITHMS
 
 OPTIONS = {
     "check": {"--profile", "--seed", "--jobs", "--format", "--output", "--json-output", "--junit-output",
-              "--sarif-output", "--html-output", "--fail-on"},
+              "--sarif-output", "--html-output", "--fail-on", "--store"},
     "list": {"--format"},
     "show": {"--latex"},
     "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq"},

@@ -51,7 +51,7 @@ class Saddle:
 
 SADDLES = (
     Saddle("cosine", Cosine, 0.5, 1000, {"alpha": 0.05, "F0": 0.5, "S2": 100, "period": 5}, 150),
-    Saddle("quartic", Quartic, 0.5, 1000, {"alpha": 0.04, "F0": 0.08, "S2": 100, "period": 5, "K": 4}, 300),
+    Saddle("quartic", Quartic, 0.5, 1000, {"alpha": 0.04, "F0": 0.08, "S2": 100, "period": 5, "K": 4}, 200),
 )
 
 
