@@ -79,7 +79,7 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
 
 
 def _labels(rows: Sequence[Row]) -> list[str]:
-    """Of each row its theorem and regime; where another experiment of the paper has these too, more that tells."""
+    """Name each row by theorem and regime, and by more where another experiment of the paper has both too."""
     choices = []
     for row in rows:
         name, regime, algorithm = _theorem(str(row["theorem"])), row.get("regime"), row.get("algorithm")

@@ -69,11 +69,11 @@ class EqualRecords(Quadratic):
 
     @property
     def curvature(self) -> float:
-        """Of Phi, in every direction: mu_x + a^2/mu_y."""
+        """Return the curvature of Phi, mu_x + a^2/mu_y in every direction."""
         return self.mu_x + self.coupling**2 / self.mu_y
 
     def primal_gradient(self, w: Array) -> Array:
-        """Of Phi at points w : (..., d)."""
+        """Return the gradient of Phi at points w : (..., d)."""
         return self.curvature * w + self.records[0, : self.dim_w]
 
 

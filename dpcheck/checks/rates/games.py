@@ -50,7 +50,7 @@ class Game(Quadratic):
         return self.lipschitz_w / max(G_w, G_v)
 
     def side(self, part: str) -> Side:
-        """What one part sees of the game."""
+        """Return the game as one part, w or v, sees it."""
         w, v = self.at
         if part == "w":
             return Side(self.mu_x, self.mu_y, self.coupling, w, v, self.radius, self.radius_v)

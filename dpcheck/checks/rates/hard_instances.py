@@ -97,17 +97,17 @@ class HiddenMeans(StronglyConcave):
 
     @property
     def smoothness(self) -> float:
-        """Of the two blocks, which are apart, the larger: 1/sqrt d and 1."""
+        """Return the larger smoothness of the two uncoupled blocks, 1/sqrt d and 1."""
         return 1.0
 
     @property
     def concavity(self) -> float:
-        """Of -|v|^2/2."""
+        """Return the strong concavity of -|v|^2/2."""
         return 1.0
 
     @property
     def hessian_lipschitz(self) -> float:
-        """Of a diagonal with entries cos/sqrt d."""
+        """Return the constant for a diagonal Hessian with entries cos/sqrt d."""
         return 1 / math.sqrt(self.dim_w)
 
     def best_response(self, w: Array) -> Array:
@@ -172,12 +172,12 @@ class HiddenGroup(StronglyConcave):
 
     @property
     def smoothness(self) -> float:
-        """Of [[K/sqrt d, K], [K, -1]] in norms."""
+        """Return the norm of [[K/sqrt d, K], [K, -1]], which bounds the smoothness."""
         return spectral(-self.dim_v / math.sqrt(self.dim_w), float(self.dim_v), 1.0)
 
     @property
     def concavity(self) -> float:
-        """Of -|v|^2/2."""
+        """Return the strong concavity of -|v|^2/2."""
         return 1.0
 
     def best_response(self, w: Array) -> Array:

@@ -38,7 +38,7 @@ class Point:
 
     @property
     def mean(self) -> float:
-        """Of the measurements."""
+        """Return the mean of the measurements."""
         return float(self.values.mean())
 
     @property

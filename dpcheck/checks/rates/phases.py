@@ -31,7 +31,7 @@ class Phase(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Of x - point, where ``point`` lies on the line: its mean along the line, and the mean of its squared norm."""
+    """Return the mean of x - point along the line, and of its squared norm; ``point`` lies on the line."""
 
     mean: float
     square: float

@@ -91,7 +91,7 @@ class Noise:
         self.of_a_difference = found["sigma_zeta"]
 
     def printed(self, refreshes: int) -> tuple[float, float]:
-        """Of a refresh among so many, which are whole, and of a difference of length 1."""
+        """Return the noise of one of so many refreshes, and of a difference of length 1."""
         return self.of_one_refresh * math.sqrt(refreshes), self.of_a_difference
 
     def certified(self, refreshes: int, differences: int, others: tuple[Event, ...] = ()) -> tuple[float, float]:

@@ -72,7 +72,7 @@ def turning_gap(game: Bilinear, outputs: Array) -> float:
 
 
 def turned(game: Bilinear, cell: Cell) -> float:
-    """Of simulated runs: projections cut the noise off, which no closed form does."""
+    """Return the mean over simulated runs; projections cut the noise off, so that there is no closed form."""
     steps, eta, m, sigma = half_steps(game, cell)
     return turning_gap(game, simulated(steps, eta, math.hypot(sigma, SPREAD / math.sqrt(m))))
 
@@ -118,7 +118,7 @@ def noise_of(game: HingeGame, cell: Cell, replaced: bool) -> float:
 
 
 def proximal(game: HingeGame, cell: Cell, replaced: bool) -> float:
-    """Of simulated runs, each phase solved exactly, on its way to the corner and at it."""
+    """Return the mean over simulated runs, each phase solved exactly, on its way to the corner and at it."""
     (phases, batch, lam), sigma = phases_of(game, cell, replaced), noise_of(game, cell, replaced)
     rng, d = np.random.default_rng(0), game.dim_w
     wall, mean = game.radius / math.sqrt(d), MEAN * game.bound / math.sqrt(d)

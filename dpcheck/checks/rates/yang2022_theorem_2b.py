@@ -32,7 +32,7 @@ def constants(game: HingeGame, cell: Cell) -> dict[str, float]:
 
 
 def predicted(game: HingeGame, cell: Cell) -> float:
-    """Of the theorem's own schedule and noise."""
+    """Return the mean weak gap under the theorem's own schedule and noise."""
     statement, values = theorem(THEOREM), constants(game, cell)
     schedule, noise = statement.schedule(**values), statement.noise(**values)
     return mean_gap(game, schedule["T"], schedule["eta"], schedule["m"], noise["sigma_w"], noise["sigma_v"])
