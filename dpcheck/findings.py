@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,13 @@ class Finding:
     """One thing checked.
 
     id : stable, e.g. "dp_sgda.repaired.transcript";  kind : "claim", "privacy", "noise",
-        "sampling", "sensitivity", "feasibility", "rate", "bound" or "utility"
+        "sampling", "sensitivity", "feasibility", "schedule", "accounting", "rate", "bound" or "utility"
     subject : what was checked, a sentence;  verdict : a word;  reason : the evidence, a sentence
-    expected : the recorded verdict where one is on record, else None
+    expected : the expected verdict, or several as in "violated or inconclusive"; None where none is expected
+    expected_certified : the certified epsilon that is expected, where one is
     audited, certified, claimed : epsilon (natural log), for findings about privacy
     evidence : everything that reproduces the verdict, ready for JSON
+    place : the file and line of the code that the finding is about, e.g. "dpcheck/solvers/nseg.py:49"
     """
 
     id: str
@@ -38,17 +41,35 @@ class Finding:
     verdict: str
     reason: str
     expected: str | None = None
+    expected_certified: float | None = None
     audited: float | None = None
     certified: float | None = None
     claimed: float | None = None
     evidence: dict[str, Any] = field(default_factory=dict)
+    place: str | None = None
 
     @property
     def ok(self) -> bool:
-        """The recorded verdict came out; where none is on record, no guarantee is broken."""
-        if self.expected is not None:
-            return self.verdict == self.expected
-        return self.verdict not in BROKEN
+        """Whether the verdict and the certificate are expected; where none is, whether no guarantee is broken."""
+        return self.certificate_ok and (self.verdict not in BROKEN if self.expected is None else self._as_expected)
+
+    @property
+    def certificate_ok(self) -> bool:
+        """Whether the certified epsilon is within 1 % of the expected one, where one is expected."""
+        if self.expected_certified is None:
+            return True
+        return self.certified is not None and math.isclose(self.certified, self.expected_certified, rel_tol=0.01)
+
+    @property
+    def surprise(self) -> str:
+        """What was expected in place of what was found, for a finding that is not ``ok``."""
+        if not self.certificate_ok:
+            return f"expected a certified epsilon of {self.expected_certified:.4g}"
+        return f"expected {self.expected}" if self.expected else "expected no broken guarantee"
+
+    @property
+    def _as_expected(self) -> bool:
+        return self.expected is not None and self.verdict in self.expected.split(" or ")
 
     @property
     def slack(self) -> float | None:
@@ -72,14 +93,14 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Every finding agrees with what is recorded."""
+        """Whether every finding is as expected."""
         return all(finding.ok for finding in self.findings)
 
     @property
     def inconclusive(self) -> bool:
-        """Some finding could not be decided and no such outcome is on record."""
+        """Whether some finding could not be decided and that is not expected."""
         words = {"inconclusive", "unresolved", "not asymptotic"}
-        return any(f.verdict in words and f.expected != f.verdict for f in self.findings)
+        return any(f.verdict in words and not f._as_expected for f in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; ``schema`` names this layout."""
@@ -155,7 +176,11 @@ def to_json_text(value: Any) -> str:
 
 
 def _number(name: str, value: Any) -> Any:
-    return float(value) if name in ("audited", "certified", "claimed") and value is not None else value
+    return (
+        float(value)
+        if name in ("audited", "certified", "claimed", "expected_certified") and value is not None
+        else value
+    )
 
 
 def _finite(value: Any) -> Any:

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import mutants
 
-from dpcheck.checks import recorded
 from dpcheck.checks.context import Context
+from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import stages
 from dpcheck.streams import cores
 
@@ -22,7 +22,7 @@ def findings(algorithm, *, part="", seed=0, tables=None):
     wanted = [stage for title, stage in stages(context, algorithm, made) if part in title]
     found = [finding for stage in wanted for finding in stage()]
     assert found, f"no experiment of {algorithm} has {part!r} in its title"
-    return [replace(finding, expected=recorded().get(finding.id)) for finding in found]
+    return [replace(finding, expected=expected_verdicts().get(finding.id)) for finding in found]
 
 
 def plant(monkeypatch, module, edits):

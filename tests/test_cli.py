@@ -21,7 +21,7 @@ from dpcheck import commands
 from dpcheck.bases import BASES
 from dpcheck.bounds import ledger, registry
 from dpcheck.checks import FURTHER
-from dpcheck.checks.games import GAMES
+from dpcheck.checks.privacy.games import GAMES
 from dpcheck.cli import main
 from dpcheck.findings import Finding, Report
 from dpcheck.problems import PROBLEMS
@@ -854,7 +854,7 @@ def test_check_refuses_before_it_works(call, tmp_path, arguments, words):
 
 def test_check_ends_with_what_is_recorded(checked):
     assert checked.code == 0, checked.out + checked.err
-    assert "Verdict: every finding is the one on record." in checked.out
+    assert "Verdict: every finding is as expected." in checked.out
     assert re.match(rf"dpcheck {re.escape(dpcheck.__version__)}  dp_sgda  profile quick, seed 0, \d+ s\n", checked.out)
 
 

@@ -66,7 +66,7 @@ def test_wheel_holds_the_package_and_nothing_else(built):
     assert names - described == set(sources().values())
     assert {name.rpartition("/")[2] for name in described} >= {"METADATA", "RECORD", "entry_points.txt", "LICENSE"}
     some = {"dpcheck/bounds/registry.py", "dpcheck/audits/membership.py", "dpcheck/py.typed"}
-    some |= {"dpcheck/checks/verdicts.json", "dpcheck/data/SOURCES.md", "dpcheck/data/a9a_x_train.npy.xz"}
+    some |= {"dpcheck/checks/expected.json", "dpcheck/data/SOURCES.md", "dpcheck/data/a9a_x_train.npy.xz"}
     assert some <= names
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import mutants
 import pytest
 
-from dpcheck.checks import dp_sgda_inside, games_gradient, sandwich
+from dpcheck.checks import dp_sgda_inside
 from dpcheck.checks.context import Context
-from dpcheck.checks.transcript import Game
-from dpcheck.checks.worst_case import WorstCase
+from dpcheck.checks.privacy import sandwich
+from dpcheck.checks.privacy.games import gradient as gradient_games
+from dpcheck.checks.privacy.transcript import Game
+from dpcheck.checks.privacy.worst_case import WorstCase
 from dpcheck.kernels import gradients, sgda
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.solvers import dp_sgda as solvers
@@ -114,7 +116,7 @@ def no_family(monkeypatch):
 
 def audited(sampling="without_replacement"):
     """The transcript of the repaired variant, as the solver's module makes it now."""
-    (entry,) = (entry for entry in games_gradient.dp_sgda() if entry.label == f"repaired.{sampling}")
+    (entry,) = (entry for entry in gradient_games.dp_sgda() if entry.label == f"repaired.{sampling}")
     return next(sandwich.sandwich(CONTEXT, "dp_sgda", entry, 20_000))
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 import tables
 
-from dpcheck.checks import recorded
 from dpcheck.checks.context import Context
+from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import experiments, stages
 from dpcheck.checks.rates.judgement import TABLE
 from dpcheck.solvers import ALGORITHMS
@@ -33,7 +33,7 @@ def test_every_rate_is_as_expected_and_kept(keep):
         made = {}
         for title, stage in stages(Context(jobs=cores()), name, made):
             started, before = time.perf_counter(), len(made.get(TABLE, []))
-            found = [replace(each, expected=recorded().get(each.id)) for each in stage()]
+            found = [replace(each, expected=expected_verdicts().get(each.id)) for each in stage()]
             seconds = round(time.perf_counter() - started, 1)
             red += [(each.id, each.expected, each.verdict) for each in found if not each.ok]
             rows += [row | {"seconds": seconds} for row in made.get(TABLE, [])[before:]]

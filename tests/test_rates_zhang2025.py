@@ -13,8 +13,8 @@ from rate_faults import assert_red, findings, plant
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
-from dpcheck.checks import recorded
 from dpcheck.checks.context import Context
+from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import experiment, experiments
 from dpcheck.checks.rates import zhang2025_dptd as dptd
 from dpcheck.checks.rates import zhang2025_lower_bounds as lower
@@ -57,8 +57,10 @@ def test_experiments_declare_every_parameter(declared):
 def test_every_verdict_is_expected():
     for declared in EXPERIMENTS:
         kinds = ("rate", "prediction", *(["bound"] if declared.statement.bound_formula is not None else []))
-        assert {f"{declared.algorithm}.{kind}.{declared.name}" for kind in kinds} <= set(recorded())
-    assert {f"{name}.bound.zhang2025_theorem_{k}" for name, able in lower.ABLE.items() for k in able} <= set(recorded())
+        assert {f"{declared.algorithm}.{kind}.{declared.name}" for kind in kinds} <= set(expected_verdicts())
+    assert {f"{name}.bound.zhang2025_theorem_{k}" for name, able in lower.ABLE.items() for k in able} <= set(
+        expected_verdicts()
+    )
 
 
 def test_equal_records_have_the_gradients_of_a_quadratic_game():

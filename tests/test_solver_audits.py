@@ -17,13 +17,13 @@ from scipy.stats import norm
 from dpcheck.accounting import certify
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.checks import recorded
 from dpcheck.checks.context import Context
-from dpcheck.checks.entry import BOTH, DELTA, EPSILON, Entry
-from dpcheck.checks.games import GAMES
-from dpcheck.checks.sandwich import audit, curve, law_of, sandwich
-from dpcheck.checks.transcript import Game
-from dpcheck.checks.worst_case import WorstCase, record
+from dpcheck.checks.expected import expected_verdicts
+from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry
+from dpcheck.checks.privacy.games import GAMES
+from dpcheck.checks.privacy.sandwich import audit, curve, law_of, sandwich
+from dpcheck.checks.privacy.transcript import Game
+from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.kernels import gradients, spider
 from dpcheck.solvers import ALGORITHMS, algorithm, dp_spider, nseg, output_perturbation_minimise
 from dpcheck.solvers.dp_sgda import DPSGDA
@@ -156,7 +156,7 @@ def test_few_runs_are_enough_for_the_recorded_verdict(name, label, monkeypatch):
 
     The bound within the claimed family, which decides no verdict, is left to the main check.
     """
-    monkeypatch.setattr("dpcheck.checks.sandwich.family", lambda *_: {})
+    monkeypatch.setattr("dpcheck.checks.privacy.sandwich.family", lambda *_: {})
     found = list(sandwich(CONTEXT, name, case(name, label), 3000))
     transcript, *curve, iterates, output = found
     assert [f.id.split(".")[-1] for f in (transcript, iterates, output)] == ["transcript", "iterates", "output"]
@@ -166,9 +166,9 @@ def test_few_runs_are_enough_for_the_recorded_verdict(name, label, monkeypatch):
         assert 0 <= f.audited <= f.certified
         if (name, label) in SOUND:
             assert (f.verdict, f.certified <= f.claimed) == ("consistent", True)
-            assert recorded().get(f.id) is None
+            assert expected_verdicts().get(f.id) is None
     if (name, label) in LEAKS:
-        assert recorded()[transcript.id] == transcript.verdict == "violated"
+        assert expected_verdicts()[transcript.id] == transcript.verdict == "violated"
         assert transcript.audited > EPSILON  # shown by runs, not by the certificate alone
 
 

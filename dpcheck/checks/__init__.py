@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from functools import cache, partial
-from importlib import resources
+from functools import partial
 from os import PathLike
 from typing import Any
 
 from dpcheck import __version__
-from dpcheck.bounds import ledger
-from dpcheck.checks.context import Context, Stage
+from dpcheck.checks.context import Context
+from dpcheck.checks.expected import missing, with_expected
+from dpcheck.checks.place import place_of, place_of_claim
 from dpcheck.errors import require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
@@ -73,28 +72,36 @@ def check(
     context = Context(profile, seed, cores() if jobs is None else jobs, progress)
     findings: list[Finding] = []
     with nullcontext() if store is None else closing(Store(store)) as kept:
-        for title, stage in _stages(replace(context, store=kept), chosen, tables):
+        for name, title, stage in _stages(replace(context, store=kept), chosen, tables):
             current = title
             progress(0, 1)
-            findings += [replace(finding, expected=recorded().get(finding.id)) for finding in stage()]
+            findings += (_placed(with_expected(finding), name) for finding in stage())
             progress(1, 1)
+    findings += missing(findings, chosen, {algorithm(name).paper for name in chosen})
     return Report(tuple(findings), tuple(chosen), profile, seed, __version__, time.perf_counter() - started, tables)
 
 
-def _stages(context: Context, names: list[str], tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
-    """The claims of each paper once, then what concerns each algorithm."""
+def _placed(finding: Finding, name: str) -> Finding:
+    """The finding with the place of the algorithm, where the stage named no better one."""
+    return replace(finding, place=place_of(algorithm(name).kernel)) if name and finding.place is None else finding
+
+
+def _stages(
+    context: Context, names: list[str], tables: dict[str, list[dict[str, Any]]]
+) -> Iterator[tuple[str, str, Callable[[], Iterable[Finding]]]]:
+    """The claims of each paper once, then what concerns each algorithm: its name, a title, and the work."""
     from dpcheck.checks import rates
-    from dpcheck.checks.sandwich import sandwiches
+    from dpcheck.checks.privacy.sandwich import sandwiches
 
     for paper in dict.fromkeys(algorithm(name).paper for name in names):
-        yield f"claims of {paper}", partial(_claims, context, paper)
+        yield "", f"claims of {paper}", partial(_claims, context, paper)
     for name in names:
-        yield f"{name}: audits", partial(sandwiches, context, name)
+        yield name, f"{name}: audits", partial(sandwiches, context, name)
         for title, stage in rates.stages(context, name, tables):
-            yield f"{name}: {title}", stage
+            yield name, f"{name}: {title}", stage
         if name in FURTHER:
             for title, stage in importlib.import_module(FURTHER[name]).stages(context, tables):
-                yield f"{name}: {title}", stage
+                yield name, f"{name}: {title}", stage
 
 
 def _claims(context: Context, paper: str) -> Iterator[Finding]:
@@ -106,13 +113,5 @@ def _claims(context: Context, paper: str) -> Iterator[Finding]:
         yield Finding(
             f"{paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", result.verdict,
             f"{result.note} (Checked by: {result.trust or 'nobody'}.)", evidence=result.to_dict(),
+            place=place_of_claim(claim),
         )  # fmt: skip
-
-
-@cache
-def recorded() -> dict[str, str]:
-    """The verdicts on record, by finding: reviewed when they change, never edited to fit."""
-    text = resources.files("dpcheck.checks").joinpath("verdicts.json").read_text("utf-8")
-    verdicts: dict[str, str] = json.loads(text)
-    claims = {f"{entry['paper']}.{id}": entry["verdict"] for id, entry in ledger.recorded().items()}
-    return verdicts | claims

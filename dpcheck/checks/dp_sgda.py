@@ -8,9 +8,9 @@ from typing import Any
 
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.dp_sgda_inside import inside
-from dpcheck.checks.dp_sgda_privacy import real_data
 from dpcheck.checks.dp_sgda_remark import remark_1
 from dpcheck.checks.dp_sgda_utility import utility
+from dpcheck.checks.privacy.real_records import real_data
 
 
 def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterable[Stage]:

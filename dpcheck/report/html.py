@@ -29,9 +29,9 @@ def to_html(report: Report) -> str:
     """The page."""
     surprises = [f for f in report.findings if not f.ok]
     text = (
-        f"{len(surprises)} finding(s) differ from the record: {', '.join(f.id for f in surprises)}"
+        f"{len(surprises)} finding(s) are not as expected: {', '.join(f.id for f in surprises)}"
         if surprises
-        else "Every finding is the one on record. Consistent means that no violation was found, not that none exists."
+        else "Every finding is as expected. Consistent means that no violation was found, not that none exists."
     )
     sections = [
         ("Privacy", _privacy([f for f in report.findings if f.kind == "privacy"])),

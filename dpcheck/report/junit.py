@@ -8,7 +8,7 @@ from dpcheck.findings import Report
 
 
 def to_junit(report: Report) -> str:
-    """One test case a finding; a finding that differs from the record fails."""
+    """One test case a finding; a finding that is not as expected fails."""
     failures = sum(not finding.ok for finding in report.findings)
     suite = ET.Element(
         "testsuite", name="dpcheck", tests=str(len(report.findings)), failures=str(failures),
@@ -17,8 +17,10 @@ def to_junit(report: Report) -> str:
     for finding in report.findings:
         case = ET.SubElement(suite, "testcase", classname=f"dpcheck.{finding.kind}", name=finding.id)
         if not finding.ok:
-            message = f"{finding.verdict} (on record: {finding.expected or 'no broken guarantee'})"
-            ET.SubElement(case, "failure", message=message).text = f"{finding.subject}: {finding.reason}"
+            message = f"{finding.verdict} ({finding.surprise})"
+            ET.SubElement(case, "failure", message=message).text = "\n".join(
+                filter(None, (f"{finding.subject}: {finding.reason}", finding.place))
+            )
         ET.SubElement(case, "system-out").text = f"{finding.verdict}: {finding.reason}"
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

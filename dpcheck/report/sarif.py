@@ -6,7 +6,7 @@ from dpcheck.findings import BROKEN, Finding, Report, to_json_text
 
 
 def to_sarif(report: Report) -> str:
-    """One result a finding; what differs from the record is an error, a recorded breach a note."""
+    """One result a finding; what is not expected is an error, an expected breach a note."""
     kinds = sorted({finding.kind for finding in report.findings})
     rules = [{"id": kind, "shortDescription": {"text": f"dpcheck {kind} finding"}} for kind in kinds]
     driver = {
@@ -33,5 +33,14 @@ def _result(finding: Finding) -> dict[str, object]:
         "kind": "fail" if failed or finding.verdict in BROKEN else "pass",
         "level": level,
         "message": {"text": f"{finding.subject}: {finding.verdict}. {finding.reason}"},
-        "locations": [{"logicalLocations": [{"fullyQualifiedName": finding.id}]}],
+        "locations": [_location(finding)],
     }
+
+
+def _location(finding: Finding) -> dict[str, object]:
+    """The finding's id, and the file and line of the code where they are known."""
+    found: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": finding.id}]}
+    if finding.place:
+        file, _, line = finding.place.rpartition(":")
+        found["physicalLocation"] = {"artifactLocation": {"uri": file}, "region": {"startLine": int(line)}}
+    return found

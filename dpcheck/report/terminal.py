@@ -20,6 +20,7 @@ _HEADINGS = {
 }
 _SECTION = {
     "noise": "inside", "sampling": "inside", "sensitivity": "inside", "feasibility": "inside", "bound": "rate",
+    "schedule": "inside", "accounting": "inside",
 }  # fmt: skip
 
 
@@ -108,8 +109,7 @@ def number(value: float | int | None) -> str:
 def _word(finding: Finding) -> Text:
     verdict = finding.verdict
     if not finding.ok:
-        expected = f", on record: {finding.expected}" if finding.expected else ""
-        return Text(f"✗ {verdict}{expected}", style="bold red")
+        return Text(f"✗ {verdict}, {finding.surprise}", style="bold red")
     if verdict in _GOOD:
         return Text(f"✓ {verdict}", style="green")
     return Text(f"• {verdict}", style="yellow" if verdict in BROKEN else "cyan")
@@ -123,9 +123,12 @@ def _verdict(report: Report) -> RenderableType:
     surprises = [f for f in report.findings if not f.ok]
     if not surprises:
         return Group(
-            Text("Verdict: every finding is the one on record.", style="bold green"),
+            Text("Verdict: every finding is as expected.", style="bold green"),
             Text(f"{summary}. Consistent means that no violation was found, not that none exists."),
         )
-    lines = [Text(f"Verdict: {len(surprises)} finding(s) differ from the record.", style="bold red")]
-    lines += [Text(f"  {f.id}: {f.verdict}. {f.reason}") for f in surprises]
+    lines = [Text(f"Verdict: {len(surprises)} finding(s) are not as expected.", style="bold red")]
+    for f in surprises:
+        lines.append(Text(f"  {f.id}: {f.verdict}, {f.surprise}. {f.reason}"))
+        if f.place:
+            lines.append(Text(f"    in {f.place}", style="dim"))
     return Group(*lines, Text(summary))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.checks.transcript import Game
-from dpcheck.checks.worst_case import WorstCase, record
+from dpcheck.checks.privacy.transcript import Game
+from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.events import Event
 from dpcheck.problems.problem import Array
 from dpcheck.solvers import configure

@@ -12,8 +12,8 @@ from dpcheck.accounting import certify
 from dpcheck.audits.neighbours import farthest_pair
 from dpcheck.checks.context import Context
 from dpcheck.checks.dp_sgda_utility import ADULT_POSITIVE_SHARE
-from dpcheck.checks.entry import DELTA, EPSILON
-from dpcheck.checks.sandwich import audit, finding
+from dpcheck.checks.privacy.entry import DELTA, EPSILON
+from dpcheck.checks.privacy.sandwich import audit, finding
 from dpcheck.findings import Finding
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.problem import Array, Problem, with_record

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from dpcheck.checks.entry import BATCH, BOTH, FAR, ONE, RADIUS, RECORDS, STEPS, WHOLE, Entry, blank, entry
-from dpcheck.checks.worst_case import WorstCase, record
+from dpcheck.checks.privacy.entry import BATCH, BOTH, FAR, ONE, RADIUS, RECORDS, STEPS, WHOLE, Entry, blank, entry
+from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 _BENT = record(b=4 * RADIUS, p=2.0)  # a slope beyond 1 all over; differences are twice as long as Ls = 1 allows

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dpcheck.checks.entry import WHOLE, Entry, blank, entry
-from dpcheck.checks.worst_case import record
+from dpcheck.checks.privacy.entry import WHOLE, Entry, blank, entry
+from dpcheck.checks.privacy.worst_case import record
 from dpcheck.problems.problem import Array
 from dpcheck.solvers.output_perturbation import blocks
 

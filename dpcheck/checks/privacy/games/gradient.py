@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dpcheck.checks.entry import BATCH, BOTH, FAR, ONE, PAIR, QUIET, STEPS, Entry, blank, entry
-from dpcheck.checks.worst_case import record
+from dpcheck.checks.privacy.entry import BATCH, BOTH, FAR, ONE, PAIR, QUIET, STEPS, Entry, blank, entry
+from dpcheck.checks.privacy.worst_case import record
 
 CLIPS: dict[str, Any] = {"clip_w": 1.0, "clip_v": 1.0}
 

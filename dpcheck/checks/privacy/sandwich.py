@@ -13,8 +13,8 @@ from dpcheck.accounting import certify, privacy_curve
 from dpcheck.audits.family import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.checks.context import Context
-from dpcheck.checks.entry import DELTA, EPSILON, Entry
-from dpcheck.checks.games import GAMES
+from dpcheck.checks.privacy.entry import DELTA, EPSILON, Entry
+from dpcheck.checks.privacy.games import GAMES
 from dpcheck.events import Event, Repeated, Sampled, scaled
 from dpcheck.findings import Finding
 from dpcheck.problems.problem import Array

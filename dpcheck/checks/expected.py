@@ -1,0 +1,59 @@
+"""What a check of correct code finds: the verdicts, and the epsilons that the accountant certifies.
+
+``expected.json`` holds both. A person reviews every change of it; it is never edited to fit a run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from dpcheck.bounds import ledger
+from dpcheck.findings import Finding
+
+
+@cache
+def _file() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(resources.files("dpcheck.checks").joinpath("expected.json").read_text("utf-8"))
+    return found
+
+
+@cache
+def expected_verdicts() -> dict[str, str]:
+    """The verdict of each finding, or several as in "violated or inconclusive"; those of claims are the ledger's."""
+    return {**_file()["verdicts"], **_claims()}
+
+
+def _claims() -> dict[str, str]:
+    return {f"{entry['paper']}.{id}": entry["verdict"] for id, entry in ledger.recorded().items()}
+
+
+@cache
+def expected_certificates() -> dict[str, float]:
+    """The certified epsilon of each finding that has one."""
+    found: dict[str, float] = _file()["certified"]
+    return found
+
+
+def with_expected(finding: Finding) -> Finding:
+    """The finding, and what is expected of it."""
+    return replace(
+        finding, expected=expected_verdicts().get(finding.id),
+        expected_certified=expected_certificates().get(finding.id),
+    )  # fmt: skip
+
+
+def missing(findings: Iterable[Finding], algorithms: Iterable[str], papers: Iterable[str]) -> Iterator[Finding]:
+    """A finding for each that is expected of these algorithms and papers and that the check did not yield."""
+    found, algorithms, papers = {finding.id for finding in findings}, set(algorithms), set(papers)
+    claims = _claims()
+    for id, verdict in expected_verdicts().items():
+        if id.split(".", 1)[0] in (papers if id in claims else algorithms) and id not in found:
+            yield Finding(
+                id, "missing", "a finding that is expected", "inconclusive", "The check did not look at it.",
+                expected=verdict if verdict != "inconclusive" else "any finding",
+            )  # fmt: skip
