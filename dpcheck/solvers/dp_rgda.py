@@ -16,7 +16,7 @@ refresh        every q iterations                          also after a perturba
 steps          eta = 1/(2L); T, q, S2 as Lemma 5 states    eta = alpha/(2L); T, q, S2 as its proof has them
 R              1/(2 L_Phi eta_H)                           L_Phi eta_H alpha_H/(C rho_Phi)
 t_thres        2 log(X)/eta_H                              2 log(X)/(eta_H alpha_H)
-noise          constant 1, without K                       from the accountant
+noise          constant 1, without K                       the same proportion with K; constant from the accountant
 Theorem 2      every minibatch from all records; sizes     each record in one minibatch; differences with
                of Lemma 8's proof, constants 1             noise along a tree; sizes of claim 002:Thm2
 end            the last anchor, certified or not           the last iterate, reported as uncertified
@@ -55,7 +55,16 @@ from dpcheck.kernels import tree
 from dpcheck.kernels.rgda import rgda
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.escape import escape, outside, unproved
-from dpcheck.solvers.solver import Packed, Sizes, Solver, modulus, private_modulus, require_norm, require_share
+from dpcheck.solvers.solver import (
+    Packed,
+    Sizes,
+    Solver,
+    modulus,
+    noise_share,
+    private_modulus,
+    require_norm,
+    require_share,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,12 +224,13 @@ class DPRGDA(Solver):
             z = calibrate(lambda z: (Gaussian(z),), epsilon=epsilon, delta=delta) * math.sqrt(2)
             sigma_v, sigma_u = z * 2 * C_v / S1, z * math.sqrt(most_sums) * 2 * C_u / S2
         elif repaired:
+            share_v, share_u = noise_share(S1, n, refreshes), noise_share(S2, n, steps * K)
 
             def events(z: float) -> tuple[Event, ...]:
-                return _events(z, z, n, S1, S2, refreshes, steps * K)
+                return _events(z * share_v, z * share_u, n, S1, S2, refreshes, steps * K)
 
             z = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
-            sigma_v, sigma_u = z * 2 * C_v / S1, z * 2 * C_u / S2
+            sigma_v, sigma_u = z * share_v * 2 * C_v / S1, z * share_u * 2 * C_u / S2
         else:  # Algorithm 3, lines 1 and 2
             factor = math.sqrt(math.log(1 / delta)) / epsilon
             sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)

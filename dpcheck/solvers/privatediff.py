@@ -16,7 +16,7 @@ difference     records z_r at (x_r, y_{r+1}) less       both gradients of the re
 C3             (log(R log T2))/theta in its root        log(R log T2/theta), as the bound on the ascent has it
 C of a         C2 |x_r - x_{r-1}| + C3                  the same, but at most 2 C1
 difference
-noise          Remark 2                                 one multiplier for all, from the accountant
+noise          Remark 2                                 in its proportion, the factor from the accountant
 =============  =======================================  =============================================
 
 The difference of two gradients of norm at most C1 has norm at most 2 C1: where C1 >= G_x, as Theorem 6 asks, a larger
@@ -50,6 +50,7 @@ from dpcheck.solvers.solver import (
     Solver,
     gaussian,
     modulus,
+    noise_share,
     private_modulus,
     require_length,
     require_share,
@@ -202,12 +203,15 @@ class PrivateDiff(Solver):
             sensitivity_y = moved(problem, C0, ascent)
             refreshes = math.ceil((rounds + 1) / restart)
 
+            share_1, share_2 = noise_share(batch, n, refreshes), noise_share(batch, n, rounds + 1 - refreshes)
+            share_y = math.sqrt(rounds + 1)
+
             def events(z: float) -> tuple[Event, ...]:
-                return _events(z, z, z, n, batch, rounds, refreshes)
+                return _events(z * share_1, z * share_2, z * share_y, n, batch, rounds, refreshes)
 
             z = calibrate(events, epsilon=epsilon, delta=delta)
-            sigma_1 = sigma_2 = 2 * z / batch
-            sigma_y = z * sensitivity_y
+            sigma_1, sigma_2 = 2 * z * share_1 / batch, 2 * z * share_2 / batch
+            sigma_y = z * share_y * sensitivity_y
         else:
             share = 4 * math.sqrt(rounds * math.log(1 / delta)) / (n * epsilon)  # Remark 2
             sigma_1, sigma_2 = share / math.sqrt(restart), share

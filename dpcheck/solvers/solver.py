@@ -250,6 +250,15 @@ def gaussian(sigma: float, sensitivity: float) -> Gaussian:
     return Gaussian(sigma / sensitivity if sensitivity > 0 else math.inf)
 
 
+def noise_share(batch: int, population: int, count: int) -> float:
+    """max(1, batch sqrt(count)/population): a noise multiplier up to the factor that the accountant finds.
+
+    ``count`` minibatches with this share for multiplier cost a privacy that does not grow with ``count`` (Xu et al.
+    2026, Algorithm 3, lines 1 and 2). Kinds of releases that differ in size and number are held in this proportion.
+    """
+    return max(1.0, batch * math.sqrt(count) / population)
+
+
 def rows_of(events: Sequence[Event]) -> tuple[int, int, int]:
     """Releases, minibatches, and the largest minibatch that these events may have."""
     releases = draws = largest = 0

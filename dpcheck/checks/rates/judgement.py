@@ -9,6 +9,9 @@ Three null hypotheses are tested on the same measurements, each a finding of its
 - the prediction: every expected measure is within a declared factor of the predicted number, with error 1 % over all
   grid points; or where the prediction is an order only, measured = c * predicted * power and all powers are 0 within
   the margin, on both sides.
+
+Where a finding is undecided, three times as many measurements are added and all of them are judged again, once. Either
+look has half of the chance of error, so that both together keep to it.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ from scipy.stats import t as student
 from dpcheck.audits.rates import RateFit, fit_rate
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates.experiment import Experiment
-from dpcheck.checks.rates.measurement import Point, points, slopes
+from dpcheck.checks.rates.measurement import Point, more, points, slopes
 from dpcheck.findings import Finding
 
 TABLE = "Measured rates"
-_LEVEL = 0.01  # chance of error of a comparison of means with numbers, over all grid points
+_LOOKS = 2
+_MORE = 3  # times the first look's measurements, for the second
+_LEVEL = 0.01 / _LOOKS  # chance of error of a comparison of means with numbers, over all grid points
+_CONFIDENCE = 1 - 0.05 / _LOOKS  # of a fitted exponent
 Tables = dict[str, list[dict[str, Any]]]
 
 
@@ -37,25 +43,43 @@ def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterat
     if broken:
         yield _without(experiment, found, f"not asymptotic: {broken[0]}")
         return
-    fit: RateFit | None = None
-    frame = _frame(experiment, found)
-    if experiment.unreachable:
-        yield _without(experiment, found, f"not asymptotic: {experiment.unreachable}")
-    elif experiment.factors:
-        claimed = dict.fromkeys(experiment.factors, 0.0)
-        fit = fit_rate(
-            frame, response="measured", factors=experiment.factors, claimed=claimed, offset="order",
-            margin=experiment.margin,
-        )  # fmt: skip
-        yield _order(experiment, found, fit)
-    if experiment.predicted is not None:
-        yield _prediction(experiment, found, frame)
-    if experiment.statement.bound_formula is not None:
-        yield _bound(experiment, found)
+    judged, fit = _judged(experiment, found)
+    if not all(_decided(experiment, each) for each in judged):
+        found = more(experiment, context, found, 1, _MORE)
+        judged, fit = _judged(experiment, found)
+    yield from judged
     named = experiment.statement.bound_formula is not None
     tables[f"{experiment.algorithm}: {experiment.name}"] = [_row(point, named) for point in found]
     if experiment.factors:
         tables.setdefault(TABLE, []).extend(_summary(experiment, found, fit))
+
+
+def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], RateFit | None]:
+    """All findings at one look, and the fit of the rate if there is one."""
+    judged: list[Finding] = []
+    fit: RateFit | None = None
+    frame = _frame(experiment, found)
+    if experiment.unreachable:
+        judged.append(_without(experiment, found, f"not asymptotic: {experiment.unreachable}"))
+    elif experiment.factors:
+        claimed = dict.fromkeys(experiment.factors, 0.0)
+        fit = fit_rate(
+            frame, response="measured", factors=experiment.factors, claimed=claimed, offset="order",
+            margin=experiment.margin, confidence=_CONFIDENCE,
+        )  # fmt: skip
+        judged.append(_order(experiment, found, fit))
+    if experiment.predicted is not None:
+        judged.append(_prediction(experiment, found, frame))
+    if experiment.statement.bound_formula is not None:
+        judged.append(_bound(experiment, found))
+    return judged, fit
+
+
+def _decided(experiment: Experiment, finding: Finding) -> bool:
+    """Whether more measurements would not change the verdict, as far as one can see."""
+    if finding.verdict == "not asymptotic":
+        return bool(experiment.unreachable)
+    return finding.verdict != "inconclusive"
 
 
 def _frame(experiment: Experiment, found: list[Point]) -> Any:
@@ -87,7 +111,7 @@ def _prediction(experiment: Experiment, found: list[Point], frame: Any) -> Findi
     else:
         fit = fit_rate(
             frame, response="measured", factors=experiment.factors, offset="predicted", equal=True,
-            claimed=dict.fromkeys(experiment.factors, 0.0),
+            claimed=dict.fromkeys(experiment.factors, 0.0), confidence=_CONFIDENCE,
         )  # fmt: skip
         verdict, reason = fit.verdict, f"relative to the prediction, {fit.reason}"
         evidence["fit"] = fit.to_dict()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from zlib import crc32
@@ -56,19 +56,23 @@ def grid_of(experiment: Experiment, context: Context) -> Grid:
 
 def points(experiment: Experiment, context: Context) -> list[Point]:
     """All grid points, measured, or without measurements if one of them breaks a premise."""
-    grid = grid_of(experiment, context)
-    known = [_known(experiment, cell) for cell in grid.cells]
+    known = [_known(experiment, cell) for cell in grid_of(experiment, context).cells]
     if any(not premise.holds for point in known for premise in point.premises):
         return known
-    found = []
-    for number, point in enumerate(known):
-        context.progress(number, len(known))
+    return more(experiment, context, known, 0, 1)
+
+
+def more(experiment: Experiment, context: Context, found: list[Point], look: int, times: int) -> list[Point]:
+    """The grid points with ``times`` the grid's number of measurements added, on streams of their own for each look."""
+    seeds, longer = times * grid_of(experiment, context).seeds, []
+    for number, point in enumerate(found):
+        context.progress(number, len(found))
         values = context.kept(
-            ["rate", experiment.algorithm, experiment.name, sorted(point.cell.items()), grid.seeds],
-            partial(_values, experiment, point.cell, grid.seeds, context, number),
+            ["rate", experiment.algorithm, experiment.name, sorted(point.cell.items()), seeds, look],
+            partial(_values, experiment, point.cell, seeds, context, (number, look) if look else (number,)),
         )
-        found.append(Point(**(vars(point) | {"values": np.array(values, dtype=float)})))
-    return found
+        longer.append(replace(point, values=np.concatenate([point.values, np.array(values, dtype=float)])))
+    return longer
 
 
 def _known(experiment: Experiment, cell: Cell) -> Point:
@@ -89,14 +93,14 @@ def _known(experiment: Experiment, cell: Cell) -> Point:
     return Point(cell, experiment.promised(problem, cell), order, predicted, start, tuple(premises), np.empty(0))
 
 
-def _values(experiment: Experiment, cell: Cell, seeds: int, context: Context, number: int) -> list[float]:
+def _values(experiment: Experiment, cell: Cell, seeds: int, context: Context, stream: tuple[int, ...]) -> list[float]:
     """Independent measurements at one grid point; the same for any number of workers."""
     problem = experiment.sample(cell, np.random.default_rng(0))
     solver = experiment.solver(problem, cell)  # its calibration, which no record decides, is done once
     key = crc32(f"{experiment.algorithm}.{experiment.name}".encode())
     chunks = map_chunks(
         partial(_chunk, experiment, cell, solver), seeds, chunk=max(1, -(-seeds // _CHUNKS)), jobs=context.jobs,
-        seed=np.random.SeedSequence([context.seed, key, number]),
+        seed=np.random.SeedSequence([context.seed, key, *stream]),
     )  # fmt: skip
     return [value for chunk in chunks for value in chunk]
 

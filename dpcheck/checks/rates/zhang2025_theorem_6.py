@@ -9,9 +9,6 @@ What the order rests on otherwise is measured as published with C_3 = G/sqrt(T_2
 out, on a game without coupling, where the gradient in x does not depend on y and nothing is clipped: the noise of the
 restarts and of the differences are both of order a^(2/3) there, since T = a^(-2/3) and R = a^(-4/3). Coupling would add
 the released y, whose noise sqrt(d) sigma_y is of order a^(1/3).
-
-The repaired variant has one noise multiplier for restarts and differences, where the paper's restarts have 1/sqrt(T)
-of it: its restarts alone bring noise of order a^(1/3).
 """
 
 from __future__ import annotations
@@ -85,24 +82,32 @@ def published(problem: EqualRecords, cell: Cell, short: bool = False) -> Schedul
 
 
 def repaired(problem: EqualRecords, cell: Cell) -> Schedule:
-    """One multiplier for all releases, from the accountant; steps of the ascent at most 1/l; C at most 2 C_1."""
+    """Noise in Remark 2's proportion, at least 1 of a minibatch; steps of the ascent at most 1/l; C at most 2 C_1."""
     schedule = theorem(THEOREM).schedule(**constants(problem, cell))
     R, T, T_2, m = (int(schedule[name]) for name in ("R", "T", "T_2", "m"))
     n, l, mu = int(cell["n"]), problem.smoothness, problem.concavity
     kappa, G = l / mu, max(problem.lipschitz_w, problem.lipschitz_v)
 
+    restarts = math.ceil((R + 1) / T)
+    counts = {"restart": restarts, "difference": R + 1 - restarts}
+    shares = {kind: max(1.0, m / n * math.sqrt(count)) for kind, count in counts.items()}
+    of_y = math.sqrt(R + 1)
+
     def events(z: float) -> tuple[Event, ...]:
-        round_ = Sampled((Gaussian(z),), "without_replacement", n, m)
-        return (Repeated(round_, R + 1), Repeated(Gaussian(z), R + 1))
+        rounds = (
+            Repeated(Sampled((Gaussian(z * shares[kind]),), "without_replacement", n, m), count)
+            for kind, count in counts.items()
+        )
+        return (*rounds, Repeated(Gaussian(z * of_y), R + 1))
 
     z = calibrate(events, epsilon=cell["epsilon"], delta=cell["delta"])
-    sigma = 2 * z / m
+    sigma_1, sigma_2 = (2 * z * shares[kind] / m for kind in ("restart", "difference"))
     C2 = (1 + kappa) * l
     C3 = 50 * kappa * G * math.sqrt((math.log(R * math.log(T_2) / FAILURE) + 1) / T_2)
     left = math.prod(1 - mu * min(1 / l, 1 / (mu * i)) for i in range(1, T_2 + 1))
-    eta = min(1.0, 1 / (sigma * math.sqrt(2 * T * cell["d"]))) / (2 * C2)
-    C1, sigma_y = problem.lipschitz_w, z * 2 * problem.lipschitz_v / (mu * n)
-    return Schedule(R, T, eta, C1, C2, C3, 2 * C1, sigma, sigma, sigma_y, left, True)
+    eta = min(1.0, 1 / (sigma_2 * math.sqrt(2 * T * cell["d"]))) / (2 * C2)
+    C1, sigma_y = problem.lipschitz_w, z * of_y * 2 * problem.lipschitz_v / (mu * n)
+    return Schedule(R, T, eta, C1, C2, C3, 2 * C1, sigma_1, sigma_2, sigma_y, left, True)
 
 
 def simulated(problem: EqualRecords, plan: Schedule, d: int) -> float:
