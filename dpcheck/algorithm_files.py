@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from dpcheck.errors import InputError, raised, require
 GROUP = "dpcheck.algorithms"
 
 
-def find(wanted: str | os.PathLike[str], taken: Iterable[str]) -> list[Algorithm]:
+def find(wanted: str | os.PathLike[str], taken: Collection[str]) -> list[Algorithm]:
     """The algorithms of a file, or the one that a package registered under a name.
 
     taken : dpcheck's own names, which nobody else may use
@@ -23,14 +23,14 @@ def find(wanted: str | os.PathLike[str], taken: Iterable[str]) -> list[Algorithm
     Raises :class:`~dpcheck.errors.InputError` for a file that is missing, cannot be imported or declares nothing, and
     for an unknown name.
     """
-    text, taken = os.fspath(wanted), list(taken)
+    text = os.fspath(wanted)
     if is_file(wanted):
         found = from_file(text)
     else:
         registered = installed().get(text)
-        known = f"be one of {', '.join((*taken, *(name for name in installed() if name not in taken)))}"
+        known = ", ".join((*taken, *(each.name for each in others(taken))))
         if registered is None:
-            raise InputError(f"algorithm must {known}, or a Python file that declares one, got {text}")
+            raise InputError(f"algorithm must be one of {known}, or a Python file that declares one, got {text}")
         found = [_loaded(registered)]
     for each in found:
         require(each.name not in taken, f"an algorithm declared in {text}", "have a name of its own", each.name)
@@ -69,18 +69,21 @@ def installed() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for each in entry_points(group=GROUP):
         other = found.setdefault(each.name, each)
-        require(other.value == each.value, f"algorithm {each.name}", "be registered once", f"{other.value}, {each.value}")
+        require(
+            other.value == each.value, f"algorithm {each.name}", "be registered once", f"{other.value}, {each.value}"
+        )
     return found
 
 
-def shadowing(taken: Iterable[str]) -> Iterator[str]:
-    """A sentence for each name of dpcheck's own that a package registers as well."""
-    for name in taken:
-        if name in installed():
-            yield (
-                f"algorithm {name} must be registered under another name, since dpcheck has one of this name, got "
-                f"{installed()[name].value}"
-            )
+def others(taken: Collection[str]) -> list[EntryPoint]:
+    """What packages register under names that dpcheck has not taken."""
+    return [each for name, each in sorted(installed().items()) if name not in taken]
+
+
+def require_unshadowed(name: str) -> None:
+    """A name of dpcheck's own means one algorithm: :class:`~dpcheck.errors.InputError` where a package has it too."""
+    theirs = installed().get(name)
+    require(theirs is None, f"algorithm {name}", "be registered by dpcheck alone", theirs and theirs.value)
 
 
 def _loaded(registered: EntryPoint) -> Algorithm:
@@ -90,5 +93,7 @@ def _loaded(registered: EntryPoint) -> Algorithm:
         raise InputError(f"{registered.value} must be importable, got {raised(error)}") from error
     require(isinstance(found, Algorithm), registered.value, "be a dpcheck.Algorithm", type(found).__name__)
     assert isinstance(found, Algorithm)
-    require(found.name == registered.name, f"name of {registered.value}", f"be {registered.name}, as registered", found.name)
+    require(
+        found.name == registered.name, f"name of {registered.value}", f"be {registered.name}, as registered", found.name
+    )
     return found

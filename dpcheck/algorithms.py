@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,18 @@ from dpcheck.audits.outputs import numbers
 from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, Repeated, Sampled, read_events
 
-if TYPE_CHECKING:
-    from dpcheck.bounds.theorem import Theorem
-
 Array = NDArray[np.float64]
+
+
+class Bound(Protocol):
+    """What a rate needs of a :class:`~dpcheck.bounds.theorem.Theorem`."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    def bound(self, **values: float) -> float:
+        """The number that it states."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,7 +60,7 @@ class RateClaim:
     measure: Callable[..., float]
     grid: Mapping[str, Sequence[float]]
     claimed: Mapping[str, float] = field(default_factory=dict)
-    theorem: Theorem | None = None
+    theorem: Bound | None = None
     constants: Mapping[str, float] = field(default_factory=dict)
     seeds: int = 20
 
@@ -151,7 +159,9 @@ class Algorithm:
         require(good, "name", "be made of letters, digits, _ and -", self.name)
         require_epsilon(self.epsilon)
         require_delta(self.delta)
-        require((self.step is None) != (self.run is None), self.name, "have a step or a run, one of them", "both or none")
+        require(
+            (self.step is None) != (self.run is None), self.name, "have a step or a run, one of them", "both or none"
+        )
         require(callable(self.code), self.name, "have a step or a run that can be called", self.code)
         require_count(self.steps, f"steps of {self.name}")
         require(self.run is None or self.steps == 1, f"steps of {self.name}", "be left out beside run", self.steps)
@@ -196,7 +206,9 @@ class Algorithm:
             try:
                 state = released if self.update is None else self.update(copy.deepcopy(state), released)
             except (Exception, SystemExit) as error:
-                raise InputError(f"the update of {self.name} must take what a step releases, got {raised(error)}") from error
+                raise InputError(
+                    f"the update of {self.name} must take what a step releases, got {raised(error)}"
+                ) from error
         yield state, None
 
     def transcript(self, data: Any, rng: np.random.Generator) -> Array:

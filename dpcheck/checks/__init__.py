@@ -12,7 +12,7 @@ from os import PathLike
 from typing import Any
 
 from dpcheck import __version__
-from dpcheck.algorithm_files import find
+from dpcheck.algorithm_files import find, require_unshadowed
 from dpcheck.algorithms import Algorithm
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared import stages as stages_of_declared
@@ -26,10 +26,11 @@ from dpcheck.streams import cores
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
 FURTHER = {"dp_sgda": "dpcheck.checks.dp_sgda"}
+Named = str | Algorithm | PathLike[str]
 
 
 def check(
-    names: str | Algorithm | PathLike[str] | Iterable[str | Algorithm | PathLike[str]] | None = None, *, profile: str = "quick", seed: int = 0,
+    names: Named | Iterable[Named] | None = None, *, profile: str = "quick", seed: int = 0,
     jobs: int | None = None, watch: Callable[[str, int, int], object] | None = None,
     store: str | PathLike[str] | None = None,
 ) -> Report:  # fmt: skip
@@ -94,6 +95,7 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     own: list[Algorithm] = []
     for each in wanted:
         if isinstance(each, str) and each in ALGORITHMS:
+            require_unshadowed(each)
             chosen.append(each)
             continue
         found = [each] if isinstance(each, Algorithm) else find(each, ALGORITHMS)

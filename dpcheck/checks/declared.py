@@ -57,8 +57,9 @@ def certificate(own: Algorithm) -> Iterator[Finding]:
     """What the declared events are certified at, against what is claimed."""
     subject = "the declared events against the claimed epsilon"
     if own.events is None:
-        yield not_checked(own, "certificate", "accounting", subject, "No events are declared: say what a run releases in "
-                          "events=, such as Repeated(Sampled((Gaussian(z),), \"poisson\", n, batch), steps).")  # fmt: skip
+        example = 'Repeated(Sampled((Gaussian(z),), "poisson", n, batch), steps)'
+        reason = f"No events are declared: say what a run releases in events=, such as {example}."
+        yield not_checked(own, "certificate", "accounting", subject, reason)
         return
     found = certify(own.events, delta=own.delta)
     enough = found.epsilon <= own.epsilon * (1 + 1e-6)
@@ -169,5 +170,3 @@ def _pairs(own: Algorithm) -> Iterator[Pair]:
             continue
         for k, record in enumerate(candidates(own)):
             yield Pair(base, with_record(base, 0, record), f"of {words}, record 0 becomes replacement {k}")
-
-

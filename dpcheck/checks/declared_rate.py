@@ -23,14 +23,14 @@ from dpcheck.findings import Finding
 _LOOKS, _LEVEL = 3, 0.05
 
 
-def rate(
-    context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]]]
-) -> Iterator[Finding]:
+def rate(context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
     """The measured law against the claimed one, and against the theorem's number where there is a theorem."""
     subject, claim = "measured rate against the claimed one", own.rate
     if claim is None:
-        yield not_checked(own, "rate", "rate", subject, "No rate is declared: say in rate=dpcheck.RateClaim(...) how it "
-                          "is measured, over which grid, and what is claimed.")  # fmt: skip
+        reason = (
+            "No rate is declared: say in rate=dpcheck.RateClaim(...) how it is measured, where, and what is claimed."
+        )
+        yield not_checked(own, "rate", "rate", subject, reason)
         return
     factors = list(claim.grid)
     claimed = dict(claim.claimed) if claim.theorem is None else dict.fromkeys(factors, 0.0)

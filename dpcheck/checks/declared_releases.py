@@ -109,7 +109,9 @@ def _judged(own: Algorithm, found: list[Moved]) -> Finding:
         )
     else:
         verdict = "consistent"
-        reason = f"a record moves no release by more than {worst.by:.4g} {units} ({at}); {worst.allowed:.4g} are declared"
+        reason = (
+            f"a record moves no release by more than {worst.by:.4g} {units} ({at}); {worst.allowed:.4g} are declared"
+        )
     rows = [asdict(look) | {"share": look.share} for look in found]
     return finding(own, "releases", "noise", _SUBJECT, verdict, reason, evidence={"releases": rows, "steps": own.steps})
 

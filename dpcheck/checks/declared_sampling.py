@@ -94,8 +94,8 @@ def _drawn(own: Algorithm, seed: int) -> np.ndarray[Any, np.dtype[np.int64]] | s
             batches = [draw.value for draw in draws if _is_minibatch(draw.method, draw.arguments, len(own.data))]
             if len(batches) != 1:
                 return (
-                    f"A step draws {len(batches)} minibatches by rng.choice or rng.integers, and what it draws by other "
-                    "means is not seen: declare the function that draws a minibatch as sampler=."
+                    f"A step draws {len(batches)} minibatches by rng.choice or rng.integers, and what it draws by "
+                    "other means is not seen: declare the function that draws a minibatch as sampler=."
                 )
             rows.append(_numbers(batches[0]))
     widest = max(1, max(map(len, rows)))

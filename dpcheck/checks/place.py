@@ -14,8 +14,8 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.solvers import algorithm
 
 if TYPE_CHECKING:
+    from dpcheck.algorithms import Bound
     from dpcheck.bounds.claim import Claim
-    from dpcheck.bounds.theorem import Theorem
     from dpcheck.findings import Finding
 
 # What holds the package: a checkout, where links lead to `bounds` and `audits`, or site-packages.
@@ -59,7 +59,7 @@ def place_for(finding: Finding, name: str) -> str | None:
     return place_of(solver.kernel)
 
 
-def place_of_theorem(statement: Theorem) -> str | None:
+def place_of_theorem(statement: Bound) -> str | None:
     """Return the file that states the theorem, and the line of its id or of the first theorem there."""
     for module in list(sys.modules.values()):
         named = vars(module).get("THEOREMS", ())
