@@ -118,6 +118,26 @@ def implied(first: Response, second: Response, delta: float) -> Implied | str:
     return f"no closed form for {first.law} noise mixed like this"
 
 
+def moved(first: Response, second: Response) -> float | str:
+    """How far the query moves in units of its noise, as its noise multiplier counts them; or why that has no number.
+
+    Gaussian noise counts in l2, Laplace noise in l1; infinite where a direction moves that has no noise.
+    """
+    if first.law != second.law or first.query.shape != second.query.shape:
+        return "the outputs on the two datasets are of different kinds"
+    shift, size = first.query - second.query, np.abs(first.query) + np.abs(second.query)
+    shift = np.where(np.abs(shift) > _ROUNDING * size, shift, 0.0)
+    if _covariance_gap(first, second) > _SIGNIFICANT:
+        return "the noise itself changes with a record"
+    if _sticks_out(shift, first.mixing, _ROUNDING * size):
+        return math.inf
+    if first.law == "gaussian":
+        return float(np.linalg.norm(np.linalg.lstsq(first.mixing, shift, rcond=None)[0]))
+    if first.law == "laplace" and (scales := _separate(first)) is not None:
+        return float(np.abs(shift[scales > 0] / scales[scales > 0]).sum())
+    return f"the noise is {first.law}, mixed"
+
+
 def _gaussian(first: Response, second: Response, shift: Array, same: bool, delta: float) -> Implied | str:
     if same:
         units = np.linalg.lstsq(first.mixing, shift, rcond=None)[0]

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpcheck.accounting import certify as certify
+    from dpcheck.algorithms import Algorithm as Algorithm
+    from dpcheck.algorithms import RateClaim as RateClaim
     from dpcheck.audits.membership import audit_privacy as audit_privacy
     from dpcheck.errors import InputError as InputError
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Algorithm": "dpcheck.algorithms",
     "InputError": "dpcheck.errors",
+    "RateClaim": "dpcheck.algorithms",
     "audit_clipping": "dpcheck.audits.clipping",
     "audit_constants": "dpcheck.audits.constants",
     "audit_evaluation_points": "dpcheck.audits.evaluation_points",

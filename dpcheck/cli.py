@@ -69,8 +69,14 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
 
-    check = command("check", "check algorithms end to end, on bundled real data")
-    check.add_argument("names", nargs="*", metavar="NAME", help="algorithms (default: all; see `dpcheck list`)")
+    check = command(
+        "check", "check algorithms end to end: dpcheck's own on bundled real data, or one of yours",
+        "such as: dpcheck check dp_sgda, or dpcheck check path/to/mine.py for a file that declares a dpcheck.Algorithm",
+    )  # fmt: skip
+    check.add_argument(
+        "names", nargs="*", metavar="NAME|FILE.py",
+        help="algorithms by name, or files that declare them (default: all of dpcheck's own; see `dpcheck list`)",
+    )  # fmt: skip
     check.add_argument(
         "--profile",
         choices=("quick", "full"),

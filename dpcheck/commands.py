@@ -29,7 +29,8 @@ def run_check(options: Namespace) -> int:
 
     _require_writable(options)
     try:
-        with terminal.progress() as watch:
+        # stdout is for the result: what somebody's own algorithm prints goes to stderr
+        with redirect_stdout(sys.stderr), terminal.progress() as watch:
             found = check(
                 options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch,
                 store=options.store,

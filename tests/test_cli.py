@@ -840,6 +840,8 @@ def test_report_refuses_what_cannot_be_read(call):
     ("arguments", "words"),
     [
         ("nosuch", "algorithm must be one of ada_dp_spider, "),
+        ("nosuch.py", "algorithm must be a name or an existing Python file, got nosuch.py"),
+        ("./nosuch", "algorithm must be a name or an existing Python file, got ./nosuch"),
         ("dp_sgda --seed -1", "seed must be"),
         ("dp_sgda --jobs 0", "jobs must be"),
         ("dp_sgda --output nosuch/report.txt", "--output must lie in an existing folder, got nosuch/report.txt"),

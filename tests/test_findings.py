@@ -6,6 +6,7 @@ import json
 import math
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dpcheck
 from dpcheck import InputError
 from dpcheck.checks.expected import expected_verdicts
+from dpcheck.checks.place import place_for
 from dpcheck.findings import BROKEN, SCHEMA, Finding, Report, to_json_text
 from dpcheck.report.render import render
 
@@ -85,6 +88,43 @@ def test_a_failed_finding_names_the_place_of_the_code():
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("dpcheck/solvers/nseg.py", 49)
     for format in ("terminal", "junit"):
         assert found.place in render(report(found), format)
+
+
+def test_sarif_locations_are_relative_to_a_base_that_is_declared():
+    """What lies in the checkout is relative, as code hosts ask for; what does not is a whole URI."""
+    inside, outside = finding(place="docs/my file.py:3"), finding(place="/elsewhere/a.py:4")
+    (run,) = json.loads(render(report(inside, outside), "sarif"))["runs"]
+    places = [each["locations"][0]["physicalLocation"]["artifactLocation"] for each in run["results"]]
+    assert places == [{"uri": "docs/my%20file.py", "uriBaseId": "%SRCROOT%"}, {"uri": "file:///elsewhere/a.py"}]
+    assert set(run["originalUriBaseIds"]) == {"%SRCROOT%"}
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_every_kind_of_finding_has_help():
+    from dpcheck.report import sarif
+
+    kinds = re.search(r"kind : (.*?)\n {4}subject", Finding.__doc__, re.S).group(1)
+    assert set(re.findall(r'"(\w+)"', kinds)) | {"missing"} == set(sarif._HELP)
+
+
+PLACES = [
+    ({"kind": "noise"}, "dpcheck/solvers/dp_spider.py", "@kernel"),
+    ({"kind": "schedule"}, "dpcheck/solvers/dp_spider.py", "classmethod"),
+    ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, "dpcheck/solvers/dp_spider.py", "classmethod"),
+    ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, "dpcheck/solvers/dp_spider.py", "classmethod"),
+    ({"kind": "rate", "evidence": {"theorem": "yang2022.theorem_2a"}}, "bounds/yang2022/theorem_2a.py",
+     'id="yang2022.theorem_2a"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "file", "word"), PLACES)
+def test_a_finding_points_to_what_it_is_about(fields, file, word):
+    found = place_for(finding(**fields), "dp_spider")
+    name, _, line = found.rpartition(":")
+    assert name.removeprefix("dpcheck/") == file.removeprefix("dpcheck/")
+    source = Path(dpcheck.__file__).resolve().parent.parent / name
+    assert word in source.read_text("utf-8").splitlines()[int(line) - 1]
 
 
 def test_the_report_is_ok_where_every_finding_is():

@@ -37,7 +37,7 @@ def sources() -> dict[str, str]:
 def others() -> set[str]:
     """Files of the clone that belong to the sdist alone."""
     texts = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "MANIFEST.in", ".ci/run"}
-    kinds = {"tests": ("py", "txt", "csv"), "notebooks": ("ipynb",)}
+    kinds = {"tests": ("py", "txt", "csv"), "notebooks": ("ipynb",), "docs/examples": ("py",)}
     found = [path for folder, endings in kinds.items() for end in endings for path in (ROOT / folder).rglob(f"*.{end}")]
     return texts | {path.relative_to(ROOT).as_posix() for path in found}
 

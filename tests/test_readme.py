@@ -55,7 +55,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_block_is_of_a_kind_that_is_tested():
-    assert {name for name, _ in BLOCKS} == {"sh", "console", "python", "text"}
+    assert {name for name, _ in BLOCKS} == {"sh", "console", "python", "text", "toml"}
     assert len(blocks("text")) == 1  # the report
     for body in blocks("python"):
         assert body.startswith((">>> ", "# "))
@@ -123,6 +123,7 @@ def test_examples(folder, monkeypatch, capsys):
             assert done.returncode in (0, 1, 2), done.stderr
             assert doctest.OutputChecker().check_output(expected, shown, LIKE), f"$ {line}\n{shown}"
     assert codes["audit mechanism:noisy_mean"] == 1
+    assert codes["check my_sgd.py"] == 1
     assert codes["rate gaps.csv"] == 1
     assert codes["show yang2022.theorem_1"] == 2
     assert codes["prove Y17"] == 0

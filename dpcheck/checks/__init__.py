@@ -12,9 +12,12 @@ from os import PathLike
 from typing import Any
 
 from dpcheck import __version__
+from dpcheck.algorithm_files import find, require_unshadowed
+from dpcheck.algorithms import Algorithm
 from dpcheck.checks.context import Context
-from dpcheck.checks.expected import missing, with_expected
-from dpcheck.checks.place import place_of, place_of_claim
+from dpcheck.checks.declared import stages as stages_of_declared
+from dpcheck.checks.expected import expected_verdicts, missing, with_expected
+from dpcheck.checks.place import place_for, place_of_claim
 from dpcheck.errors import require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
@@ -23,10 +26,11 @@ from dpcheck.streams import cores
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
 FURTHER = {"dp_sgda": "dpcheck.checks.dp_sgda"}
+Named = str | Algorithm | PathLike[str]
 
 
 def check(
-    names: str | Iterable[str] | None = None, *, profile: str = "quick", seed: int = 0,
+    names: Named | Iterable[Named] | None = None, *, profile: str = "quick", seed: int = 0,
     jobs: int | None = None, watch: Callable[[str, int, int], object] | None = None,
     store: str | PathLike[str] | None = None,
 ) -> Report:  # fmt: skip
@@ -34,8 +38,9 @@ def check(
 
     Parameters
     ----------
-    names : str or iterable of str, optional
-        One algorithm or several; all by default.
+    names : str, Algorithm, path, or iterable of these, optional
+        One algorithm or several, by name, as objects, or as the Python files that declare them; all of dpcheck's own
+        by default.
     profile : {"quick", "full"}
         A minute or two an algorithm, or the long experiments too.
     seed : int
@@ -56,12 +61,10 @@ def check(
     Raises
     ------
     InputError
-        For an unknown name or profile, and a store that cannot be written.
+        For an unknown name or profile, a file that declares no algorithm, an algorithm that does not run on its data,
+        and a store that cannot be written.
     """
-    require(isinstance(names, str | Iterable | None), "names", "be a name or several", names)
-    chosen = [names] if isinstance(names, str) else list(dict.fromkeys(names or ())) or list(ALGORITHMS)
-    for name in chosen:
-        require(name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", name)
+    chosen, own = _chosen(names)
     started = time.perf_counter()
     current, tables = "", dict[str, list[dict[str, Any]]]()
 
@@ -72,36 +75,75 @@ def check(
     context = Context(profile, seed, cores() if jobs is None else jobs, progress)
     findings: list[Finding] = []
     with nullcontext() if store is None else closing(Store(store)) as kept:
-        for name, title, stage in _stages(replace(context, store=kept), chosen, tables):
+        for name, title, stage in _stages(replace(context, store=kept), chosen, own, tables):
             current = title
             progress(0, 1)
             findings += (_placed(with_expected(finding), name) for finding in stage())
             progress(1, 1)
     findings += missing(findings, chosen, {algorithm(name).paper for name in chosen})
-    return Report(tuple(findings), tuple(chosen), profile, seed, __version__, time.perf_counter() - started, tables)
+    named = (*chosen, *(each.name for each in own))
+    return Report(tuple(findings), named, profile, seed, __version__, time.perf_counter() - started, tables)
+
+
+def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
+    """The names of dpcheck's own algorithms, and the algorithms that others declare."""
+    known = isinstance(names, str | Algorithm | PathLike | Iterable | None)
+    require(known, "names", "be a name, an Algorithm or a path, or several", names)
+    wanted = [names] if isinstance(names, str | Algorithm | PathLike) else list(dict.fromkeys(names or ALGORITHMS))
+    taken = {*ALGORITHMS, *(id.split(".", 1)[0] for id in expected_verdicts())}  # others' ids keep apart from these
+    chosen: list[str] = []
+    own: list[Algorithm] = []
+    for each in wanted:
+        if isinstance(each, str) and each in ALGORITHMS:
+            require_unshadowed(each)
+            chosen.append(each)
+            continue
+        found = [each] if isinstance(each, Algorithm) else find(each, ALGORITHMS)
+        for declared in found:
+            require(declared.name not in taken, "name of an algorithm", "be none of dpcheck's own", declared.name)
+        own += (declared for declared in found if declared not in own)
+    names = [declared.name for declared in own]
+    require(len(set(names)) == len(names), "algorithms", "have names of their own", ", ".join(names))
+    return chosen, own
 
 
 def _placed(finding: Finding, name: str) -> Finding:
-    """The finding with the place of the algorithm, where the stage named no better one."""
-    return replace(finding, place=place_of(algorithm(name).kernel)) if name and finding.place is None else finding
+    """The finding with the place that its kind points to, where the stage named no better one."""
+    return replace(finding, place=place_for(finding, name)) if name and finding.place is None else finding
 
 
 def _stages(
-    context: Context, names: list[str], tables: dict[str, list[dict[str, Any]]]
+    context: Context, names: list[str], declared: list[Algorithm], tables: dict[str, list[dict[str, Any]]]
 ) -> Iterator[tuple[str, str, Callable[[], Iterable[Finding]]]]:
-    """The claims of each paper once, then what concerns each algorithm: its name, a title, and the work."""
+    """The claims of each paper once, then what concerns each algorithm: its name, a title, and the work.
+
+    Findings about what others declare name their place themselves: its name is empty here.
+    """
     from dpcheck.checks import rates
+    from dpcheck.checks.privacy.games import GAMES
     from dpcheck.checks.privacy.sandwich import sandwiches
 
     for paper in dict.fromkeys(algorithm(name).paper for name in names):
         yield "", f"claims of {paper}", partial(_claims, context, paper)
     for name in names:
-        yield name, f"{name}: audits", partial(sandwiches, context, name)
+        yield name, f"{name}: audits", partial(sandwiches if name in GAMES else _without_game, context, name)
         for title, stage in rates.stages(context, name, tables):
             yield name, f"{name}: {title}", stage
         if name in FURTHER:
             for title, stage in importlib.import_module(FURTHER[name]).stages(context, tables):
                 yield name, f"{name}: {title}", stage
+    for own in declared:
+        for title, stage in stages_of_declared(context, own, tables):
+            yield "", f"{own.name}: {title}", stage
+
+
+def _without_game(context: Context, name: str) -> Iterator[Finding]:
+    """In place of the audits of an algorithm that has no pair of data sets to be audited on."""
+    yield Finding(
+        f"{name}.transcript", "privacy", f"{name}: whole noisy transcript", "inconclusive",
+        f"{name} has no game, so that its privacy is not audited: add one to dpcheck/checks/privacy/games, or declare "
+        "it as a dpcheck.Algorithm with data of its own",
+    )  # fmt: skip
 
 
 def _claims(context: Context, paper: str) -> Iterator[Finding]:

@@ -3,27 +3,73 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpcheck
+from dpcheck.bounds.registry import theorem
+from dpcheck.solvers import algorithm
 
 if TYPE_CHECKING:
+    from dpcheck.algorithms import Bound
     from dpcheck.bounds.claim import Claim
+    from dpcheck.findings import Finding
 
-_PACKAGE = Path(dpcheck.__file__).parent
+# What holds the package: a checkout, where links lead to `bounds` and `audits`, or site-packages.
+_ROOT = Path(dpcheck.__file__).resolve().parent.parent
+# Findings about the schedule that a solver was given, not about the loop that follows it.
+_SCHEDULE = frozenset({"schedule", "accounting"})
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Return ``"dpcheck/solvers/nseg.py:49"`` for a function, compiled or not, and a full path for others' code."""
+    """Return ``"dpcheck/solvers/nseg.py:49"`` for a function, compiled or not; others' code as in ``shown_place``."""
     while isinstance(function, partial):
         function = function.func
-    code = inspect.unwrap(getattr(function, "py_func", function)).__code__
-    file = Path(code.co_filename)
-    shown = Path(_PACKAGE.name) / file.relative_to(_PACKAGE) if file.is_relative_to(_PACKAGE) else file
-    return f"{shown.as_posix()}:{code.co_firstlineno}"
+    function = getattr(function, "py_func", function)
+    if not hasattr(function, "__code__") and not inspect.isbuiltin(function):
+        function = getattr(function, "__func__", type(function).__call__)  # a method, or an object that can be called
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "" if code is None else shown_place(f"{code.co_filename}:{code.co_firstlineno}")
+
+
+def shown_place(place: str) -> str:
+    """``"FILE:LINE"`` with the file relative to the checkout or the working folder, where it is in one of them."""
+    file, _, line = place.rpartition(":")
+    path = Path(file).resolve()
+    for folder in (_ROOT, Path.cwd()):
+        if path.is_relative_to(folder):
+            return f"{path.relative_to(folder).as_posix()}:{line}"
+    return f"{path.as_posix()}:{line}"
+
+
+def place_for(finding: Finding, name: str) -> str | None:
+    """Where to look for what a finding about algorithm ``name`` says.
+
+    Rates and bounds: the theorem's file;  schedules and certificates: the solver's ``configure``;  else its kernel.
+    """
+    solver = algorithm(name)
+    if finding.kind in ("rate", "bound") and isinstance(finding.evidence.get("theorem"), str):
+        return place_of_theorem(theorem(finding.evidence["theorem"]))
+    above = finding.certified is not None and finding.claimed is not None and finding.certified > finding.claimed
+    if finding.kind in _SCHEDULE or above or not finding.certificate_ok:
+        return place_of(solver.configure)
+    return place_of(solver.kernel)
+
+
+def place_of_theorem(statement: Bound) -> str | None:
+    """Return the file that states the theorem, and the line of its id or of the first theorem there."""
+    for module in list(sys.modules.values()):
+        named = vars(module).get("THEOREMS", ())
+        if any(each is statement for each in (named if isinstance(named, tuple) else ())):
+            file = Path(str(module.__file__))
+            lines = file.read_text("utf-8").splitlines()
+            ids = [number for number, text in enumerate(lines, 1) if f'id="{statement.id}"' in text]
+            made = [number for number, text in enumerate(lines, 1) if "Theorem(" in text]
+            return shown_place(f"{file}:{(ids or made or [1])[0]}")
+    return None
 
 
 def place_of_claim(claim: Claim) -> str:

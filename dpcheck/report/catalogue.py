@@ -13,6 +13,7 @@ _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit
 
 def catalogue() -> dict[str, list[dict[str, str]]]:
     """Theorems, algorithms, base solvers, problems, testers and data sets, each an id and a title."""
+    from dpcheck.algorithm_files import others
     from dpcheck.bases import BASES
     from dpcheck.bounds.registry import theorems
     from dpcheck.datasets import names
@@ -21,7 +22,8 @@ def catalogue() -> dict[str, list[dict[str, str]]]:
 
     return {
         "theorems": [{"id": each.id, "title": each.title} for each in theorems()],
-        "algorithms": [{"id": name, "title": _title(*_home(name, place))} for name, place in ALGORITHMS.items()],
+        "algorithms": [{"id": name, "title": _title(*_home(name, place))} for name, place in ALGORITHMS.items()]
+        + [{"id": each.name, "title": f"declared in {each.value}"} for each in others(ALGORITHMS)],
         "bases": [{"id": base.name, "title": _title(f"dpcheck.bases.{base.module}")} for base in BASES.values()],
         "problems": [{"id": name, "title": _title(f"dpcheck.problems.{name}")} for name in PROBLEMS],
         "testers": [{"id": name, "title": _title(module)} for name, module in _TESTERS.items()],

@@ -120,9 +120,11 @@ def finding(
 ) -> Finding:
     """One line of the sandwich; a transcript certified above the claim is a violation of its own."""
     verdict, reason = audited.verdict, str(audited.event)
-    if verdict != "violated" and certified > EPSILON:
+    if verdict == "violated":
+        reason = f"epsilon is at least {audited.epsilon_lower:.3g} and {EPSILON:g} is claimed: {reason}"
+    elif certified > EPSILON:
         verdict = "violated" if id.endswith(".transcript") else "inconclusive"
-        reason = f"the accountant certifies only {certified:.3g}: the noise is not shown to be enough"
+        reason = f"the declared events are certified at epsilon {certified:.3g} only, above the claimed {EPSILON:g}"
     return Finding(
         id, "privacy", subject, verdict, "; ".join(filter(None, (reason, remark))), audited=audited.epsilon_lower,
         certified=certified, claimed=EPSILON, evidence=evidence | {"audit": audited.to_dict()},

@@ -96,10 +96,11 @@ def _frame(experiment: Experiment, found: list[Point]) -> Any:
 def _order(experiment: Experiment, found: list[Point], fit: RateFit) -> Finding:
     order = slopes([p.cell for p in found], [p.order for p in found], experiment.factors)
     promised = ", ".join(f"{name}^{value:.2f}" for name, value in order.items())
+    explained = f"; `dpcheck show {experiment.theorem}` states it" if fit.verdict == "contradicted" else ""
     return Finding(
         f"{experiment.algorithm}.rate.{experiment.name}", "rate",
         f"{experiment.algorithm}: {experiment.quantity} against the order of {experiment.theorem} ({promised} here)",
-        fit.verdict, f"relative to the theorem, {fit.reason}; {experiment.attains}",
+        fit.verdict, f"relative to the theorem, {fit.reason}; {experiment.attains}{explained}",
         evidence=_evidence(experiment, found) | {"fit": fit.to_dict()},
     )  # fmt: skip
 
@@ -130,7 +131,8 @@ def _level(within: float, found: list[Point]) -> tuple[str, str]:
     ratios = [p.mean / p.predicted for p in found]
     said = f"measured over predicted is between {min(ratios):.3g} and {max(ratios):.3g}"
     if max(lows) > within or min(highs) < 1 / within:
-        return "contradicted", f"{said}, further than a factor {within:g} from 1"
+        off = max(found, key=lambda p: abs(np.log(max(p.mean / p.predicted, 1e-300))))
+        return "contradicted", f"{said}, further than a factor {within:g} from 1: {off.mean:.3g} at {_at(off)}"
     if max(highs) <= within and min(lows) >= 1 / within:
         return "supported", said
     return "inconclusive", f"{said}, which may be further than a factor {within:g} from 1"
@@ -145,9 +147,16 @@ def _bound(experiment: Experiment, found: list[Point]) -> Finding:
         f"{experiment.algorithm}.bound.{experiment.name}", "bound",
         f"{experiment.algorithm}: {experiment.quantity} against the number of {experiment.theorem}",
         "violated" if above else "consistent" if below else "inconclusive",
+        f"the mean is {worst.mean / worst.promised:.3g} times the bound at {_at(worst)}: `dpcheck show "
+        f"{experiment.theorem}` states it" if above else
         f"the mean is at most {worst.mean / worst.promised:.3g} of the bound at {len(found)} settings",
         evidence=_evidence(experiment, found) | {"largest": _row(worst)},
     )  # fmt: skip
+
+
+def _at(point: Point) -> str:
+    """A grid point in words."""
+    return ", ".join(f"{name} = {value:.6g}" for name, value in point.cell.items())
 
 
 def _without(experiment: Experiment, found: list[Point], reason: str) -> Finding:

@@ -1,0 +1,201 @@
+"""Each release of a declared algorithm: how far one record moves it, in units of its noise, against its event.
+
+Exact where a release is a query plus fixed multiples of what is drawn: one run is made, and each of its steps is
+taken again from the same state with its noise silenced (the query), with one unit of each draw (the noise), and with
+one record replaced. A minibatch is the same on both sides, so that the multiplier is the one between batches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from dpcheck.algorithms import Algorithm, Array, flat
+from dpcheck.audits.additive import Response, moved, respond
+from dpcheck.audits.neighbours import Pair, with_record
+from dpcheck.audits.recorder import Recorder
+from dpcheck.checks.context import Context
+from dpcheck.checks.declared import bases, candidates, finding, not_checked, with_records
+from dpcheck.findings import Finding
+
+_ROUNDING = 1e-6  # relative, of the share
+_STEPS = {"quick": 50, "full": 1000}  # looked at, spread over all
+_RECORDS = 32  # of the data that are each replaced
+_UNITS = {"gaussian": "standard deviations", "laplace": "scales"}
+_SUBJECT = "each release, its noise against how far one record moves it"
+_REMEDY = (
+    "let step= return the noisy answer itself, drawn with rng.normal or rng.laplace, and update= make the next state "
+    "of it"
+)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What one record does to the release of one step.
+
+    by, allowed : units of the noise;  pair : in words
+    """
+
+    step: int
+    law: str
+    by: float
+    allowed: float
+    pair: str
+
+    @property
+    def share(self) -> float:
+        """Of what the step's event allows."""
+        return 0.0 if self.by == 0 else self.by / self.allowed if self.allowed > 0 else math.inf
+
+
+def releases(context: Context, own: Algorithm) -> Iterator[Finding]:
+    """One finding for all releases, which names the worst."""
+    skip = partial(not_checked, own, "releases", "noise", _SUBJECT)
+    if own.events is None:
+        yield skip("No events are declared: say in events= with which noise multiplier each step is released.")
+        return
+    if len(own.releases) != own.steps:
+        yield skip(
+            f"The events stand for {len(own.releases)} releases and a run makes {own.steps}: declare one event a step "
+            "(mechanisms on one minibatch in one Sampled), or step= and steps= for what is now a run=."
+        )
+        return
+    seed = context.stream(crc32(own.name.encode()), 10)
+    chosen = np.unique(np.linspace(0, own.steps - 1, min(own.steps, _STEPS[context.profile])).astype(int))
+    found: list[Moved] = []
+    for step, (state, released) in enumerate(own.walk(own.data, np.random.default_rng(seed))):
+        if released is None or step not in chosen:
+            continue
+        context.progress(step, own.steps)
+        law, multiplier = own.releases[step]
+        look = _Step(own, state, seed + step).look(law)
+        if isinstance(look, str):
+            yield skip(f"In step {step + 1}, {look}; {_REMEDY}.")
+            return
+        by, drawn, words = look
+        if isinstance(by, str) or drawn != law:
+            reason = f"in step {step + 1}, {by} ({words})" if isinstance(by, str) else (
+                f"the noise of step {step + 1} is {drawn}, its event declares {law}"
+            )  # fmt: skip
+            yield finding(own, "releases", "noise", _SUBJECT, "violated", reason)
+            return
+        # replacing a record is removing one and adding another
+        twice = 2.0 if own.relation == "add_or_remove_one" else 1.0
+        found.append(Moved(step + 1, law, by, twice / multiplier if multiplier > 0 else math.inf, words))
+    yield _judged(own, found)
+
+
+def _judged(own: Algorithm, found: list[Moved]) -> Finding:
+    most = max(look.share for look in found)
+    worst = next(look for look in found if look.share >= most * (1 - 1e-9))  # the first, whatever rounding says
+    units, at = f"{_UNITS[worst.law]} of its noise", f"step {worst.step}"
+    declared = f"its event declares {1 / worst.allowed:.4g}" if worst.allowed < math.inf else "its event declares 0"
+    if worst.by == 0:
+        verdict, reason = "inconclusive", "no record that was tried moves any release: declare replacements= that do"
+    elif worst.by == math.inf:
+        verdict = "violated"
+        reason = f"the release of {at} has noise 0 where a record moves it ({worst.pair}); {declared}"
+    elif worst.share > 1 + _ROUNDING:
+        verdict = "violated"
+        reason = (
+            f"the release of {at} has noise multiplier {1 / worst.by:.4g} and {declared}: a record moves it by "
+            f"{worst.by:.4g} {units}, {worst.share:.3g} times what is declared ({worst.pair})"
+        )
+    else:
+        verdict = "consistent"
+        reason = (
+            f"a record moves no release by more than {worst.by:.4g} {units} ({at}); {worst.allowed:.4g} are declared"
+        )
+    rows = [asdict(look) | {"share": look.share} for look in found]
+    return finding(own, "releases", "noise", _SUBJECT, verdict, reason, evidence={"releases": rows, "steps": own.steps})
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """One step from one state, its draws fixed by ``seed``."""
+
+    own: Algorithm
+    state: Any
+    seed: int
+
+    def look(self, law: str) -> tuple[float | str, str, str] | str:
+        """Units of noise by which the worst record moves the release (or what is wrong), law, pair; or why unknown."""
+        first = self._response(self.own.data, law)
+        if isinstance(first, str):
+            return first
+        worst = self._worst(first)
+        if isinstance(worst, str):
+            return worst
+        sides = [self._response(each, law) for each in (worst.data, worst.neighbour)]
+        for side in sides:
+            if isinstance(side, str):
+                return side
+        one, other = (side for side in sides if isinstance(side, Response))
+        return moved(one, other), one.law, worst.words
+
+    def _response(self, data: Any, law: str) -> Response | str:
+        """A release that draws nothing has noise 0."""
+        recorder = Recorder(self.seed)
+        value = self._released(data, recorder)
+        if not recorder.bypassed and not any(draw.law for draw in recorder.draws):
+            return Response(value, np.zeros((value.size, 1)), law)
+        if not np.isfinite(value).all():
+            return "the release is not finite"
+        return respond(lambda recorder: self._released(data, recorder), self.seed)
+
+    def _released(self, data: Any, recorder: Recorder) -> Array:
+        return flat(self.own.released(self.state, data, recorder))
+
+    def _query(self, data: Any) -> Array:
+        return self._released(data, Recorder(self.seed, standard=()))
+
+    def _worst(self, first: Response) -> Pair | str:
+        """The pair that moves most, each coordinate in units of its own noise."""
+        spread = np.linalg.norm(first.mixing, axis=1)
+        best, found = -1.0, Pair(self.own.data, self.own.data, "no record")
+        for pair in self._pairs():
+            one, other = self._query(pair.data), self._query(pair.neighbour)
+            if one.shape != other.shape:
+                return "the shape of the release changes with a record"
+            if not (np.isfinite(one).all() and np.isfinite(other).all()):
+                return f"the release is not finite ({pair.words})"
+            gap = np.abs(one - other)
+            size = float(np.linalg.norm(np.divide(gap, spread, out=np.where(gap > 0, 1e100, 0.0), where=spread > 0)))
+            if size > best:
+                best, found = size, pair
+        return found
+
+    def _pairs(self) -> Iterator[Pair]:
+        """Neighbours that differ in a record of this step's minibatch, and some others."""
+        own = self.own
+        if own.neighbour is not None and len(own.neighbour) == len(own.data):
+            yield Pair(own.data, own.neighbour, "the declared pair")
+        some = {int(index) for index in np.linspace(0, len(own.data) - 1, min(_RECORDS, len(own.data)))}
+        for words, base in bases(own):
+            for k, record in enumerate(candidates(own)):
+                hit = _member(self._query, base, record)
+                for index in sorted({hit} | (some if base is own.data else set())) if hit is not None else ():
+                    yield Pair(base, with_record(base, index, record),
+                               f"in {words}, record {index} becomes replacement {k}")  # fmt: skip
+
+
+def _member(query: Callable[[Any], Array], base: Any, record: Any) -> int | None:
+    """A record on which the query depends, by bisection over how many of the first records are replaced."""
+    start = query(base)
+
+    def same(count: int) -> bool:
+        return np.array_equal(query(with_records(base, range(count), record)), start, equal_nan=True)
+
+    low, high = 0, len(base)
+    if same(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if same(middle) else (low, middle)
+    return low
