@@ -14,7 +14,7 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithm_files import find, require_unshadowed
 from dpcheck.algorithms import Algorithm
-from dpcheck.checks.context import Context
+from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.place import place_for, place_of_claim
@@ -119,22 +119,26 @@ def _stages(
 
     Findings about what others declare name their place themselves: its name is empty here.
     """
+    for paper in dict.fromkeys(algorithm(name).paper for name in names):
+        yield "", f"claims of {paper}", partial(_claims, context, paper)
+    for name in names:
+        for title, stage in stages(context, name, tables):
+            yield name, f"{name}: {title}", stage
+    for own in declared:
+        for title, stage in stages_of_declared(context, own, tables):
+            yield "", f"{own.name}: {title}", stage
+
+
+def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
+    """What concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
     from dpcheck.checks.privacy.games import GAMES
     from dpcheck.checks.privacy.sandwich import sandwiches
 
-    for paper in dict.fromkeys(algorithm(name).paper for name in names):
-        yield "", f"claims of {paper}", partial(_claims, context, paper)
-    for name in names:
-        yield name, f"{name}: audits", partial(sandwiches if name in GAMES else _without_game, context, name)
-        for title, stage in rates.stages(context, name, tables):
-            yield name, f"{name}: {title}", stage
-        if name in FURTHER:
-            for title, stage in importlib.import_module(FURTHER[name]).stages(context, tables):
-                yield name, f"{name}: {title}", stage
-    for own in declared:
-        for title, stage in stages_of_declared(context, own, tables):
-            yield "", f"{own.name}: {title}", stage
+    yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)
+    yield from rates.stages(context, name, tables)
+    if name in FURTHER:
+        yield from importlib.import_module(FURTHER[name]).stages(context, tables)
 
 
 def _without_game(context: Context, name: str) -> Iterator[Finding]:

@@ -1,0 +1,92 @@
+"""Whole runs of the check at many seeds and on several processors: how often each finding has which verdict.
+
+``python tests/verdict_runs.py RUNS.csv --seeds 20`` appends a row a finding, algorithm by algorithm, and goes on where
+it was stopped. ``--processor generic`` compiles for the least processor of this kind in place of this one, and gives
+BLAS its oldest kernels. ``--table`` writes ``tests/measured/verdicts.csv`` from all rows. Claims are left out: their
+verdicts depend on no seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PROCESSORS = {
+    "native": {},
+    "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "OPENBLAS_CORETYPE": "Prescott"},
+}
+COLUMNS = ("seed", "processor", "algorithm", "id", "kind", "verdict", "audited", "seconds")
+
+
+def measure(path: Path, seeds: range, processor: str, algorithms: list[str], jobs: int) -> None:
+    """One algorithm at one seed after the other; what is in the file already is not run again."""
+    import pandas as pd
+
+    from dpcheck.checks import stages
+    from dpcheck.checks.context import Context
+    from dpcheck.solvers import ALGORITHMS
+
+    known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
+    done = set(zip(known.seed, known.processor, known.algorithm, strict=True))
+    for seed in seeds:
+        for name in algorithms or ALGORITHMS:
+            if (seed, processor, name) in done:
+                continue
+            started, rows = time.perf_counter(), []
+            for _, stage in stages(Context(seed=seed, jobs=jobs), name, {}):
+                rows += [[seed, processor, name, f.id, f.kind, f.verdict, f.audited] for f in stage()]
+            seconds = round(time.perf_counter() - started, 1)
+            found = pd.DataFrame([[*row, seconds] for row in rows], columns=COLUMNS)
+            found.to_csv(path, mode="a", header=not path.exists(), index=False)
+            print(f"seed {seed}, {processor}: {name}: {seconds} s", flush=True)
+
+
+def table(path: Path) -> None:
+    """The verdicts of each finding, counted."""
+    import pandas as pd
+    import tables
+
+    from dpcheck.checks.expected import expected_verdicts
+
+    runs = pd.read_csv(path)
+    rows = []
+    for id, found in runs.groupby("id", sort=True):
+        counts = found.verdict.value_counts()
+        expected = expected_verdicts().get(id, "")
+        rows.append(
+            {
+                "id": id, "expected": expected, "runs": len(found), "processors": found.processor.nunique(),
+                "red": int((~found.verdict.isin(expected.split(" or "))).sum()) if expected else 0,
+                "verdicts": "; ".join(f"{word} {count}" for word, count in counts.items()),
+            }
+        )  # fmt: skip
+    tables.write("verdicts", pd.DataFrame(rows))
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--processor", choices=PROCESSORS, default="native")
+    parser.add_argument("--algorithm", nargs="*", default=[])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    if options.table:
+        table(options.runs)
+        return
+    chosen = PROCESSORS[options.processor]
+    if any(os.environ.get(name) != value for name, value in chosen.items()):  # read when NumPy and Numba start
+        raise SystemExit(subprocess.run([sys.executable, *sys.argv], env={**os.environ, **chosen}).returncode)
+    seeds = range(options.first, options.first + options.seeds)
+    measure(options.runs, seeds, options.processor, options.algorithm, options.jobs)
+
+
+if __name__ == "__main__":
+    main()
