@@ -91,12 +91,14 @@ def _stages(
 ) -> Iterator[tuple[str, str, Callable[[], Iterable[Finding]]]]:
     """The claims of each paper once, then what concerns each algorithm: its name, a title, and the work."""
     from dpcheck.checks import rates
+    from dpcheck.checks.accounting.stage import accounting
     from dpcheck.checks.privacy.sandwich import sandwiches
 
     for paper in dict.fromkeys(algorithm(name).paper for name in names):
         yield "", f"claims of {paper}", partial(_claims, context, paper)
     for name in names:
         yield name, f"{name}: audits", partial(sandwiches, context, name)
+        yield name, f"{name}: accounting", partial(accounting, name)
         for title, stage in rates.stages(context, name, tables):
             yield name, f"{name}: {title}", stage
         if name in FURTHER:

@@ -21,7 +21,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from dpcheck.checks.accounting.pairs import Array
 
@@ -30,10 +29,12 @@ LogMoment: TypeAlias = Callable[[float, Array], NDArray[np.complex128]]
 
 _ALIAS = 1e-9  # of delta, what the other terms of Poisson's sum may add
 _FALLEN = 1e-11  # of its peak, where the integrand ends
-_CHUNK, _MOST = 24, 8192  # frequencies at a time, and at most
+_CHUNK, _MOST = 24, 1024  # frequencies at a time, and at most
 _ROUNDING = 1e-10
+_SMALLEST = 1e-6  # order looked at
+_LEAST = 1e-300  # delta looked at
 _BELOW = 0.6  # of the order at which Chernoff's bound is best: the one used, so that the better one bounds the aliases
-_FURTHER = np.array([1.3, 1 / 0.6, 2.5])
+_FURTHER = (1.3, 1 / 0.6, 2.5)
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,7 @@ class Inversion:
     def window(self) -> float:
         """The period w, at which the other terms of Poisson's sum are negligible."""
         little = math.log(_ALIAS * self.delta)
-        above = min(
-            (bound - order * self.epsilon - little) / (order - self.order) for order, bound in self._further
-        )
+        above = min((bound - order * self.epsilon - little) / (order - self.order) for order, bound in self._further)
         return max(-little / self.order, above)
 
     @cached_property
@@ -79,6 +78,8 @@ class Inversion:
         total = float(np.sum(weights * parts.real))
         late = float(np.abs(parts[times >= times[-1] / 2]).max())
         unsure = late * times[-1] / math.pi + _ROUNDING * float(np.sum(weights * np.abs(parts)))
+        if scale > 700:
+            return 0.0, 1.0
         unsure, total = unsure * math.exp(scale), total * math.exp(scale)
         return max(total - unsure - self._aliases(epsilon), 0.0), min(total + unsure, 1.0)
 
@@ -101,12 +102,12 @@ class Inversion:
     @cached_property
     def _further(self) -> list[tuple[float, float]]:
         """Orders above the one used, each with Chernoff's bound: log delta(epsilon) <= bound - order epsilon."""
-        return [(order, _chernoff(self.log_moment, order)) for order in (self.order * _FURTHER).tolist()]
+        return [(order, _chernoff(self.log_moment, order)) for order in (self.order * more for more in _FURTHER)]
 
 
 def epsilon_interval(log_moment: LogMoment, delta: float) -> tuple[float, float]:
     """Two bounds, between which the least epsilon >= 0 with delta(epsilon) <= ``delta`` lies."""
-    order, most = _order(log_moment, delta)
+    order, most = _best(lambda order: (_chernoff(log_moment, order) - math.log(delta)) / order)
     if most <= 0:
         return 0.0, 0.0
     inversion = Inversion(log_moment, _BELOW * order, most, delta)
@@ -121,26 +122,25 @@ def epsilon_interval(log_moment: LogMoment, delta: float) -> tuple[float, float]
 
 def delta_interval(log_moment: LogMoment, epsilon: float) -> tuple[float, float]:
     """Two bounds, between which delta(epsilon) lies."""
-    found = minimize_scalar(
-        lambda x: _chernoff(log_moment, math.exp(x)) - math.exp(x) * epsilon, bounds=(-3.0, 7.0), method="bounded"
-    )
-    return Inversion(log_moment, _BELOW * math.exp(found.x), epsilon, math.exp(found.fun)).interval(epsilon)
+    order, most = _best(lambda order: _chernoff(log_moment, order) - order * epsilon)
+    return Inversion(log_moment, _BELOW * order, epsilon, max(math.exp(most), _LEAST)).interval(epsilon)
 
 
-def _order(log_moment: LogMoment, delta: float) -> tuple[float, float]:
-    """The order at which Chernoff's bound on epsilon is least, and that bound: a start, and near the saddle point."""
-
-    def bound(x: float) -> float:
-        order = math.exp(x)
-        value = (_chernoff(log_moment, order) - math.log(delta)) / order
-        return value if math.isfinite(value) else 1e300
-
-    left, here = 0.0, bound(0.0)
-    step = math.log(2) if bound(math.log(2)) < here else -math.log(2)
-    while (ahead := bound(left + step)) < here and abs(left) < 14:
-        left, here = left + step, ahead
-    found = minimize_scalar(bound, bounds=(left - abs(step), left + abs(step)), method="bounded", options={"xatol": 0.02})
-    return math.exp(found.x), float(found.fun)
+def _best(bound: Callable[[float], float]) -> tuple[float, float]:
+    """The order at which a bound that falls, then rises is about least, and its value there."""
+    order, here, ratio = 1.0, bound(1.0), 2.0
+    if not bound(2.0) < here:
+        ratio = 0.5
+    while ratio not in (1.02, 1 / 1.02) and _SMALLEST < order < 1 / _SMALLEST:
+        ahead = bound(order * ratio)
+        if math.isinf(here) or ahead < here - 1e-4 * abs(here):
+            order, here = order * ratio, ahead
+        else:
+            back = bound(order / math.sqrt(ratio))
+            ratio = max(math.sqrt(ratio), 1.02) if ratio > 1 else min(math.sqrt(ratio), 1 / 1.02)
+            if back < here:
+                ratio = 1 / ratio
+    return order, here
 
 
 def _chernoff(log_moment: LogMoment, order: float) -> float:

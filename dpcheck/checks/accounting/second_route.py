@@ -67,7 +67,9 @@ def directions(events: Sequence[Event]) -> list[Composed]:
             shift = math.hypot(shift, math.sqrt(count) / event.noise_multiplier if event.noise_multiplier else math.inf)
         elif count and (isinstance(event, Laplace) or event.batch > 0):
             counts[event] += count
-    pairs = [((laplace(1 / e.noise_multiplier),) if isinstance(e, Laplace) else pairs_of(e), n) for e, n in counts.items()]
+    pairs = [
+        ((laplace(1 / e.noise_multiplier),) if isinstance(e, Laplace) else pairs_of(e), n) for e, n in counts.items()
+    ]
     many = max((len(found) for found, _ in pairs), default=1)
     return [Composed(shift, tuple((found[i % len(found)], n) for found, n in pairs)) for i in range(many)]
 
