@@ -33,7 +33,10 @@ def disagreement(game: Game, events: Sequence[Event]) -> str:
             return f"an event samples {event.population} records, and the data set has {len(ours)}"
     if not sampled:
         return ""
-    drawn = [batch for seed in range(RUNS) for batch in _drawn(game, seed)]
+    try:
+        drawn = [batch for seed in range(RUNS) for batch in _drawn(game, seed)]
+    except RuntimeError as error:  # more releases than are declared
+        return str(error)
     return _unlike(drawn, sampled, len(ours))
 
 

@@ -61,7 +61,7 @@ class Inversion:
         while times.size < _MOST:
             more = step * np.arange(times.size, times.size + max(_CHUNK, times.size // 4))
             s = self.order + 1j * more
-            found = self.log_moment(self.order, more) - np.log(s * (s + 1))
+            found = self.log_moment(self.order, np.asarray(more, np.float64)) - np.log(s * (s + 1))
             times, values = np.append(times, more), np.append(values, found)
             late = values.real[times >= times[-1] / 2].max() - values.real[0]
             if late + math.log(times[-1] / step) < math.log(_FALLEN):
@@ -116,8 +116,8 @@ def epsilon_interval(log_moment: LogMoment, delta: float) -> tuple[float, float]
         left = left * 0.95 - 0.01 * most
     if left <= 0:
         return 0.0, _root(lambda e: inversion.interval(e)[1], delta, 0.0, most)
-    low, high = (_root(lambda e, end=end: inversion.interval(e)[end], delta, left, most) for end in (0, 1))
-    return low, high
+    low = _root(lambda e: inversion.interval(e)[0], delta, left, most)
+    return low, _root(lambda e: inversion.interval(e)[1], delta, low, most)
 
 
 def delta_interval(log_moment: LogMoment, epsilon: float) -> tuple[float, float]:

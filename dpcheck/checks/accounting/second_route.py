@@ -41,7 +41,7 @@ class Composed:
     def log_moment(self, order: float, frequencies: Array) -> NDArray[np.complex128]:
         """Of the sum of all losses; a Gaussian's is N(shift^2 / 2, shift^2)."""
         s = order + 1j * frequencies
-        total = self.shift**2 * s * (s + 1) / 2
+        total = np.asarray(self.shift**2 * s * (s + 1) / 2, np.complex128)
         for pair, count in self.parts:
             total = total + count * pair.log_moment(order, frequencies)
         return total
@@ -92,8 +92,8 @@ def _interval(composed: Composed, delta: float) -> Interval:
         return _gaussian(composed.shift, delta)
     if composed.shift == 0 and sum(count for _, count in composed.parts) == 1:
         stick = composed.parts[0][0].stick
-        bounds = [_least(stick, delta * (1 + error)) for error in (_QUADRATURE, -_QUADRATURE)]
-        return Interval(*bounds, "quadrature of one step's densities")
+        low, high = (_least(stick, delta * (1 + error)) for error in (_QUADRATURE, -_QUADRATURE))
+        return Interval(low, high, "quadrature of one step's densities")
     low, high = epsilon_interval(composed.log_moment, delta)
     return Interval(low, high, "contour integral of the loss's moments")
 

@@ -34,8 +34,9 @@ def accounting(name: str) -> Iterator[Finding]:
         yield scheme(label, words, entry)
         if entry.label.partition(".")[0] == "repaired":
             yield calibration(label, f"{words}, in its game", found, solver)
-        if getattr(solver, "sigma_select", 0.0) > 0:
-            yield selection(label, words, entry.events, 1 / solver.sigma_select)
+        scale = getattr(solver, "sigma_select", 0.0)
+        if scale > 0:
+            yield selection(label, words, entry.events, 1 / scale)
     problem: Any = example(algorithm(name).example, seed=0)
     for variant in algorithm(name).variants:
         solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant)
