@@ -1,4 +1,4 @@
-"""DP-SGDA (Yang et al. 2022) beyond its audits: its noise formula, a run from inside, real data."""
+"""DP-SGDA (Yang et al. 2022) beyond its audits: its noise formula, a step, real data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from dpcheck.checks.context import Context, Stage
-from dpcheck.checks.dp_sgda_inside import inside
 from dpcheck.checks.dp_sgda_remark import remark_1
+from dpcheck.checks.dp_sgda_step import step
 from dpcheck.checks.dp_sgda_utility import utility
 from dpcheck.checks.privacy.real_records import real_data
 
@@ -17,7 +17,7 @@ def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterabl
     """The stages of the check, each a title and a call that yields findings."""
     return (
         ("noise of Remark 1", partial(remark_1, context, tables)),
-        ("inside a run", partial(inside, context)),
+        ("noise and sensitivity of a step", partial(step, context)),
         ("audit on real records", partial(real_data, context)),
         ("utility on Adult", partial(utility, context, tables)),
     )

@@ -1,0 +1,106 @@
+"""Default schedules computed anew from the formulas that the papers print, or that a reconstruction states.
+
+They are those that no theorem of the registry carries: a wrong default is seen here, where every run elsewhere is given
+its numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dpcheck.checks.inside.small_runs import problem
+from dpcheck.problems.problem import Problem
+from dpcheck.solvers import algorithm, configure
+
+_RELATIVE = 1e-9
+# (n, epsilon, delta) are those of the example; two settings, so that an exponent that is wrong shows.
+_SETTINGS = ((1.0, 1e-3), (0.25, 1e-5))
+Numbers = dict[str, Any]
+
+
+def _a(p: Problem, eps: float, delta: float) -> float:
+    """sqrt(d log(1/delta))/(n epsilon)."""
+    return math.sqrt(max(p.dim_w, p.dim_v) * math.log(1 / delta)) / (len(p.records) * eps)
+
+
+def _remark_1(n: int, T: int, eps: float) -> int:
+    """Remark 1 of Yang et al.: m = max(1, n sqrt(epsilon/(4T))), rounded up and at most n."""
+    return min(n, math.ceil(max(1.0, n * math.sqrt(eps / (4 * T)))))
+
+
+def dp_sgda_clipped(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
+    """Zhang et al. 2025, Theorem 2, with every constant 1."""
+    n, l, kappa = len(p.records), p.smoothness, p.smoothness / p.concavity
+    T = math.ceil(n * eps / math.sqrt(max(p.dim_w, p.dim_v) * math.log(1 / delta)))
+    m = _remark_1(n, T, eps)
+    return {
+        "steps": T, "batch": m if variant == "as_printed" else min(n, max(m, math.ceil(1 / _a(p, eps, delta)))),
+        "eta_w": 1 / (16 * (kappa + 1) ** 2 * l), "eta_v": 1 / l,
+        "clip_w": p.lipschitz_w, "clip_v": p.lipschitz_v, "output": "uniform",
+    }  # fmt: skip
+
+
+def nseg(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
+    """T = n, the minibatch of DP-SGDA, eta = 1/(L N)."""
+    n = len(p.records)
+    N = max(math.sqrt(n), math.sqrt(max(p.dim_w, p.dim_v) * math.log(1 / delta)) / eps)
+    return {"steps": n, "batch": _remark_1(n, 2 * n, eps), "eta": 1 / (p.smoothness * N)}
+
+
+def dptd(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
+    """nu_t = a/sqrt(t + b) with a = 1/4, b = 3."""
+    t = np.arange(1, len(p.records) + 1)
+    return {"nu": 0.25 / np.sqrt(t + 3), "batch": 1, "chi": 2.0, "eta": 2.0, "alpha": 3.0, "beta": 3.0}
+
+
+def spider(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
+    """T, b2, eta of Arora et al. with constant 1 and F_0 = 1."""
+    n, a, L0, L1 = len(p.records), _a(p, eps, delta), p.lipschitz_w, p.smoothness
+    T = math.ceil(max((L1**0.25 / (math.sqrt(L0) * a)) ** (4 / 3), 1 / a))
+    b2 = min(n, max(math.ceil(n / math.sqrt(T)), math.ceil(1 / (T * a**2))))
+    return {"steps": T, "b1": n, "b2": b2, "eta": 1 / (2 * L1), "L0": L0, "Ls": L1}
+
+
+def dp_spider(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
+    """The same, and q = 1/(T a^2)."""
+    numbers = spider(p, eps, delta, variant)
+    return numbers | {"period": max(1, math.floor(1 / (numbers["steps"] * _a(p, eps, delta) ** 2)))}
+
+
+# name -> its formulas, and the problem they are taken for
+DEFAULTS: dict[str, tuple[Callable[[Problem, float, float, str], Numbers], str]] = {
+    "ada_dp_spider": (spider, "double_well"),
+    "dp_sgda_clipped": (dp_sgda_clipped, "quadratic"),
+    "dp_spider": (dp_spider, "double_well"),
+    "dptd": (dptd, "quadratic"),
+    "nseg": (nseg, "bilinear"),
+    "sto_spider": (spider, "double_well"),
+}
+
+
+def compared(name: str) -> tuple[list[str], int]:
+    """Return what differs, in sentences, and how many numbers were compared."""
+    found = list(_differences(name))
+    return [sentence for sentence in found if sentence], len(found)
+
+
+def _differences(name: str) -> Iterator[str]:
+    formulas, place = DEFAULTS[name]
+    p = problem(place)
+    for eps, delta in _SETTINGS:
+        for variant in algorithm(name).variants:
+            solver = configure(name, p, epsilon=eps, delta=delta, variant=variant, private=False)
+            for option, expected in formulas(p, eps, delta, variant).items():
+                theirs = getattr(solver, option)
+                if isinstance(expected, str):
+                    equal, shown = theirs == expected, theirs
+                else:
+                    first = float(np.ravel(theirs)[0])
+                    equal, shown = np.allclose(theirs, expected, rtol=_RELATIVE, atol=0), f"{first:.6g}"
+                    expected = f"{float(np.ravel(expected)[0]):.6g}"
+                where = f"{variant.replace('_', ' ')}, epsilon = {eps:g}, delta = {delta:g}, on {p.name}"
+                yield "" if equal else f"The default {option} is {shown}, where its formula gives {expected} ({where})."

@@ -1,0 +1,129 @@
+"""A record's gradients from its objective's value alone, and the problems' own gradients held to them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dpcheck.checks.inside.formulas import FORMULAS
+from dpcheck.problems.problem import Array, Problem
+
+Gradient = Callable[[Array, Array, Array], tuple[Array, Array]]  # (record, w, v) -> in w, in v
+
+_TINY = 1e-30  # of a complex step: nothing is subtracted, so that it may be as small as one likes
+_STEP = 1e-3  # of central differences, two of which make their error of fourth order
+
+
+def gradient_of(problem: Any) -> Gradient:
+    """Return the gradients of ``problem`` by a route that shares no line with its kernels.
+
+    Its formula in NumPy where there is one, otherwise the derivative of its value.
+    """
+    formula = FORMULAS.get(problem.name)
+    if formula is None:
+        return of_the_value(problem)
+    return lambda record, w, v: formula(problem, record, w, v)
+
+
+def of_the_value(problem: Any) -> Gradient:
+    """Return the derivatives of ``problem.value``, by complex steps where it takes them, else by differences.
+
+    A value that takes the size of a complex number is not differentiated by one; differences tell.
+    """
+
+    def gradient(record: Array, w: Array, v: Array) -> tuple[Array, Array]:
+        x, d = np.concatenate([w, v]), len(w)
+        g = near = _differences(problem, record, x, d)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                exact = _complex_step(problem, record, x, d)
+        except Exception:  # the value calls a compiled function, which knows real numbers only
+            exact = near
+        if np.allclose(exact, near, rtol=1e-5, atol=1e-7):  # it takes complex numbers for what they are
+            g = exact
+        return g[:d], g[d:]
+
+    return gradient
+
+
+def _complex_step(problem: Any, record: Array, x: Array, d: int) -> Array:
+    """Im f(x + ih)/h."""
+    value = getattr(problem.value, "py_func", problem.value)
+    g = np.empty(x.size)
+    for i in range(x.size):
+        moved = x.astype(complex)
+        moved[i] += _TINY * 1j
+        found = value(problem.params, record, moved[:d], moved[d:])
+        g[i] = found.imag / _TINY
+    return g
+
+
+def _differences(problem: Any, record: Array, x: Array, d: int) -> Array:
+    """Central differences at two steps, extrapolated."""
+
+    def slope(i: int, h: float) -> float:
+        ends = []
+        for side in (h, -h):
+            moved = x.copy()
+            moved[i] += side
+            ends.append(float(problem.value(problem.params, record, moved[:d], moved[d:])))
+        return (ends[0] - ends[1]) / (2 * h)
+
+    return np.array([(4 * slope(i, _STEP / 2) - slope(i, _STEP)) / 3 for i in range(x.size)])
+
+
+def departures(problem: Problem, rng: np.random.Generator, points: int = 4) -> Iterator[tuple[str, float]]:
+    """Where the problem's kernels leave the derivative of its value: a sentence and by how much, the sizes relative.
+
+    One record at each of some points of the domains, then the clipped mean and the clipped difference over several.
+    """
+    from dpcheck.checks.inside.geometry import clip, project
+
+    d, n = problem.dim_w, len(problem.records)
+    gradient, infinite = of_the_value(problem), np.full(2, np.inf)
+
+    def point() -> Array:
+        x = np.asarray(problem.start) + rng.normal(size=d + problem.dim_v) * 0.3
+        return np.concatenate([project(x[:d], problem.domain_w), project(x[d:], problem.domain_v)])
+
+    def theirs(i: int, x: Array) -> Array:
+        out = np.zeros_like(x)
+        problem.gradient(problem.params, np.ascontiguousarray(problem.records[i]), x[:d], x[d:], out[:d], out[d:])
+        return out
+
+    def ours(i: int, x: Array) -> Array:
+        return np.concatenate(gradient(problem.records[i], x[:d], x[d:]))
+
+    for _ in range(points):
+        i, x = int(rng.integers(n)), point()
+        yield from _told("the gradient", theirs(i, x), ours(i, x), d, f"of record {i + 1}")
+    index, x, old = rng.choice(n, min(n, 6), replace=False).astype(np.int64), point(), point()
+    data = (problem.params, problem.arranged, problem.domain_w, problem.domain_v, x, d)
+    norms = np.array([[np.linalg.norm(g[:d]), np.linalg.norm(g[d:])] for g in (ours(int(i), x) for i in index)])
+    middle = np.maximum(np.median(norms, axis=0), 1e-12)  # clips some records and leaves others
+    for bounds, words in ((infinite, "the mean gradient"), (middle, "the mean of clipped gradients")):
+        out = np.empty_like(x)
+        problem.mean(problem.gradient, data, index, index.size + 1, x, bounds, out)
+        parts = [(clip(g[:d], bounds[0]), clip(g[d:], bounds[1])) for g in (ours(int(i), x) for i in index)]
+        mean = sum(np.concatenate(part) for part in parts) / (index.size + 1)
+        yield from _told(words, out, np.asarray(mean), d, f"over {index.size} records")
+        problem.difference(problem.gradient, data, index, x, index, old, index.size + 1, bounds, out)
+        gaps = [ours(int(i), x) - ours(int(i), old) for i in index]
+        mean = sum(np.concatenate([clip(g[:d], bounds[0]), clip(g[d:], bounds[1])]) for g in gaps) / (index.size + 1)
+        yield from _told(words.replace("gradient", "gradient difference"), out, np.asarray(mean), d,
+                         f"over {index.size} records")  # fmt: skip
+
+
+def _told(words: str, theirs: Array, ours: Array, d: int, where: str) -> Iterator[tuple[str, float]]:
+    """A sentence for each block, with the difference relative to the larger of 1 and the block."""
+    for block, part in (("w", slice(0, d)), ("v", slice(d, None))):
+        if ours[part].size:
+            by = float(np.linalg.norm(theirs[part] - ours[part]))
+            size = max(1.0, float(np.linalg.norm(ours[part])))
+            sign = by > 1e-3 * size and np.allclose(theirs[part], -ours[part], rtol=1e-6)
+            cause = ", which has the opposite sign" if sign else ""
+            yield f"{words} in {block} {where} differs from the derivative of the value by {by:.3g}{cause}", by / size

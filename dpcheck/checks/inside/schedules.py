@@ -1,0 +1,158 @@
+"""The phases of the output-perturbation algorithms, every number computed anew from the papers.
+
+Zhang, Thekumparampil, Oh, He 2022: Algorithms 1 to 5 and Appendix B.4; and NISPP (Boob and Guzman 2024).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpcheck.problems.problem import Problem
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Solve on these records with r_w/2 |w - c_w|^2 - r_v/2 |v - c_v|^2 added, to this energy.
+
+    centred : which parts have the last release as their centre; the centre of the other is 0
+    moduli : strong convexity and concavity, of f and the regularisers together
+    released : part -> standard deviation;  joint : one Gaussian for (sqrt(mu_w) w, sqrt(mu_v) v)
+    fresh : whether it begins from the start again, as the first phase of an algorithm
+    """
+
+    records: Any
+    regulariser: tuple[float, float]
+    centred: str
+    moduli: tuple[float, float]
+    energy: float
+    released: dict[str, float] = field(default_factory=dict)
+    joint: bool = False
+    fresh: bool = False
+
+
+Schedule = Callable[[Problem, float, float], list[Phase]]
+
+
+def split(n: int) -> tuple[list[slice], int]:
+    """Return K = floor(log2 n) blocks of floor(n/K) records."""
+    K = math.floor(math.log2(n) + 1e-12)
+    size = n // K
+    return [slice(k * size, k * size + size) for k in range(K)], size
+
+
+def constants(problem: Problem) -> tuple[int, float, float]:
+    """Return n, L, D of f."""
+    D = max(float(domain[0, 3]) for domain in (problem.domain_w, problem.domain_v) if len(domain))
+    return len(problem.records), math.hypot(problem.lipschitz_w, problem.lipschitz_v), D
+
+
+def algorithm_1(problem: Problem, eps: float, delta: float) -> list[Phase]:
+    """Strongly convex: minimise, add noise."""
+    n, L, _ = constants(problem)
+    mu = problem.convexity
+    sigma = 4 * L * math.sqrt(2 * math.log(2.5 / delta)) / (mu * n * eps)
+    return [Phase(slice(0, n), (0, 0), "", (mu, 0), mu * (L / (mu * n)) ** 2, {"w": sigma})]
+
+
+def algorithm_2(problem: Problem, eps: float, delta: float) -> list[Phase]:
+    """Convex: phases of growing regularisation about the point released last."""
+    n, L, D = constants(problem)
+    noise = 14 * math.log2(n) * math.sqrt(problem.dim_w * math.log(2.5 / delta)) / (n * eps)
+    mu, (blocks, nb) = (L / D) * max(1 / math.sqrt(n), noise), split(n)
+    phases = []
+    for k, block in enumerate(blocks, 1):
+        mu_k = mu * 2**k
+        sigma = 4 * L * math.sqrt(2 * math.log(2.5 / delta)) / (mu_k * nb * eps)
+        phases.append(Phase(block, (mu_k, 0), "w", (mu_k, 0), mu_k * (L / (mu_k * nb)) ** 2, {"w": sigma}))
+    return phases
+
+
+def algorithm_3(problem: Problem, eps: float, delta: float, *, tight: bool = False) -> list[Phase]:
+    """Strongly convex-strongly concave; tight : one Gaussian for both parts."""
+    n, L, _ = constants(problem)
+    moduli = problem.convexity, problem.concavity
+    mu = min(moduli)
+    factor, log = (4, math.log(2.5 / delta)) if tight else (8, math.log(5 / delta))
+    released = {
+        part: factor * L / (n * eps) * math.sqrt(2 * log / (modulus * mu))
+        for part, modulus in zip("wv", moduli, strict=True)
+    }
+    return [Phase(slice(0, n), (0, 0), "", moduli, L**2 / (mu * n**2), released, tight)]
+
+
+def algorithm_3_tight(problem: Problem, eps: float, delta: float) -> list[Phase]:
+    """Algorithm 3 by its inequality (12)."""
+    return algorithm_3(problem, eps, delta, tight=True)
+
+
+def _phased(problem: Problem, eps: float, delta: float, part: str) -> list[Phase]:
+    """Algorithm 4 (w) or 5 (v)."""
+    n, L, D = constants(problem)
+    d = max(problem.dim_w, problem.dim_v)
+    noise = 13 * math.log2(n) * math.sqrt(d * math.log(5 / delta)) / (n * eps)
+    mu, (blocks, nb) = (L / D) * max(2 / math.sqrt(n), noise), split(n)
+    phases = []
+    for k, block in enumerate(blocks, 1):
+        mu_k = mu * 2**k
+        sigma = 8 * L / (nb * eps) * math.sqrt(2 * math.log(5 / delta) / (mu_k * mu))
+        both = (mu_k, mu) if part == "w" else (mu, mu_k)
+        phases.append(Phase(block, both, part, both, L**2 / (mu * nb**2), {part: sigma}, fresh=k == 1))
+    return phases
+
+
+def algorithm_4(problem: Problem, eps: float, delta: float) -> list[Phase]:
+    """The primal half."""
+    return _phased(problem, eps, delta, "w")
+
+
+def algorithm_5(problem: Problem, eps: float, delta: float) -> list[Phase]:
+    """The dual half."""
+    return _phased(problem, eps, delta, "v")
+
+
+def algorithms_4_and_5(problem: Problem, eps: float, delta: float) -> list[Phase]:
+    """One after the other."""
+    return algorithm_4(problem, eps, delta) + algorithm_5(problem, eps, delta)
+
+
+def _one_sided(problem: Problem, eps: float, delta: float, part: str) -> list[Phase]:
+    """Appendix B.4: f is strongly curved in the other part by itself."""
+    n, L, D = constants(problem)
+    d, curved = (problem.dim_w, problem.concavity) if part == "w" else (problem.dim_v, problem.convexity)
+    noise = 4 * math.log2(n) * math.sqrt(d * math.log(2.5 / delta)) / (n * eps)
+    mu, (blocks, nb) = 3 * (L / D) * max(1 / math.sqrt(n), noise), split(n)
+    phases = []
+    for k, block in enumerate(blocks, 1):
+        mu_k = mu * 2**k
+        least = min(mu_k, curved)
+        sigma = 4 * L / (nb * eps) * math.sqrt(2 * math.log(2.5 / delta) / (mu_k * least))
+        regulariser, moduli = ((mu_k, 0.0), (mu_k, curved)) if part == "w" else ((0.0, mu_k), (curved, mu_k))
+        phases.append(Phase(block, regulariser, part, moduli, L**2 / (nb**2 * least), {part: sigma}))
+    return phases
+
+
+def convex_strongly_concave(problem: Problem, eps: float, delta: float) -> list[Phase]:
+    """Corollary B.6."""
+    return _one_sided(problem, eps, delta, "w")
+
+
+def strongly_convex_concave(problem: Problem, eps: float, delta: float) -> list[Phase]:
+    """Its mirror image."""
+    return _one_sided(problem, eps, delta, "v")
+
+
+def nispp(problem: Problem, batch: int, lam: float, sigma: float, drawn: Sequence[Any] = ()) -> list[Phase]:
+    """u_{k+1} solves VI(F_{B_k} + lam (. - w_k)) to L/(lam B); w_{k+1} = u_{k+1} + N(sigma).
+
+    drawn : the minibatches, a row each, or nothing for one pass over the records
+    """
+    n, L, _ = constants(problem)
+    energy = lam * (L / (lam * batch)) ** 2
+    passed = [slice(k * batch, (k + 1) * batch) for k in range(n // batch)]
+    return [
+        Phase(records, (lam, lam), "wv", (lam, lam), energy, {"w": sigma, "v": sigma}, True)
+        for records in (drawn if len(drawn) else passed)
+    ]
