@@ -66,6 +66,7 @@ class Replay:
         self.minibatches: dict[str, list[Index]] = {}
         self.chances: list[Array] = []
         self.cut_short = 0
+        self.perturbed_at: list[int] = []
         self.interior: Counter[bool] = Counter()
         self.chosen: int | None = None
         self.step, self._drawn, self._released, self._kept = 0, 0, 0, 0
@@ -171,8 +172,8 @@ class Replay:
         """Say that the next release is of something else than the mean asked for last."""
         self._query = None
 
-    def selected(self, scale: float) -> tuple[int, float]:
-        """Return the number that a private choice released, and the score it recorded with it."""
+    def selected(self, scale: float, seen: Sequence[Array]) -> tuple[int, float]:
+        """Return the number that a private choice among ``seen`` released (-1 for none), and the recorded score."""
         if self._released == len(self.history.clean):
             self._stop("gradients", "the run releases no selection")
         row = self._released
@@ -182,13 +183,17 @@ class Replay:
             f"the selection is stated with scale {sigma:.6g} and sensitivity {sensitivity:.6g}, not {scale:.6g} and 1"
         )
         self.note("scales", abs(sigma - scale) + abs(sensitivity - 1), told)
-        return int(self.history.released[row, 0]), float(self.history.clean[row, 0])
+        chosen = int(self.history.released[row, 0])
+        known = -1 <= chosen < len(seen)
+        self.note("output", float(not known), f"the run selects iterate {chosen + 1} of {len(seen)}")
+        return chosen if known else -1, float(self.history.clean[row, 0])
 
     def perturbed(self, x: Array, r: float, *, returned: bool) -> Array:
         """Return the point to which the run moved the w-part ``x`` at random, which is within ``r`` of it.
 
         returned : whether the run returns that point where it is the last
         """
+        self.perturbed_at.append(self.step)
         found = self._next(returned)
         if found is None:
             return x

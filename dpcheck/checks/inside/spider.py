@@ -128,8 +128,8 @@ def sto_spider(replay: Replay) -> None:
 def _select(replay: Replay, seen: list[Array]) -> None:
     """AboveThreshold (Dwork and Roth 2014, Algorithm 1): without noise the first score >= 0, with it any."""
     s = replay.s
-    chosen, theirs = replay.selected(s.sigma_select)
-    shown = chosen if 0 <= chosen < len(seen) else len(seen) - 1
+    chosen, theirs = replay.selected(s.sigma_select, seen)
+    shown = chosen if chosen >= 0 else len(seen) - 1
     score = second_order_score(replay, seen[shown])
     replay.note(
         "gradients", abs(theirs - score) / max(1.0, abs(score)),

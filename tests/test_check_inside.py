@@ -1,0 +1,292 @@
+"""The stage that looks inside a run turns red at planted faults, says what and where, and is green without them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pkgutil
+from collections import Counter
+from importlib import import_module
+
+import mutants
+import numpy as np
+import pytest
+
+from dpcheck.checks import inside as package
+from dpcheck.checks.context import Context
+from dpcheck.checks.expected import expected_verdicts
+from dpcheck.checks.inside import defaults, law, stage
+from dpcheck.checks.inside.derivatives import gradient_of, of_the_value
+from dpcheck.checks.inside.families import families
+from dpcheck.checks.inside.geometry import project
+from dpcheck.checks.inside.small_runs import CASES
+from dpcheck.kernels import gradients, parts, rgda, sgda, spider
+from dpcheck.problems import auc, bilinear, example
+from dpcheck.solvers import ALGORITHMS, algorithm, dp_sgda_clipped
+from dpcheck.solvers import ada_dp_spider as ada
+from dpcheck.solvers import dp_spider as dp_spider_file
+from dpcheck.solvers import dptd as dptd_file
+from dpcheck.solvers import nseg as nseg_file
+from dpcheck.solvers import output_perturbation as phased_file
+from dpcheck.solvers import privatediff as privatediff_file
+from dpcheck.solvers import sto_spider as sto
+
+CONTEXT = Context()
+MINE = ("causes", "defaults", "derivatives", "descent", "formulas", "geometry", "law", "phases", "privatediff", "replay",
+        "rgda", "schedules", "small_runs", "spider", "stage")  # fmt: skip
+
+
+def finding(name, id):
+    """The finding of this id, without the name, from the stage as it is now."""
+    return next(each for each in stage.inside(CONTEXT, name) if each.id == f"{name}.{id}")
+
+
+def test_every_algorithm_is_replayed():
+    assert set(CASES) == set(ALGORITHMS)
+    for name in CASES:
+        labels = {case.label.partition(".")[0] for case in CASES[name]()}
+        assert labels == set(algorithm(name).variants), name
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_all_is_consistent_and_expected(name):
+    """And no other finding of the stage is expected than those it yields."""
+    found = list(stage.inside(CONTEXT, name))
+    assert [each.reason for each in found if each.verdict != "consistent"] == []
+    ids = [each.id for each in found]
+    assert len(set(ids)) == len(ids)
+    mine = {
+        f"inside.{part}" for part in (*stage._PARTS, "sampling", "uniform", "perturbations", "schedule", "problems")
+    }
+    expected = {id for id in expected_verdicts() if id.startswith(f"{name}.") and ".".join(id.split(".")[-2:]) in mine}
+    assert set(ids) == expected
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_small_runs_take_every_branch(name):
+    """Otherwise their comparison would say little: clipping and projection are met, and both kinds of ending."""
+    clipped, interior, moved, endings, compared = Counter(), Counter(), 0, set(), Counter()
+    for case in CASES[name]():
+        for replay in case.replays():
+            clipped += replay.clipped
+            interior += replay.interior
+            moved += replay.moved_by_projection
+            endings.add(replay.run.outcome)
+            compared += replay.compared
+    assert moved > 0
+    assert (clipped[True] and clipped[False]) or interior[True]
+    assert compared["iterates"] and compared["output"]
+    if name in ("ada_dp_spider", "sto_spider", "dp_rgda"):
+        assert endings == {"certified", "uncertified"}
+
+
+def test_replays_share_nothing_with_the_kernels():
+    """No file that recomputes imports a kernel or the compiler."""
+    for file in MINE:
+        tree = ast.parse(inspect.getsource(import_module(f"dpcheck.checks.inside.{file}")))
+        imports = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        imports |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        assert not [each for each in imports if each and each.startswith(("dpcheck.kernels", "dpcheck.bases", "numba"))]
+    assert {each.name for each in pkgutil.iter_modules(package.__path__)} >= set(MINE)
+
+
+# Faults: the module, the edits, the classes whose kernel is replaced, the finding and words of its sentence.
+
+UPDATE_W_FIRST = {
+    "release(g_v, reals[1], reals[5], rng, tape)": "for i in range(dim_w):\n            w[i] -= steps[0, t] * g_w[i]\n"
+    "        project(w, domain_w)\n        mean(gradient, data, index[:count], batch, x, reals[2:], g)\n"
+    "        release(g_v, reals[1], reals[5], rng, tape)",
+    "            w[i] -= steps[0, t] * g_w[i]\n        for i in range(size": "            pass\n        for i in range(size",
+}
+FAULTS = {
+    "descent in v": (
+        sgda, {"v[i] += steps": "v[i] -= steps"}, "dp_sgda", "repaired.inside.iterates", "it goes down in v"),
+    "y updated with the new x": (
+        sgda, UPDATE_W_FIRST, "dp_sgda", "repaired.inside.gradients", "gradient in v at step 1 .* taken at the next w"),
+    "average in place of the last": (
+        sgda, {"if output == AVERAGE": "if output != UNIFORM"}, "dp_sgda", "repaired.inside.output",
+        "the last iterate by .* it is the average"),
+    "last in place of the average": (
+        nseg_file, {"out[i] += z[i] / T": "out[i] = z[i]"}, "nseg", "repaired.poisson.inside.output",
+        "it is the last iterate"),
+    "uniform iterate always the last": (
+        sgda, {"below(T, rng) if output == UNIFORM else T - 1": "T - 1"}, "dp_sgda_clipped", "repaired.inside.uniform",
+        "return iterate"),
+    "PrivateDiff returns the last round": (
+        privatediff_file, {"1 + below(rounds, rng)": "rounds"}, "privatediff", "repaired.inside.uniform", "300 are|runs"),
+    "PrivateDiff returns the start": (
+        privatediff_file, {"1 + below(rounds, rng)": "0"}, "privatediff", "repaired.inside.output", "after step 0"),
+    "DP-SPIDER returns the last iterate": (
+        dp_spider_file, {"below(T, rng)": "T - 1"}, "dp_spider", "repaired.inside.uniform", "300 runs"),
+    "refresh skipped": (
+        dp_spider_file, {"estimate(t % q == 0": "estimate(t == 0"}, "dp_spider", "repaired.inside.minibatches",
+        "at step 8, holds 6 records, not 20"),
+    "restart skipped": (
+        privatediff_file, {"r % restart == 0": "r == 0"}, "privatediff", "repaired.inside.gradients",
+        "gradient in w at step 4"),
+    "no refresh after a perturbation": (
+        rgda, {"or (repaired and perturbed)": ""}, "dp_rgda", "repaired.inside.minibatches", "records, not 20"),
+    "stale gradient": (
+        nseg_file, {"batch, u if half == 0 else z, clip": "batch, u, clip"}, "nseg", "repaired.poisson.inside.gradients",
+        "second half step at step 1"),
+    "stale difference": (
+        rgda, {"copy(x, last_x)": "pass"}, "dp_rgda", "as_printed.inside.gradients", "gradient difference in"),
+    "projection left out": (
+        sgda, {"project(w, domain_w)  # line 6": "pass"}, "dp_sgda", "repaired.inside.feasible", "outside the domain of w"),
+    "projection left out of averages": (
+        dptd_file, {"project(moved[:d], domain_w)": "pass"}, "dptd", "repaired.inside.iterates", "differs from its update"),
+    "projection of the release left out": (
+        phased_file, {"project(z_w, domain_w)": "pass"}, "minimax_output_perturbation", "as_printed.inside.output", ""),
+    "minibatch with repeats": (
+        nseg_file, {"sample(scheme, n": "sample(0, n"}, "nseg", "repaired.without_replacement.inside.minibatches", "twice"),
+    "the same records again and again": (
+        dptd_file, {"sample(WITHOUT_REPLACEMENT, n, batch": "sample(WITHOUT_REPLACEMENT, batch + 1, batch"}, "dptd",
+        "repaired.inside.sampling", "more often|evenly|again"),
+    "averages not renewed": (
+        dptd_file, {"(1 - (alpha if i < d else beta) * nu) * average[i]": "average[i]"}, "dptd", "repaired.inside.iterates",
+        "differs from its update"),
+    "phases about the start": (
+        phased_file, {"copy(z_w, centre[:d])": "pass"}, "phased_primal", "as_printed.inside.solutions",
+        "phase 2 .* about the start"),
+    "dual half about the primal one's end": (
+        phased_file, {"if k == 0 or fresh > 0": "if k == 0"}, "phased_minimax_output_perturbation",
+        "as_printed.inside.solutions", "phase 6"),
+    "weights of the regulariser exchanged": (
+        phased_file, {"constants[R_V] = reals[0], mu_w, mu_v, r_w, r_v": "constants[R_V] = reals[0], mu_w, mu_v, r_v, r_w"},
+        "phased_dual", "as_printed.inside.solutions", "phase 1 .* exchanged"),
+    "mean of phases left out": (
+        phased_file, {"if counts[1] > 0": "if counts[1] < 0"}, "nispp", "repaired.single_pass.inside.output",
+        "the average of the phases"),
+    "anchor not returned to": (
+        ada, {"copy(anchor, w)": "pass"}, "ada_dp_spider", "repaired.inside.iterates", "differs from its update"),
+    "certificate without its rounds": (
+        ada, {"if rounds == Q": "if rounds == 1"}, "ada_dp_spider", "repaired.inside.ending", "certified its output"),
+    "noise near saddles too large": (
+        sto, {"v[i] += r * rng": "v[i] += 3 * r * rng"}, "sto_spider", "repaired.inside.perturbations", "standard deviation"),
+    "perturbation too long": (
+        rgda, {"move_in_ball(x, r, rng)": "move_in_ball(x, 4 * r, rng)"}, "dp_rgda", "repaired.inside.iterates",
+        "where the ball has radius"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_turns_its_finding_red(fault, monkeypatch):
+    module, edits, name, id, words = FAULTS[fault]
+    broken = mutants.interpreted(module, edits.items())
+    kernel = getattr(broken, {sgda: "sgda", rgda: "rgda"}.get(module, "run"))
+    monkeypatch.setattr(algorithm(name), "kernel", staticmethod(kernel))
+    found = finding(name, id)
+    assert found.verdict == "violated", found.reason
+    assert np.size(found.reason.split(". ")) == 1 and Match(words).within(found.reason), found.reason
+
+
+class Match:
+    """A regular expression that reads well in an assertion."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def within(self, text):
+        import re
+
+        return re.search(self.words, text) is not None
+
+
+SUM = "one[d:])\n        add_clipped(one, d, clip, batch, out)"
+CLIPPED_MEAN = {
+    SUM: "one[d:])\n        add_clipped(one, d, np.full(2, np.inf), batch, out)\n"
+    "    first, second = clip_factor(out[:d], clip[0]), clip_factor(out[d:], clip[1])\n"
+    "    for i in range(out.size):\n        out[i] *= first if i < d else second\n    for j in range(0):\n        pass"
+}
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [(CLIPPED_MEAN, "the clipped mean, not the mean of clipped ones"), ({SUM: SUM.replace("clip,", "clip * np.inf,")},
+     "is not clipped"), ({SUM: SUM.replace("batch", "2 * batch")}, "0.5 times as large")],
+)  # fmt: skip
+def test_a_wrong_mean_is_named(edits, words, monkeypatch):
+    broken = mutants.compiled(gradients, edits.items())
+    monkeypatch.setattr(bilinear.Bilinear, "mean", staticmethod(broken.mean))
+    found = finding("nseg", "repaired.with_replacement.inside.gradients")
+    assert found.verdict == "violated"
+    assert words in found.reason
+    assert "On bilinear" in finding("nseg", "inside.problems").reason
+
+
+def test_a_gradient_of_the_wrong_sign_is_seen_where_it_is(monkeypatch):
+    """In the run that uses it, and beside the value, with the problem's own line."""
+    edits = {"out_v[i] = a * w[i] - record[d + i]": "out_v[i] = record[d + i] - a * w[i]"}
+    broken = mutants.compiled(bilinear, edits.items())
+    monkeypatch.setattr(bilinear.Bilinear, "gradient", staticmethod(broken.gradient))
+    found = finding("dp_sgda", "repaired.inside.gradients")
+    assert found.verdict == "violated"
+    assert "gradient in v at step 1" in found.reason
+    assert "opposite sign" in found.reason
+    beside = finding("dp_sgda", "inside.problems")
+    assert beside.verdict == "violated"
+    assert "the gradient in v" in beside.reason
+
+
+def test_a_difference_of_the_wrong_clip_is_named(monkeypatch):
+    broken = mutants.interpreted(spider, {"clip[0] = bound": "clip[0] = 2 * bound"}.items())
+    changed = mutants.interpreted(dp_spider_file, ())
+    changed.estimate = broken.estimate
+    monkeypatch.setattr(algorithm("dp_spider"), "kernel", staticmethod(changed.run))
+    assert "gradient difference at step 2" in finding("dp_spider", "repaired.inside.gradients").reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "option"),
+    [("16 * (l / mu + 1)", "8 * (l / mu + 1)", "eta_w"), ("eta_v = 1 / l if", "eta_v = 1 / mu if", "eta_v"),
+     ("(l / mu + 1) ** 2", "(l / mu + 1)", "eta_w"), ('output: str = "uniform"', 'output: str = "last"', "output")],
+)  # fmt: skip
+def test_a_wrong_default_step_is_seen(old, new, option, monkeypatch):
+    changed = mutants.mutated(dp_sgda_clipped, {old: new}.items()).DPSGDAClipped
+    monkeypatch.setattr(dp_sgda_clipped.DPSGDAClipped, "configure", vars(changed)["configure"])
+    differs, _ = defaults.compared("dp_sgda_clipped")
+    assert f"The default {option} is" in differs[0]
+    assert finding("dp_sgda_clipped", "inside.schedule").verdict == "violated"
+
+
+# The means of the stage
+
+
+@pytest.mark.parametrize("name", ["auc", "bilinear", "cosine", "double_well", "product", "quartic", "sensing"])
+def test_the_formulas_are_the_derivatives_of_the_values(name):
+    problem, rng = example(name), np.random.default_rng(0)
+    w, v = rng.normal(size=problem.dim_w), rng.normal(size=problem.dim_v)
+    for ours, theirs in zip(
+        gradient_of(problem)(problem.records[3], w, v), of_the_value(problem)(problem.records[3], w, v), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [parts.BALL, parts.BOX, parts.SIMPLEX])
+def test_both_projections_agree(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        x, domain = rng.normal(size=4), np.array([[0.0, 4.0, kind, rng.uniform(0.1, 2)]])
+        theirs = x.copy()
+        parts.project(theirs, domain)
+        np.testing.assert_allclose(project(x, domain), theirs, rtol=0, atol=1e-12)
+
+
+def test_perturbations_of_another_law_are_seen():
+    rng = np.random.default_rng(0)
+    normal = list(rng.normal(size=(40, 3)))
+    assert law.perturbations(normal, ball=False).ok
+    assert not law.perturbations([2 * x for x in normal], ball=False).ok
+    sphere = [x / np.linalg.norm(x) for x in normal]
+    ball = [x * rng.random() ** (1 / 3) for x in sphere]
+    assert law.perturbations(ball, ball=True).ok
+    assert not law.perturbations(sphere, ball=True).ok
+
+
+def test_an_algorithm_without_a_replay_gets_a_sentence(monkeypatch):
+    monkeypatch.delitem(CASES, "nseg")
+    first = next(stage.inside(CONTEXT, "nseg"))
+    assert first.verdict == "inconclusive"
+    assert "no replay of nseg" in first.reason
+    assert [label for label, _ in families("nseg")][0] == "worst_case"
+    assert auc  # its formula is compared above
