@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from reference import project, quadratic_gradient
 
+from dpcheck.checks.inside.formulas import quadratic
+from dpcheck.checks.inside.geometry import project
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.problem import BOX, Defaults, blocks
 
@@ -149,7 +150,7 @@ GRADIENTS = {
         p.mu_w * w + np.split(z, 3)[0] * v + np.split(z, 3)[1],
         np.split(z, 3)[0] * w - p.mu_v * v - np.split(z, 3)[2],
     ),
-    "quadratic": quadratic_gradient,
+    "quadratic": quadratic,
 }
 
 

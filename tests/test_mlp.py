@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import clip, project
 from scipy.optimize import minimize
 
 from dpcheck import InputError, certify
+from dpcheck.checks.inside.geometry import clip, project
 from dpcheck.kernels import gradients, mlp
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.auc_mlp import AUCMLP

@@ -9,8 +9,9 @@ from __future__ import annotations
 import mutants
 import pytest
 
-from dpcheck.checks import dp_sgda_inside
+from dpcheck.checks import dp_sgda_step
 from dpcheck.checks.context import Context
+from dpcheck.checks.inside.stage import inside
 from dpcheck.checks.privacy import sandwich
 from dpcheck.checks.privacy.games import gradient as gradient_games
 from dpcheck.checks.privacy.transcript import Game
@@ -52,14 +53,17 @@ REALISED_BATCH = {SUM: SUM.replace("batch", "index.size")}
 INSIDE = {
     "noise left out of v": (NO_NOISE_ON_V, "without_replacement.noise_v"),
     "noise over m twice": (NOISE_OVER_M_TWICE, "without_replacement.noise_w"),
-    "fixed batch under Poisson accounting": (FIXED_BATCH_FOR_POISSON, "poisson.sampling"),
+    "fixed batch under Poisson accounting": (
+        FIXED_BATCH_FOR_POISSON,
+        "repaired.poisson.inside.minibatches or repaired.poisson.inside.sampling",
+    ),
     "noise used in two steps": (NOISE_USED_TWICE, "without_replacement.noise_w"),
     "one noise for both gradients": (ONE_NOISE_FOR_BOTH, "without_replacement.noise_both"),
-    "no projection": (NO_PROJECTION, "without_replacement.feasible"),
-    "raw record in the step": (RAW_RECORD_IN_THE_STEP, "without_replacement.update"),
+    "no projection": (NO_PROJECTION, "repaired.inside.feasible"),
+    "raw record in the step": (RAW_RECORD_IN_THE_STEP, "repaired.inside.iterates"),
     "canary unclipped": (CANARY_UNCLIPPED, "sensitivity_w"),
     "nothing clipped": (NOTHING_CLIPPED, "sensitivity_w"),
-    "mean over the realised batch": (REALISED_BATCH, "poisson.gradient"),
+    "mean over the realised batch": (REALISED_BATCH, "repaired.poisson.inside.gradients"),
 }
 
 
@@ -90,15 +94,20 @@ def test_caught_inside_a_run(bug, monkeypatch):
     changes, finding = INSIDE[bug]
     in_python(monkeypatch)
     plant(monkeypatch, mutants.interpreted, changes)
+    if "inside" in finding:
+        assert any(id in finding.split(" or ") for id in broken(inside(CONTEXT, "dp_sgda")))
+        return
     asked = finding.split(".")[0]  # the sampling, if it is found under one
-    monkeypatch.setattr(dp_sgda_inside, "SCHEMES", [scheme for scheme in SCHEMES if scheme == asked])
-    assert finding in broken(dp_sgda_inside.inside(CONTEXT))
+    monkeypatch.setattr(dp_sgda_step, "SCHEMES", [scheme for scheme in SCHEMES if scheme == asked])
+    assert finding in broken(dp_sgda_step.step(CONTEXT))
 
 
 def test_the_unchanged_loop_passes_interpreted_and_compiled(monkeypatch):
-    assert list(broken(dp_sgda_inside.inside(CONTEXT))) == []
-    in_python(monkeypatch)
-    assert list(broken(dp_sgda_inside.inside(CONTEXT))) == []
+    for interpreted in (False, True):
+        if interpreted:
+            in_python(monkeypatch)
+        assert list(broken(dp_sgda_step.step(CONTEXT))) == []
+        assert list(broken(inside(CONTEXT, "dp_sgda"))) == []
 
 
 AUDITED = {

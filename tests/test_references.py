@@ -7,11 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import reference_minimax as minimax
-import reference_phases as phases
-from reference_rgda import dp_rgda
 
 from dpcheck import certify
+from dpcheck.checks.inside import schedules
+from dpcheck.checks.inside.descent import descent_ascent, dptd, nseg
+from dpcheck.checks.inside.phases import nispp_phases, output_perturbation
+from dpcheck.checks.inside.privatediff import privatediff
+from dpcheck.checks.inside.replay import replayed
+from dpcheck.checks.inside.rgda import dp_rgda
+from dpcheck.checks.inside.small_runs import sharpened
 from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
@@ -67,18 +71,11 @@ def with_noise_or_not(solver):
     return [(solver, seed) for seed in SEEDS] + [(solver.quiet(), 0)]
 
 
-def assert_same(run, replay, *, drawn_output=False):
+def assert_same(replay):
     """The private quantities, the iterates, the output and the noise declared agree to 1e-10."""
-    history, out = run.history, np.concatenate([run.x, run.y])
-    clean = np.zeros_like(history.clean)
-    for row, g in zip(clean, replay.clean, strict=True):
-        row[: g.size] = g
-    for theirs, ours in ((history.clean, clean), (history.path, replay.path)):
-        np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(history.noise, replay.noise, rtol=1e-10)
-    nearest = np.abs(replay.outputs - out).max(axis=1).min()
-    assert nearest <= 1e-10
-    assert len(replay.outputs) == 1 or drawn_output
+    assert {part: each.sentence for part, each in replay.found.items()} == {}
+    assert max(replay.largest.values()) <= 1e-10
+    assert {"gradients", "scales", "iterates", "output", "ending"} <= set(replay.compared)
 
 
 def assert_partly_clipped(replay):
@@ -97,8 +94,8 @@ def test_privatediff_equals_plain_numpy(name, variant, C3):
     configured = PrivateDiff.configure(problem, **PRIVACY, variant=variant, **PRIVATEDIFF | {"C3": C3}, **C0)
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
-        replay = minimax.privatediff(solver, problem, run.history)
-        assert_same(run, replay, drawn_output=True)
+        replay = replayed(run, privatediff)
+        assert_same(replay)
         assert_partly_clipped(replay)
 
 
@@ -109,7 +106,7 @@ def test_privatediff_follows_the_print_to_the_letter_where_no_domain_binds():
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
         assert np.abs(run.history.path).max() < 1e3
-        assert_same(run, minimax.privatediff(solver, problem, run.history, to_the_letter=True), drawn_output=True)
+        assert_same(replayed(run, privatediff, to_the_letter=True))
 
 
 def test_privatediff_puts_out_every_round_equally_often():
@@ -136,8 +133,8 @@ def test_nseg_equals_plain_numpy(name, sampling):
     )
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
-        replay = minimax.nseg(solver, problem, run.history)
-        assert_same(run, replay)
+        replay = replayed(run, nseg)
+        assert_same(replay)
         assert_partly_clipped(replay)
 
 
@@ -151,8 +148,8 @@ def test_dptd_equals_plain_numpy(name, variant):
     )  # fmt: skip
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
-        replay = minimax.dptd(solver, problem, run.history)
-        assert_same(run, replay)
+        replay = replayed(run, dptd)
+        assert_same(replay)
         assert_partly_clipped(replay)
 
 
@@ -165,9 +162,20 @@ def test_dp_sgda_clipped_equals_plain_numpy(name, variant):
     )
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
-        replay = minimax.dp_sgda_clipped(solver, problem, run.history)
-        assert_same(run, replay, drawn_output=True)
+        replay = replayed(run, descent_ascent)
+        assert_same(replay)
         assert_partly_clipped(replay)
+
+
+def of_the_kernel(problem):
+    """Of perceptrons, one record at a time; ``test_mlp`` holds the kernel to plain NumPy and to differences."""
+
+    def gradient(record, w, v):
+        g_w, g_v = np.empty_like(w), np.empty_like(v)
+        problem.gradient(problem.params, record, np.ascontiguousarray(w), np.ascontiguousarray(v), g_w, g_v)
+        return g_w, g_v
+
+    return gradient
 
 
 @pytest.mark.parametrize("name", ["auc_mlp", "td_mlp", "wgan"])
@@ -182,8 +190,8 @@ def test_dp_sgda_clipped_equals_plain_numpy_on_perceptrons(name, variant):
         assert 0 < certify(configured.events(problem), delta=PRIVACY["delta"]).epsilon <= PRIVACY["epsilon"]
     for solver, seed in with_noise_or_not(configured):
         run = solver.run(problem, seed=seed, record=True)
-        replay = minimax.dp_sgda_clipped(solver, problem, run.history)
-        assert_same(run, replay, drawn_output=True)
+        replay = replayed(run, descent_ascent, of_the_kernel(problem))
+        assert_same(replay)
         assert_partly_clipped(replay)
 
 
@@ -206,20 +214,11 @@ def rgda(problem, variant, *, D_bar=None, K=2, **branch):
 
 
 def rgda_pair(solver, problem, seed):
-    """A run and its replay; the perturbations, drawn but not recorded, are taken from the run's iterates."""
+    """A run, its replay, and the iterations at which it was perturbed."""
     run = solver.run(problem, seed=seed, record=True)
+    replay = replayed(run, dp_rgda)
+    times = replay.perturbed_at
     points = np.vstack([run.history.path[:, : problem.dim_w], run.x])
-    times = []
-
-    def perturbed(t, x):
-        times.append(t)
-        if t == solver.steps - 1 and not solver.repaired:  # the end of the print, which returns the anchor
-            return x
-        assert 0 < np.linalg.norm(points[t + 1] - x) <= solver.r * (1 + 1e-12)
-        return points[t + 1]
-
-    replay = dp_rgda(solver, problem, run.history, perturbed)
-    assert run.outcome == replay.ending
     if run.outcome == "certified" or not solver.repaired:  # the last anchor, or without one the start
         assert run.history.returned == (times[-1] if times else 0)
     np.testing.assert_array_equal(points[run.history.returned], run.x)
@@ -237,7 +236,7 @@ def test_dp_rgda_equals_plain_numpy(name, variant, K, branch):
     clipped, perturbed, outcomes = Counter(), 0, set()
     for solver, seed in with_noise_or_not(configured):
         run, replay, times = rgda_pair(solver, problem, seed)
-        assert_same(run, replay)
+        assert_same(replay)
         clipped += replay.clipped
         perturbed += len(times)
         outcomes.add(run.outcome)
@@ -261,7 +260,7 @@ def test_dp_rgda_of_the_population_equals_plain_numpy(name, K, branch):
         configured = replace(configured, D_bar=1e-12)
     for solver, seed in with_noise_or_not(configured):
         run, replay, _ = rgda_pair(solver, problem, seed)
-        assert_same(run, replay)
+        assert_same(replay)
         drawn = run.history.drawn[run.history.drawn >= 0]
         assert len(set(drawn)) == len(drawn) >= 20 + 4 * K
 
@@ -274,7 +273,7 @@ def test_dp_rgda_ends_an_escape_when_plain_numpy_does(variant):
         solver = rgda(problem, variant, **RGDA_BRANCHES["leaves the saddle again and again"])
         for seed in SEEDS:
             run, replay, times = rgda_pair(replace(solver, D_bar=(factor * solver.eta_H) ** 2), problem, seed)
-            assert_same(run, replay)
+            assert_same(replay)
             perturbed.add((len(times), run.outcome))
     assert len(perturbed) > 2
 
@@ -294,62 +293,26 @@ def test_every_perturbation_is_a_refresh_in_the_repaired_variant_only():
 
 
 PHASED = {
-    StronglyConvex: (phases.algorithm_1, MeanEstimation.sample(50, 3, RNG, mu=0.7)),
-    PhasedConvex: (phases.algorithm_2, Linear.sample(50, 3, RNG)),
-    Saddle: (phases.algorithm_3, Quadratic.sample(50, 3, RNG, mu_x=0.5, mu_y=2.0, radius=2.0)),
-    SaddleJoint: (phases.algorithm_3_tight, Quadratic.sample(50, 3, RNG, mu_x=3.0, mu_y=2.0, radius=0.05)),
-    PhasedPrimal: (phases.algorithm_4, Bilinear.sample(50, 3, RNG)),
-    PhasedDual: (phases.algorithm_5, Bilinear.sample(50, 3, RNG)),
-    PhasedSaddle: (phases.algorithms_4_and_5, Bilinear.sample(50, 3, RNG)),
-    PhasedConvexStronglyConcave: (phases.convex_strongly_concave, Product.sample(50, 3, RNG, mu=1.5)),
+    StronglyConvex: (schedules.algorithm_1, MeanEstimation.sample(50, 3, RNG, mu=0.7)),
+    PhasedConvex: (schedules.algorithm_2, Linear.sample(50, 3, RNG)),
+    Saddle: (schedules.algorithm_3, Quadratic.sample(50, 3, RNG, mu_x=0.5, mu_y=2.0, radius=2.0)),
+    SaddleJoint: (schedules.algorithm_3_tight, Quadratic.sample(50, 3, RNG, mu_x=3.0, mu_y=2.0, radius=0.05)),
+    PhasedPrimal: (schedules.algorithm_4, Bilinear.sample(50, 3, RNG)),
+    PhasedDual: (schedules.algorithm_5, Bilinear.sample(50, 3, RNG)),
+    PhasedSaddle: (schedules.algorithms_4_and_5, Bilinear.sample(50, 3, RNG)),
+    PhasedConvexStronglyConcave: (schedules.convex_strongly_concave, Product.sample(50, 3, RNG, mu=1.5)),
     PhasedStronglyConvexConcave: (
-        phases.strongly_convex_concave,
+        schedules.strongly_convex_concave,
         ProductMirror(Product.sample(50, 3, RNG).records, mu=1.5),
     ),
 }
 
 
-def sharpened(solver, energy):
-    """The same with the base solver held to this accuracy in every phase."""
-    schedule = solver.phases.copy()
-    schedule[:, FIELDS.index("energy")] = energy
-    return replace(solver, phases=schedule)
-
-
-def private_parts(problem, row, phase, exact):
-    """Per released part of a phase: the recorded quantity, the exact one, its modulus and its noise."""
-    d = problem.dim_w
-    if phase.joint:
-        scale = np.repeat(np.sqrt(np.array(phase.moduli, float)), [d, problem.dim_v])
-        first = next(iter(phase.released))
-        return [(row[0], scale * exact, 1.0, phase.released[first] * np.sqrt(phase.moduli["wv".index(first)]))]
-    parts = []
-    for clean, (part, sigma) in zip(row, phase.released.items(), strict=True):
-        value = exact[:d] if part == "w" else exact[d:]
-        parts.append((clean[: value.size], value, phase.moduli["wv".index(part)], sigma))
-    return parts
-
-
-def assert_phases(run, problem, schedule, energies, starts=(0,), *, quiet=False):
-    """Every private quantity within its certified energy of the exact one, the rest equal to 1e-10.
-
-    Gives how many exact solutions lay in the interior of the domains, and how many did not.
-    """
-    history, results = run.history, phases.replay(problem, schedule, run.history.released, starts)
-    row, inside = 0, Counter()
-    for phase, result, energy in zip(schedule, results, energies, strict=True):
-        count = 1 if phase.joint else len(phase.released)
-        used = 0.0
-        parts = private_parts(problem, history.clean[row : row + count], phase, result.exact)
-        for offset, (clean, exact, modulus, sigma) in enumerate(parts):
-            used += modulus * np.sum((clean - exact) ** 2)
-            assert history.noise[row + offset, 0] == pytest.approx(0.0 if quiet else sigma, rel=1e-12)
-        assert used <= energy * (1 + 1e-6) + 1e-24
-        row += count
-        inside[result.interior] += 1
-    before = np.array([problem.start, *(result.point for result in results[:-1])])
-    np.testing.assert_allclose(history.path, before, rtol=0, atol=1e-10)
-    return results, inside
+def assert_phases(replay):
+    """Every private solution within its certified energy of the exact one, the rest equal to 1e-10."""
+    assert {part: each.sentence for part, each in replay.found.items()} == {}
+    assert max(replay.largest[part] for part in ("scales", "iterates", "output")) <= 1e-10
+    assert replay.compared["solutions"]
 
 
 @pytest.mark.parametrize("algorithm", PHASED)
@@ -358,22 +321,19 @@ def test_output_perturbation_equals_exact_solutions(algorithm):
     scheduled, problem = PHASED[algorithm]
     inside = Counter()
     for eps in (1.0, 100.0):
-        schedule = scheduled(problem, eps, 1e-4)
-        starts = (0, len(schedule) // 2) if algorithm is PhasedSaddle else (0,)
+        options = {"schedule": scheduled, "epsilon": eps, "delta": 1e-4}
         configured = algorithm.configure(problem, epsilon=eps, delta=1e-4)
-        energies = [phase.energy for phase in schedule]
+        energies = [phase.energy for phase in scheduled(problem, eps, 1e-4)]
         np.testing.assert_allclose(configured.phases[:, FIELDS.index("energy")], energies, rtol=1e-12)
         sharp = sharpened(configured, 1e-20)
-        for solver, bounds in ((configured, energies), (sharp, [1e-20] * len(schedule))):
+        for solver, accuracy in ((configured, {}), (sharp, {"energy": 1e-20})):
             for seed in SEEDS:
                 run = solver.run(problem, seed=seed, record=True)
-                results, found = assert_phases(run, problem, schedule, bounds, starts)
-                np.testing.assert_allclose(np.concatenate([run.x, run.y]), results[-1].point, rtol=0, atol=1e-10)
-                inside += found
-        quiet = sharp.quiet()
-        assert_phases(
-            quiet.run(problem, seed=0, record=True), problem, schedule, [1e-20] * len(schedule), starts, quiet=True
-        )
+                replay = replayed(run, output_perturbation, **options | accuracy)
+                assert_phases(replay)
+                inside += replay.interior
+        run = sharp.quiet().run(problem, seed=0, record=True)
+        assert_phases(replayed(run, output_perturbation, **options, energy=1e-20, quiet=True))
     if algorithm in (PhasedConvex, SaddleJoint):  # both kinds of exact solution are met
         assert inside[False]
     if algorithm is not SaddleJoint:
@@ -390,7 +350,7 @@ def test_a_phase_sees_its_own_records_and_released_points_only(algorithm):
     base = "gradient_descent" if problem.dim_v == 0 else "extragradient"
     solver = algorithm.configure(problem, epsilon=10.0, delta=1e-4, base=base)
     history = solver.run(problem, seed=0, record=True).history
-    blocks, _ = phases.split(len(problem.records))
+    blocks, _ = schedules.split(len(problem.records))
     K = len(blocks)
     for k, block in enumerate(blocks):
         neighbour = with_record(problem, block.start, -problem.records[block.start])
@@ -402,14 +362,12 @@ def test_a_phase_sees_its_own_records_and_released_points_only(algorithm):
 def test_nispp_equals_exact_solutions(sampling):
     problem = PHASED[PhasedPrimal][1]
     configured = NISPP.configure(problem, **PRIVACY, batch=8, lam=0.6, sampling=sampling)
-    sigma = configured.phases[0, FIELDS.index("sigma_w")] / np.sqrt(0.6)  # of w and v themselves
-    enough = phases.nispp(problem, 8, 0.6, sigma)[0].energy
-    for solver, energy in ((configured, enough), (sharpened(configured, 1e-20), 1e-20)):
+    enough = schedules.nispp(problem, 8, 0.6, 0.0)[0].energy
+    np.testing.assert_allclose(configured.phases[:, FIELDS.index("energy")], enough, rtol=1e-12)
+    for solver, accuracy in ((configured, {}), (sharpened(configured, 1e-20), {"energy": 1e-20})):
         for each, seed in with_noise_or_not(solver):
             run = each.run(problem, seed=seed, record=True)
-            schedule = phases.nispp(problem, 8, 0.6, sigma, run.history.drawn)
-            assert len(schedule) == len(each.phases)
             quiet = each.phases[0, FIELDS.index("sigma_w")] == 0
-            results, _ = assert_phases(run, problem, schedule, [energy] * len(schedule), quiet=quiet)
-            mean = np.mean([result.point for result in results], axis=0)
-            np.testing.assert_allclose(np.concatenate([run.x, run.y]), mean, rtol=0, atol=1e-10)
+            replay = replayed(run, nispp_phases, **PRIVACY, **accuracy, quiet=quiet)
+            assert_phases(replay)
+            assert replay.compared["solutions"] == len(each.phases)

@@ -34,12 +34,15 @@ def _same(theirs: Array, other: Array) -> bool:
     return bool(np.linalg.norm(theirs - other) <= _NEAR * max(float(np.linalg.norm(other)), 1e-6))
 
 
-def cause_of_gradient(theirs: Array, ours: Array, query: Query | None) -> str:
+def cause_of_gradient(theirs: Array, ours: Array, query: Query | None, causes: dict[str, Array]) -> str:
     """Say what ``theirs`` is in place of ``ours``, or nothing."""
     if _same(theirs, -ours):
         return ", and has the opposite sign"
     if not theirs.any():
         return ", and is 0"
+    for words, value in causes.items():
+        if _same(theirs, value):
+            return f", and is {words}"
     for words, make in _other_gradients(query) if query else ():
         if _same(theirs, make()):
             return f", and is {words}"
@@ -73,13 +76,13 @@ def _other_gradients(q: Query) -> Iterator[tuple[str, Callable[[], Array]]]:
                 lambda old=old: mean(parts(q.batch, q.x, q.batch, old), q.bound, q.size),  # type: ignore[misc]
             )
         return
-    for number, x in enumerate(_points(q)):
-        words = ("taken at the iterate before", "taken at the next iterate", "taken at the start")[number]
-        yield words, lambda x=x: mean(parts(q.batch, x), q.bound, q.size)  # type: ignore[misc]
     for block, words in (("w", "next w"), ("v", "next v")):
         mixed = _mixed(q, block)
         if mixed is not None:
             yield f"taken at the {words}", lambda x=mixed: mean(parts(q.batch, x), q.bound, q.size)  # type: ignore[misc]
+    for number, x in enumerate(_points(q)):
+        words = ("taken at the iterate before", "taken at the next iterate", "taken at the start")[number]
+        yield words, lambda x=x: mean(parts(q.batch, x), q.bound, q.size)  # type: ignore[misc]
 
 
 def _points(q: Query) -> list[Array]:

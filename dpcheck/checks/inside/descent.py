@@ -58,10 +58,17 @@ def nseg(replay: Replay) -> None:
     def step(u: Array, at: Array, half: str) -> Array:
         """P(u - eta (F_B(at) + noise)), F = (grad_w, -grad_v); the release is of (grad_w, grad_v)."""
         batch = replay.minibatch(s.batch, s.sampling)
-        clean = np.concatenate([
-            replay.mean(batch, at, "w", s.clip_w, s.batch), replay.mean(batch, at, "v", s.clip_v, s.batch)
-        ])  # fmt: skip
-        g = replay.release(clean, s.sigma, 2 * np.hypot(G_w, G_v) / s.batch, f"gradient of the {half} half step")
+
+        def both(x: Array) -> Array:
+            return np.concatenate([replay.mean(batch, x, block, s.clip_w if block == "w" else s.clip_v, s.batch)
+                                   for block in "wv"])  # fmt: skip
+
+        clean = both(at)
+        causes = {"taken where the step began": both(u)} if half == "second" else {}
+        replay.forget()
+        g = replay.release(
+            clean, s.sigma, 2 * float(np.hypot(G_w, G_v)) / s.batch, f"gradient of the {half} half step", causes
+        )
         return replay.onto(np.concatenate([u[:d] - s.eta * g[:d], u[d:] + s.eta * g[d:]]))
 
     u, path = replay.start, []

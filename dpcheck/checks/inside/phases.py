@@ -129,7 +129,7 @@ def _cause(
             found = (scale * solution(replay, other, about)[0])[block]
         except np.linalg.LinAlgError:
             continue
-        if np.linalg.norm(found - theirs) <= 1e-3 * np.linalg.norm((scale * exact)[block] - theirs):
+        if np.linalg.norm(found - theirs) <= 0.02 * np.linalg.norm((scale * exact)[block] - theirs):
             return f"; it is the solution {words}"
     return ""
 

@@ -132,10 +132,13 @@ class Replay:
             return self.clip(sum(parts, zero) / size, bound)
         return sum((self.clip(g, bound) for g in parts), zero) / size
 
-    def release(self, value: Array, sigma: float, sensitivity: float, words: str) -> Array:
+    def release(
+        self, value: Array, sigma: float, sensitivity: float, words: str, causes: dict[str, Array] | None = None
+    ) -> Array:
         """Compare a private quantity with the run's, and return what the run released in its place.
 
         sigma, sensitivity : of its noise, as the pseudo-code has them;  words : what it is, "gradient in w"
+        causes : what it would be if a certain mistake was made, to name it
         """
         if self._released == len(self.history.clean):
             self._stop("gradients", f"step {self.step + 1} releases no {words}")
@@ -146,7 +149,7 @@ class Replay:
         query, self._query = self._query, None
         if by > TOLERANCE * max(1.0, float(np.linalg.norm(value))):
             where = f"the {words} at step {self.step + 1}"
-            cause = cause_of_gradient(theirs, value, query)
+            cause = cause_of_gradient(theirs, value, query, causes or {})
             self._note("gradients", by, f"{where} differs from its value over the records drawn by {by:.3g}{cause}")
         else:
             self._note("gradients", by, "")

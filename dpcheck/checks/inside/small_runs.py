@@ -253,10 +253,10 @@ def output_cases(name: str) -> Iterator[Case]:
     for eps in (1.0, 100.0):
         options: dict[str, Any] = {"schedule": schedule, "epsilon": eps, "delta": 1e-4}
         solver = configure(name, problem(place), epsilon=eps, delta=1e-4)
-        yield Case("as_printed", solver, problem(place), phases.output_perturbation, options, seeds=6, noiseless=None)
         sharp, quiet = options | {"energy": SHARP}, {"quiet": True}
         yield Case("as_printed", sharpened(solver, SHARP), problem(place), phases.output_perturbation, sharp,
                    noiseless=quiet)  # fmt: skip
+        yield Case("as_printed", solver, problem(place), phases.output_perturbation, options, seeds=6, noiseless=None)
 
 
 def nispp_cases() -> Iterator[Case]:
