@@ -201,8 +201,8 @@ CLIPPED_MEAN = {
 
 @pytest.mark.parametrize(
     ("edits", "words"),
-    [(CLIPPED_MEAN, "the clipped mean, not the mean of clipped ones"), ({SUM: SUM.replace("clip,", "clip * np.inf,")},
-     "is not clipped"), ({SUM: SUM.replace("batch", "2 * batch")}, "0.5 times as large")],
+    [(CLIPPED_MEAN, "not clipped record by record"), ({SUM: SUM.replace("clip,", "clip * np.inf,")},
+     "not clipped record by record"), ({SUM: SUM.replace("batch", "2 * batch")}, "0.5 times as large")],
 )  # fmt: skip
 def test_a_wrong_mean_is_named(edits, words, monkeypatch):
     broken = mutants.compiled(gradients, edits.items())

@@ -65,8 +65,10 @@ def _other_gradients(q: Query) -> Iterator[tuple[str, Callable[[], Array]]]:
         return np.asarray(sum(clip(g, bound) for g in found) / size)
 
     here = parts(q.batch, q.x, q.old_batch, q.old)
-    yield "the clipped mean, not the mean of clipped ones", lambda: clip(np.asarray(sum(here)) / q.size, q.bound)
-    yield "not clipped", lambda: mean(here, np.inf, q.size)
+    whole = mean(here, np.inf, q.size)
+    if np.linalg.norm(whole) > q.bound:  # else the two are the same
+        yield "the clipped mean, not the mean of clipped ones", lambda: clip(whole, q.bound)
+    yield "not clipped record by record", lambda: whole
     if q.old is not None:
         yield "the gradient itself, not its difference", lambda: mean(parts(q.batch, q.x), q.bound, q.size)
         for x in _points(q):

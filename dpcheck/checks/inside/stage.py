@@ -20,7 +20,6 @@ from dpcheck.checks.inside.small_runs import CASES, Case
 from dpcheck.checks.place import place_of
 from dpcheck.findings import Finding
 from dpcheck.problems.problem import Array
-from dpcheck.solvers import algorithm
 
 # part -> its kind, what it is, and how it was compared
 _PARTS = {
@@ -124,7 +123,6 @@ def _schedule(name: str) -> Iterator[Finding]:
     yield Finding(
         f"{name}.inside.schedule", "schedule", "the default schedule, recomputed from its formulas",
         "violated" if differs else "consistent", reason, evidence={"differences": differs, "numbers": count},
-        place=place_of(algorithm(name).configure.__func__),  # type: ignore[attr-defined]
     )  # fmt: skip
 
 
