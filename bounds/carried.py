@@ -35,7 +35,7 @@ class Carried:
     theorem : str
         Its id, such as ``"zhang2022.theorem_4_5"``.
     field : str
-        ``"bound"``, ``"rate"`` with the name of a regime (``"rate privacy"``), or a letter of the schedule or the noise.
+        ``"bound"``, ``"rate"`` with the name of a regime (``"rate privacy"``), or a letter of the schedule or noise.
     stated : sympy expression
         The formula, as the claim has it.
     where : tuple of (letter, expression)
@@ -59,7 +59,9 @@ class Carried:
 
     def latex(self) -> str:
         """The claim's formula."""
-        return rf"\mathtt{{{self.field}}} = {sympy.latex(self.stated)}".replace("_", r"\_" if "_" in self.field else "_")
+        return rf"\mathtt{{{self.field}}} = {sympy.latex(self.stated)}".replace(
+            "_", r"\_" if "_" in self.field else "_"
+        )
 
     def registered(self) -> Any:
         """The theorem's formula, as the catalogue has it now."""

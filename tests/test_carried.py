@@ -45,9 +45,7 @@ def with_field(thm: Theorem, field: str, formula: Any) -> Theorem:
     def changed(pairs: Any) -> Any:
         return tuple((letter, formula if str(letter) == field else old) for letter, old in pairs)
 
-    return replace(
-        thm, schedule_formulas=changed(thm.schedule_formulas), noise_formulas=changed(thm.noise_formulas)
-    )
+    return replace(thm, schedule_formulas=changed(thm.schedule_formulas), noise_formulas=changed(thm.noise_formulas))
 
 
 def carriers(id: str, field: str) -> Iterator[tuple[Claim, Carried]]:
@@ -59,7 +57,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, thm: Theorem) -> None:
     monkeypatch.setattr(registry, "theorem", (THEOREMS | {thm.id: thm}).__getitem__)
 
 
-@pytest.mark.parametrize("id,field", FIELDS, ids=[f"{id}-{field}" for id, field in FIELDS])
+@pytest.mark.parametrize(("id", "field"), FIELDS, ids=[f"{id}-{field}" for id, field in FIELDS])
 def test_a_fault_in_a_formula_breaks_the_claim_that_carries_it(
     id: str, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +76,7 @@ def test_a_fault_in_a_formula_breaks_the_claim_that_carries_it(
 
 
 @pytest.mark.parametrize(
-    "id,field,wrong,broken",
+    ("id", "field", "wrong", "broken"),
     [
         ("zhang2022.theorem_4_5", "bound", lambda formula: formula * Rational(105, 100), "Z38"),
         ("yang2022.theorem_1", "sigma_w", lambda formula: formula / 2, "Y10"),
@@ -107,7 +105,7 @@ def test_every_list_names_claims_and_formulas_that_exist() -> None:
             assert CLAIMS[id].paper == paper
             assert CLAIMS[id].carries == steps
             assert all((step.theorem, step.field) in FIELDS for step in steps)
-    with pytest.raises(InputError, match="field must be one of yang2022.theorem_1 "):
+    with pytest.raises(InputError, match=r"field must be one of yang2022\.theorem_1 "):
         Carried("yang2022.theorem_1", "eta", T).holds()
 
 

@@ -7,7 +7,7 @@ from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt
 from dpcheck.bounds.carried import Carried
 from dpcheck.bounds.symbols import L, T, d, delta, epsilon, mu, n
 from dpcheck.bounds.xu2026 import noise, schedule
-from dpcheck.bounds.xu2026.lemma_5 import FIRST, INNER, LENGTH, LONG, ORDER, PERIOD, F_0, M, a
+from dpcheck.bounds.xu2026.lemma_5 import F_0, FIRST, INNER, LENGTH, LONG, ORDER, PERIOD, M, a
 from dpcheck.bounds.xu2026.theorem_2 import S_1, S_2, C_u, C_v, delta_1, q
 
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)

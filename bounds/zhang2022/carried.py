@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Max, Min, Rational, floor, log, sqrt
+from sympy import Min, Rational, floor, log, sqrt
 
 from dpcheck.bounds.carried import Carried
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, ell, epsilon, k, kappa, kappa_x, kappa_y, mu, mu_x, mu_y, n
@@ -52,6 +52,7 @@ T_3_3, T_3_4, T_4_3 = "zhang2022.theorem_3_3", "zhang2022.theorem_3_4", "zhang20
 T_4_5, COROLLARY = "zhang2022.theorem_4_5", "zhang2022.corollary_b_6"
 
 CARRIED = {
+    "Z10": (Carried(T_3_3, "energy", (L / (mu * n)) ** 2 * mu),),
     "Z06": (Carried(T_3_3, "sigma", 4 * L / (mu * n) * sqrt(2 * HALF) / epsilon),),
     "Z09": (
         Carried(T_3_3, "bound", POPULATION.subs(c, 7), ((kappa, ell / mu),)),
@@ -59,6 +60,7 @@ CARRIED = {
         Carried(T_3_3, "rate privacy", ell / mu * L**2 / mu * PRIVATE),
     ),
     "Z13": (Carried(T_3_4, "sigma", SIGMA_3_4, PHASE),),
+    "Z14": (Carried(T_3_4, "energy", mu_k * (L / (mu_k * nbar)) ** 2, PHASE),),
     "Z17": tuple(Carried(theorem, "K", floor(LOGS)) for theorem in (T_3_4, T_4_5, COROLLARY)),
     "Z18": (
         Carried(T_3_4, "mu", REGULARISER_3_4, _sums(HALF)),
@@ -74,8 +76,10 @@ CARRIED = {
         Carried(T_4_3, "rate statistical", L**2 * EACH / (LEAST * n)),
         Carried(T_4_3, "rate privacy", L**2 * EACH * PRIVATE / LEAST),
     ),
+    "Z31": (Carried(T_4_3, "energy", L**2 / (n**2 * LEAST)),),
     "Z37": (Carried(T_4_5, "mu", REGULARISER_4_5, _sums(FIFTH)),),
     "Z38": (Carried(T_4_5, "bound", GAP, _sums(FIFTH)), *_phased(T_4_5, 2)),
+    "Z34": (Carried(T_4_5, "energy", L**2 / (mu * nbar**2), PHASE),),
     "Z39": (Carried(T_4_5, "sigma", SIGMA_4_5, PHASE),),
     "Z46": (Carried(COROLLARY, "sigma", SIGMA_B_6, ((m_k, Min(mu * 2**k, mu_y)), *PHASE)),),
     "Z47": (Carried(COROLLARY, "mu", PRINTED_MU, _sums(HALF)), *_phased(COROLLARY, 1)),
@@ -86,6 +90,7 @@ CARRIED = {
             FIRST + B_6 * (8 * K / NBAR + 65 * (K - 1) * d * HALF / (NBAR * epsilon) ** 2),
             _sums(HALF),
         ),
+        Carried(COROLLARY, "energy", L**2 / (nbar**2 * m_k), ((m_k, Min(mu * 2**k, mu_y)), *PHASE)),
         Carried(COROLLARY, "rate strong concavity", B_6 * log(n) ** 2 / n),
         Carried(COROLLARY, "rate its noise", B_6 * log(n) ** 3 * PRIVATE),
     ),

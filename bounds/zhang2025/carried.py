@@ -11,8 +11,8 @@ from dpcheck.bounds.zhang2025.theorem_1_settings import MINIBATCH, SPREAD
 from dpcheck.bounds.zhang2025.theorem_2 import B, Delta_Phi, Lambda, l
 from dpcheck.bounds.zhang2025.theorem_5 import C_0, M, beta, c_5, c_6, c_7
 from dpcheck.bounds.zhang2025.theorem_5_proof import MINIBATCH as MINIBATCH_5
-from dpcheck.bounds.zhang2025.theorem_6 import LONGEST, PRINTED_RATE, sigma_2
 from dpcheck.bounds.zhang2025.theorem_6 import C_2 as THRESHOLD
+from dpcheck.bounds.zhang2025.theorem_6 import LONGEST, PRINTED_RATE, sigma_2
 
 ONE, OPEN_1, T_2 = "zhang2025.theorem_1", "zhang2025.theorem_1_existential", "zhang2025.theorem_2"
 FIVE, OPEN_5, SIX = "zhang2025.theorem_5", "zhang2025.theorem_5_existential", "zhang2025.theorem_6"
@@ -20,7 +20,7 @@ LEVEL = log(1 / delta)
 A = sqrt(d * LEVEL) / (n * epsilon)
 SHARE = sqrt(R * LEVEL) / (n * epsilon)
 ENERGY = 2 * C_0**2 + M * beta
-LONGER, SHORTER = (ceiling(A ** Rational(-power, 3)) for power in (4, 2))
+LONGER = ceiling(A ** Rational(-4, 3))
 # Theorem 2's proof, equation (39) in units of 103 eta_x/256
 SQUARE = (
     256 * Delta_Phi / (eta_x * (T + 1))
@@ -49,9 +49,7 @@ CARRIED = {
         Carried(T_2, "rate privacy", sqrt(A)),
     ),
     "003:Thm3": (Carried("zhang2025.theorem_3", "rate privacy", sqrt(d) * sqrt(LEVEL) / (epsilon * n)),),
-    "003:Thm4": (
-        Carried("zhang2025.theorem_4", "rate privacy", d ** Rational(3, 2) * sqrt(LEVEL) / (epsilon * n)),
-    ),
+    "003:Thm4": (Carried("zhang2025.theorem_4", "rate privacy", d ** Rational(3, 2) * sqrt(LEVEL) / (epsilon * n)),),
     "003:Thm5": (
         Carried(OPEN_5, "sigma_x1", c_5 * SHARE / sqrt(T)),
         Carried(OPEN_5, "sigma_x2", c_6 * SHARE),
@@ -71,12 +69,10 @@ CARRIED = {
     ),
     "003:Thm6": (
         Carried(SIX, "R", LONGER),
-        Carried(SIX, "T", SHORTER),
+        Carried(SIX, "T", ceiling(A ** Rational(2, 3) * R)),
         Carried(SIX, "T_2", LONGER),
         Carried(SIX, "m", LONGER),
-        Carried(
-            SIX, "eta_x", Min(1 / (2 * THRESHOLD), LONGEST), ((THRESHOLD, (1 + l / mu) * l), (sigma_2, 4 * SHARE))
-        ),
+        Carried(SIX, "eta_x", Min(1 / (2 * THRESHOLD), LONGEST), ((THRESHOLD, (1 + l / mu) * l), (sigma_2, 4 * SHARE))),
         Carried(SIX, "rate privacy", PRINTED_RATE),
     ),
 }

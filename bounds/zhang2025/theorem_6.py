@@ -86,7 +86,7 @@ THEOREMS = (
         ),
         schedule_formulas=(
             (R, ceiling(ERROR ** Rational(-4, 3))),
-            (T, ceiling(ERROR ** Rational(-2, 3))),
+            (T, ceiling(ERROR ** Rational(2, 3) * R)),
             (inner, ceiling(ERROR ** Rational(-4, 3))),
             (m, ceiling(ERROR ** Rational(-4, 3))),
             (eta_x, Min(1, 1 / sqrt(2 * T * d * dict(REMARK_2)[sigma_x2] ** 2)) / (2 * l * (1 + l / mu))),
