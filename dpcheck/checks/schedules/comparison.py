@@ -112,12 +112,12 @@ def compared(name: str, variant: str, binding: Binding | Unbound | None, place: 
 
 def _judged(found: list[Number], unbound: str) -> tuple[str, str]:
     """Of each number that differs the setting where it does so most."""
-    worst: dict[tuple[str, str], Number] = {}
+    worst: dict[str, Number] = {}
     for each in found:
         if not each.same:
-            before = worst.get((each.name, each.theorem))
+            before = worst.get(each.name)
             if before is None or _distance(each) > _distance(before):
-                worst[each.name, each.theorem] = each
+                worst[each.name] = each
     if worst:
         return "violated", "; ".join(map(str, worst.values()))
     theorems = ", ".join(dict.fromkeys(each.theorem for each in found))

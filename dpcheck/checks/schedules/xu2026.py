@@ -8,7 +8,7 @@ from typing import Any
 from dpcheck.bounds.xu2026.lemma_5_stated import STATED
 from dpcheck.checks.schedules.comparison import Binding, Number, Unbound, numbers
 from dpcheck.checks.schedules.declared import Declared
-from dpcheck.solvers import configure
+from dpcheck.solvers import algorithm
 
 # n, d_w, d_v, epsilon, delta, M, L, mu, F_0: either side of both maxima, kappa = 1 among them
 EMPIRICAL = (
@@ -29,8 +29,8 @@ FAILURE = 0.1
 def _configured(variant: str, theorem: str, case: tuple[Any, ...]) -> tuple[Any, dict[str, float]]:
     n, dim_w, dim_v, epsilon, delta, M, L, mu, F_0 = case
     problem = Declared(n, dim_w, dim_v, lipschitz_w=M, lipschitz_v=M / 2, smoothness=L, concavity=mu)
-    run = configure(
-        "dp_rgda", problem, epsilon=epsilon, delta=delta, variant=variant, theorem=theorem, F0=F_0, failure=FAILURE,
+    run = algorithm("dp_rgda").configure(
+        problem, epsilon=epsilon, delta=delta, variant=variant, theorem=theorem, F0=F_0, failure=FAILURE,
         private=variant == "as_printed",
     )  # fmt: skip
     letters = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpcheck.checks.schedules.comparison import Binding, Number, Unbound, numbers
 from dpcheck.checks.schedules.declared import Declared
-from dpcheck.solvers import configure
+from dpcheck.solvers import algorithm
 
 # n, d_w, d_v, epsilon, delta, G_w, G_v, L: among them the least n, the largest delta, and both sides of the maximum
 SMOOTH = (
@@ -38,8 +38,8 @@ def _convex(variant: str, theorem: str, cases: tuple[tuple[Any, ...], ...]) -> I
     """T, m, eta, and as printed the noise."""
     printed = variant == "as_printed"
     for case in cases:
-        run: Any = configure(
-            "dp_sgda", _problem(case), epsilon=case[3], delta=case[4], variant=variant, theorem=theorem,
+        run: Any = algorithm("dp_sgda").configure(
+            _problem(case), epsilon=case[3], delta=case[4], variant=variant, theorem=theorem,
             private=printed,
         )  # fmt: skip
         letters, noise = _letters(case), {"sigma_w": run.sigma_w, "sigma_v": run.sigma_v} if printed else {}
@@ -57,8 +57,8 @@ def _strongly_concave(variant: str) -> Iterator[Number]:
     printed = variant == "as_printed"
     for (n, rho, pl), (_, *rest) in zip(CURVED, SMOOTH, strict=True):
         case = (n, *rest[:-1], max(rest[-1], rho, pl**0.5))
-        run: Any = configure(
-            "dp_sgda", _problem(case, concavity=rho), epsilon=case[3], delta=min(case[4], n**-2), variant=variant,
+        run: Any = algorithm("dp_sgda").configure(
+            _problem(case, concavity=rho), epsilon=case[3], delta=min(case[4], n**-2), variant=variant,
             theorem="3", pl=pl, private=printed,
         )  # fmt: skip
         letters = _letters(case) | {"delta": min(case[4], n**-2), "kappa": case[-1] / rho, "mu": pl}

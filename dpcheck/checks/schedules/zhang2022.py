@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcheck.checks.schedules.comparison import Binding, Number, Unbound, numbers
 from dpcheck.checks.schedules.declared import Declared
-from dpcheck.solvers import configure
+from dpcheck.solvers import algorithm
 from dpcheck.solvers.output_perturbation import FIELDS
 
 # n, d_w, d_v, epsilon, delta, Lipschitz constants in w and v, radii, moduli in w and v: among them the least n, one
@@ -32,7 +32,7 @@ def _configured(name: str, case: tuple[Any, ...], **constants: Any) -> tuple[lis
         n, lipschitz_w=L_w, lipschitz_v=L_v if dims["dim_v"] else 0.0, smoothness=SMOOTHNESS, radius_w=R_w,
         radius_v=R_v, **dims,
     )  # fmt: skip
-    run: Any = configure(name, problem, epsilon=epsilon, delta=delta, variant="as_printed")
+    run: Any = algorithm(name).configure(problem, epsilon=epsilon, delta=delta, variant="as_printed")
     letters = {
         "n": n, "d": max(problem.dim_w, problem.dim_v), "epsilon": epsilon, "delta": delta,
         "L": math.hypot(problem.lipschitz_w, problem.lipschitz_v), "ell": SMOOTHNESS,

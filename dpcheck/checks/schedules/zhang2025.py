@@ -8,7 +8,7 @@ from typing import Any
 
 from dpcheck.checks.schedules.comparison import Binding, Number, Unbound, numbers
 from dpcheck.checks.schedules.declared import Declared
-from dpcheck.solvers import configure
+from dpcheck.solvers import algorithm
 
 # n, d_w, d_v, epsilon, delta, G_x, G_y, l, mu: within the region of Theorem 2, large n; kappa = 1 among them
 LARGE = (
@@ -43,8 +43,8 @@ def _clipped(variant: str) -> Iterator[Number]:
     """T and steps of Theorem 2; as printed the minibatch and noise of Theorem 1, repaired the larger minibatch."""
     printed = variant == "as_printed"
     for case in LARGE:
-        run: Any = configure(
-            "dp_sgda_clipped", _problem(case), epsilon=case[3], delta=case[4], variant=variant, private=printed
+        run: Any = algorithm("dp_sgda_clipped").configure(
+            _problem(case), epsilon=case[3], delta=case[4], variant=variant, private=printed
         )
         letters = _letters(case)
         first, last = {"eta_x": run.eta_w[0], "eta_y": run.eta_v[0]}, {"eta_x": run.eta_w[-1], "eta_y": run.eta_v[-1]}
@@ -65,8 +65,8 @@ def _privatediff(variant: str) -> Iterator[Number]:
     printed = variant == "as_printed"
     for case in MIDDLE:
         noiseless = {} if printed else {"private": False, "eta_x": 1.0}
-        run: Any = configure(
-            "privatediff", _problem(case), epsilon=case[3], delta=case[4], variant=variant, **noiseless
+        run: Any = algorithm("privatediff").configure(
+            _problem(case), epsilon=case[3], delta=case[4], variant=variant, **noiseless
         )
         letters = _letters(case)
         yield from numbers("zhang2025.theorem_6", letters, R=run.rounds, T=run.restart, T_2=run.eta_y.size, m=run.batch)
