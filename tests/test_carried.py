@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy
 from sympy import Rational, sqrt
@@ -15,8 +18,11 @@ from dpcheck.bounds.carried import Carried, carried, formulas
 from dpcheck.bounds.claim import Claim
 from dpcheck.bounds.symbols import K, T, delta, n, sigma_w
 from dpcheck.bounds.theorem import Theorem
+from dpcheck.checks.rates import experiments
+from dpcheck.checks.rates.experiment import Experiment
 from dpcheck.errors import InputError
 
+ROOT = Path(__file__).resolve().parent.parent
 THEOREMS = {thm.id: thm for thm in registry.theorems()}
 FIELDS = [(id, field) for id, thm in THEOREMS.items() for field in formulas(thm)]
 CLAIMS = {claim.id: claim for claim in registry.claims()}
@@ -123,3 +129,36 @@ def test_a_carried_formula_proves_nothing_by_itself() -> None:
     for claim in CLAIMS.values():
         steps = claim.decision().evidence.steps
         assert not any(isinstance(step, Carried) for step in steps), claim.id
+
+
+# Exponents in the checks of rates
+
+
+def test_no_check_types_an_exponent() -> None:
+    """Each fit is relative to an order, a number that its theorem gives at every grid point, or claims nothing."""
+    seen = 0
+    for file in (ROOT / "dpcheck" / "checks").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "fit_rate":
+                given = {word.arg: ast.unparse(word.value) for word in node.keywords}
+                seen += 1
+                assert given.get("claimed", "{}") in (
+                    "{}", "claimed", "{factor: 0.0}", "dict.fromkeys(experiment.factors, 0.0)"
+                ), (file.name, node.lineno)  # fmt: skip
+                assert "offset" in given or "claimed" not in given, (file.name, node.lineno)
+    assert seen >= 5
+
+
+@pytest.mark.parametrize("experiment", experiments(), ids=lambda each: f"{each.algorithm}-{each.name}")
+def test_the_order_of_an_experiment_is_its_theorems(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With another rate in the theorem the order at a grid point is another."""
+    cell = experiment.grid.cells[0]
+    problem = experiment.sample(cell, np.random.default_rng(0))
+    before = experiment.terms(problem, cell)[0]
+    thm = THEOREMS[experiment.theorem]
+    wrong = replace(
+        thm, bound_formula=None if thm.bound_formula is None else thm.bound_formula**2,
+        regimes=tuple((name, term**2) for name, term in thm.regimes),
+    )  # fmt: skip
+    monkeypatch.setattr("dpcheck.checks.rates.experiment.theorem", (THEOREMS | {thm.id: wrong}).__getitem__)
+    assert experiment.terms(problem, cell)[0] != pytest.approx(before, rel=1e-6)

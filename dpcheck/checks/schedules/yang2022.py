@@ -21,7 +21,7 @@ LIPSCHITZ = tuple((n, *rest) for n, (_, *rest) in zip((90, 2, 301, 250), SMOOTH,
 CURVED = ((100, 0.5, 0.8), (7, 0.3, 0.3), (1000, 2.0, 11.0), (503, 1.7, 0.1))  # n, rho = L/kappa and mu of PL
 
 
-def _problem(case: tuple[Any, ...], **constants: float) -> Declared:
+def _problem(case: tuple[Any, ...], **constants: Any) -> Declared:
     n, dim_w, dim_v, _, _, G_w, G_v, L = case
     return Declared(n, dim_w, dim_v, lipschitz_w=G_w, lipschitz_v=G_v, smoothness=L, **constants)
 
