@@ -59,9 +59,8 @@ class Carried:
 
     def latex(self) -> str:
         """The claim's formula."""
-        return rf"\mathtt{{{self.field}}} = {sympy.latex(self.stated)}".replace(
-            "_", r"\_" if "_" in self.field else "_"
-        )
+        field = self.field.replace("_", r"\_")
+        return rf"\mathtt{{{field}}} = {sympy.latex(self.stated)}"
 
     def registered(self) -> Any:
         """The theorem's formula, as the catalogue has it now."""
