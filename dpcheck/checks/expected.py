@@ -65,9 +65,7 @@ def missing(findings: Iterable[Finding], algorithms: Iterable[str], papers: Iter
             )  # fmt: skip
 
 
-def differing(
-    findings: Sequence[Finding], algorithms: Iterable[str]
-) -> Iterator[tuple[str, str, str | float | None]]:
+def differing(findings: Sequence[Finding], algorithms: Iterable[str]) -> Iterator[tuple[str, str, str | float | None]]:
     """What ``expected.json`` lacks or has otherwise: the part of the file, the id, and the new entry or None for none.
 
     A verdict stays as it is where it is one of several that are expected; a certificate within 1 % stays too.
