@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from dpcheck.bounds.formula import formula as expression
 from dpcheck.errors import require
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Carried:
 
     def fault(self) -> str:
         """Where and by what factor the two differ; nothing where they agree."""
-        registered, stated = self.registered(), sympy.sympify(self.stated).xreplace(dict(self.where))
+        registered, stated = self.registered(), expression(self.stated).xreplace(dict(self.where))
         if registered == stated:
             return ""
         seen = 0
