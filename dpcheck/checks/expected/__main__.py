@@ -1,8 +1,6 @@
-"""What a check of correct code finds: the verdicts, and the epsilons that the accountant certifies.
+"""Check algorithms, and print what comes out otherwise than ``expected.json`` has it; ``--write`` changes the file.
 
-``expected.json`` holds both. ``python -m dpcheck.checks.expected [ALGORITHM...]`` checks the algorithms and prints
-what differs from it, and with ``--write`` puts that into the file. A person reviews every change before it is kept;
-the file is never edited to fit a run. The verdicts of claims are in the ledger of ``dpcheck.bounds``.
+A person reviews every change before it is kept. Only a verdict that comes out at every seed belongs there.
 """
 
 from __future__ import annotations
@@ -12,57 +10,12 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dpcheck.bounds import ledger
+from dpcheck.checks.expected import expected_certificates, of_claims, on_file
 from dpcheck.findings import Finding
-
-
-@cache
-def _file() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(resources.files("dpcheck.checks").joinpath("expected.json").read_text("utf-8"))
-    return found
-
-
-@cache
-def expected_verdicts() -> dict[str, str]:
-    """The verdict of each finding, or several as in "violated or inconclusive"; those of claims are the ledger's."""
-    return {**_file()["verdicts"], **_claims()}
-
-
-def _claims() -> dict[str, str]:
-    return {f"{entry['paper']}.{id}": entry["verdict"] for id, entry in ledger.recorded().items()}
-
-
-@cache
-def expected_certificates() -> dict[str, float]:
-    """The certified epsilon of each finding that has one."""
-    found: dict[str, float] = _file()["certified"]
-    return found
-
-
-def with_expected(finding: Finding) -> Finding:
-    """The finding, and what is expected of it."""
-    return replace(
-        finding, expected=expected_verdicts().get(finding.id),
-        expected_certified=expected_certificates().get(finding.id),
-    )  # fmt: skip
-
-
-def missing(findings: Iterable[Finding], algorithms: Iterable[str], papers: Iterable[str]) -> Iterator[Finding]:
-    """A finding for each that is expected of these algorithms and papers and that the check did not yield."""
-    found, algorithms, papers = {finding.id for finding in findings}, set(algorithms), set(papers)
-    claims = _claims()
-    for id, verdict in expected_verdicts().items():
-        if id.split(".", 1)[0] in (papers if id in claims else algorithms) and id not in found:
-            yield Finding(
-                id, "missing", "a finding that is expected", "inconclusive", "The check did not look at it.",
-                expected=verdict if verdict != "inconclusive" else "any finding",
-            )  # fmt: skip
 
 
 def differing(findings: Sequence[Finding], algorithms: Iterable[str]) -> Iterator[tuple[str, str, str | float | None]]:
@@ -70,7 +23,7 @@ def differing(findings: Sequence[Finding], algorithms: Iterable[str]) -> Iterato
 
     A verdict stays as it is where it is one of several that are expected; a certificate within 1 % stays too.
     """
-    claims, found = _claims(), {finding.id for finding in findings}
+    claims, found = of_claims(), {finding.id for finding in findings}
     for id in expected_certificates():
         if id.split(".", 1)[0] in set(algorithms) and id not in found:
             yield "certified", id, None
@@ -129,11 +82,11 @@ def main(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     changes = list(differing(report.findings, report.algorithms))
     for part, id, entry in changes:
-        known = _file()[part].get(id, "nothing")
+        known = on_file()[part].get(id, "nothing")
         print(f"{part}: {id}: {known} -> {'nothing' if entry is None else entry}")
     if given.write and changes:
         file = Path(str(resources.files("dpcheck.checks").joinpath("expected.json")))
-        file.write_text(json.dumps(updated(_file(), changes), indent=1) + "\n", "utf-8")
+        file.write_text(json.dumps(updated(on_file(), changes), indent=1) + "\n", "utf-8")
     return 1 if changes else 0
 
 
