@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from dpcheck.bounds.carried import Carried
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Searched, Step, to_dict
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.statement import Statement
@@ -112,6 +113,9 @@ class Claim:
         :func:`~dpcheck.bounds.statement.stated`, which ties them to the evidence.
     decision : callable
         Returns the :class:`Decision`; :func:`~dpcheck.bounds.judge.judge` makes one from inequalities.
+    carries : tuple of Carried
+        The formulas of registered theorems that the claim is about. Where the catalogue has another formula, the claim
+        is unresolved.
 
     Raises
     ------
@@ -125,6 +129,7 @@ class Claim:
     statement: Statement | str
     location: str
     decision: Callable[[], Decision]
+    carries: tuple[Carried, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked for or decided."""
@@ -142,6 +147,7 @@ class Claim:
         require(isinstance(decision, Decision), "a decision", "be a Decision", type(decision).__name__)
         verdict, note = self._checked(decision)
         shown = decision.evidence.to_dict()
+        shown["steps"] += [to_dict(step) for step in self.carries]
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
         method = decision.method.replace("prover", ", ".join(routes) or "prover")  # what it used in fact
         basis = decision.basis if isinstance(self.statement, Statement) else _BY_HAND  # a person reads words
@@ -150,6 +156,9 @@ class Claim:
     def _checked(self, decision: Decision) -> tuple[Verdict, str]:
         """The verdict and note that are left once every step has been recomputed."""
         evidence = decision.evidence
+        faults = [fault for step in self.carries if (fault := step.fault())]
+        if faults:
+            return "unresolved", f"Not decided, since a registered theorem says something else: {'; '.join(faults)}."
         for step in evidence.broken():
             point = getattr(step.outcome(), "point", None) if isinstance(step, Inequality) else None
             if point is None:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import sympy
 
+from dpcheck.bounds.carried import Carried
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.plain import written
 from dpcheck.bounds.prover import ball
@@ -50,8 +51,11 @@ def trust(step: Step) -> str:
 
     ``"kernel"``: the kernel of a proof assistant accepted its statement. ``"replayed"``: exact or
     ball arithmetic recomputes it each time. ``"solver"``: an SMT solver's word. ``"cited"``: a
-    source's. ``"search"``: nobody; nothing was found.
+    source's. ``"search"``: nobody; nothing was found. ``"compared"``: a registered theorem says what the
+    claim says.
     """
+    if isinstance(step, Carried):
+        return "compared"
     if isinstance(step, Cited | Quoted):
         return "cited"
     if isinstance(step, Searched):

@@ -15,8 +15,10 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from dpcheck.bounds.carried import carried
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.errors import InputError, one_line, raised, require
@@ -113,6 +115,8 @@ def _catalogue() -> tuple[tuple[Theorem, ...], tuple[Claim, ...]]:
             module = importlib.import_module(f"{folder.__name__}.{entry.name}")
             found += getattr(module, "THEOREMS", ())
             stated += getattr(module, "CLAIMS", ())
+        of = carried(paper)
+        stated = [replace(each, carries=of[each.id]) if each.id in of else each for each in stated]
     for ids in ([each.id for each in found], [each.id for each in stated]):
         _require_unique(ids)
     return (

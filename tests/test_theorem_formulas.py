@@ -102,6 +102,7 @@ def zhang_3_3(v: Values) -> Values:
     n, L, mu, logs = v["n"], v["L"], v["mu"], log(2.5 / v["delta"])
     kappa = v["ell"] / mu
     return {
+        "energy": L * L / (mu * n * n),
         "sigma": 4 * L * sqrt(2 * logs) / (mu * n * v["epsilon"]),
         "bound": L * L * kappa * (7 / (mu * n) + 48 * v["d"] * logs / (mu * n**2 * v["epsilon"] ** 2)),
     }
@@ -113,6 +114,7 @@ def zhang_3_4(v: Values) -> Values:
     mu = L / D * max(1 / sqrt(n), 14 * log2(n) * b)
     return {
         "K": K, "mu": mu, "sigma": 4 * L * sqrt(2 * logs) / (mu * 2 ** v["k"] * (n // K) * v["epsilon"]),
+        "energy": mu * 2 ** v["k"] * (L / (mu * 2 ** v["k"] * (n // K))) ** 2,
         "bound": 4 * L * D * log2(n) * (1 / sqrt(n) + 7 * b),
     }  # fmt: skip
 
@@ -123,7 +125,7 @@ def zhang_4_3(v: Values) -> Values:
     condition = ell / v["mu_x"] * ell / v["mu_y"] + ell / mu
     noise = {f"sigma_{z}": 8 * L / (n * v["epsilon"]) * sqrt(2 * logs / (v[f"mu_{z}"] * mu)) for z in "xy"}
     terms = 3 / (mu * n) + 128 * v["d"] * logs / (mu * n**2 * v["epsilon"] ** 2)
-    return noise | {"bound": 3 * L * L * condition * terms}
+    return noise | {"energy": L * L / (mu * n * n), "bound": 3 * L * L * condition * terms}
 
 
 def zhang_4_5(v: Values) -> Values:
@@ -132,7 +134,7 @@ def zhang_4_5(v: Values) -> Values:
     mu = L / D * max(2 / sqrt(n), 13 * log2(n) * b)
     return {
         "K": K, "mu": mu, "sigma": 8 * L / (n // K * v["epsilon"]) * sqrt(2 * logs / (mu * 2 ** v["k"] * mu)),
-        "bound": 16 * L * D * log2(n) ** 2 * (1 / sqrt(n) + 5 * b),
+        "energy": L * L / (mu * (n // K) ** 2), "bound": 16 * L * D * log2(n) ** 2 * (1 / sqrt(n) + 5 * b),
     }  # fmt: skip
 
 
@@ -144,6 +146,7 @@ def zhang_b_6(v: Values) -> Values:
     phases = 8 * K / (mu_y * nbar) + 65 * (K - 1) * v["d"] * logs / (mu_y * (nbar * v["epsilon"]) ** 2)
     return {
         "K": K, "mu": mu, "sigma": 4 * L / (nbar * v["epsilon"]) * sqrt(2 * logs / (mu_k * min(mu_k, mu_y))),
+        "energy": L * L / (nbar**2 * min(mu_k, mu_y)),
         "bound": 6 * L * D * log2(n) * (1 / sqrt(n) + 4 * b) + L * L * phases,
     }  # fmt: skip
 
@@ -201,7 +204,8 @@ def private_5(v: Values) -> Values:
 
 def private_6(v: Values) -> Values:
     a, l, d = error(v["d"], v["n"], v["epsilon"], v["delta"]), v["l"], v["d"]
-    many, T = ceil(a ** (-4 / 3)), ceil(a ** (-2 / 3))
+    many = ceil(a ** (-4 / 3))
+    T = ceil(a ** (2 / 3) * many)
     noise = private_5(v | {"T": T, "R": many})
     C_2 = l + l * l / v["mu"]
     eta_x = min(1 / (2 * C_2), 1 / (2 * sqrt(2 * T * noise["sigma_x2"] ** 2 * C_2**2 * d)))

@@ -43,7 +43,7 @@ from sympy import Ge, Max, Min, floor, log, sqrt
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, mu_y, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, RECORDS, SMALL
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, RECORDS, SMALL, energy
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = 3 * L / D * Max(1 / sqrt(n), 4 * BITS * SHARE)
@@ -81,7 +81,11 @@ THEOREMS = (
             *PHASES,
             *SMALL,
         ),
-        schedule_formulas=((K, floor(BITS)), (mu, REGULARISER)),
+        schedule_formulas=(
+            (K, floor(BITS)),
+            (mu, REGULARISER),
+            (energy, L**2 / (BLOCK**2 * Min(mu * 2**k, mu_y))),
+        ),
         noise_formulas=((sigma, 4 * L * sqrt(2 * LOG / (mu * 2**k * Min(mu * 2**k, mu_y))) / (BLOCK * epsilon)),),
         bound_formula=FIRST + SECOND,
         regimes=(

@@ -33,13 +33,14 @@ Example
 
 from __future__ import annotations
 
-from sympy import Le, Lt, Rational, log, oo, sqrt
+from sympy import Le, Lt, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 
 HALF = Rational(5, 2)  # the printed 2.5
+energy = symbols("energy", positive=True)  # the solver's accuracy: squared distances, each times its modulus
 LOG = log(HALF / delta)
 SENSITIVITY = 4 * L / (mu * n)
 NOISE = SENSITIVITY * sqrt(2 * LOG) / epsilon
@@ -82,6 +83,7 @@ THEOREMS = (
             Assumption("mu", "mu <= ell", "strong convexity is at most smoothness", Le(mu, ell)),
             *SMALL,
         ),
+        schedule_formulas=((energy, L**2 / (mu * n**2)),),
         noise_formulas=((sigma, NOISE),),
         bound_formula=RISK,
         regimes=(

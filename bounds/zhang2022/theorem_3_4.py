@@ -41,7 +41,7 @@ from sympy import Max, floor, log, sqrt
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, RECORDS, SMALL
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, RECORDS, SMALL, energy
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = L / D * Max(1 / sqrt(n), 14 * BITS * SHARE)
@@ -67,7 +67,7 @@ THEOREMS = (
             *PHASES,
             *SMALL,
         ),
-        schedule_formulas=((K, floor(BITS)), (mu, REGULARISER)),
+        schedule_formulas=((K, floor(BITS)), (mu, REGULARISER), (energy, L**2 / (mu * 2**k * BLOCK**2))),
         noise_formulas=((sigma, 4 * L * sqrt(2 * LOG) / (mu * 2**k * BLOCK * epsilon)),),
         bound_formula=BOUND,
         regimes=(

@@ -37,7 +37,7 @@ from sympy import Le, Min, log, sqrt
 
 from dpcheck.bounds.symbols import L, d, delta, ell, epsilon, mu, mu_x, mu_y, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.theorem_3_3 import BUDGET, LIPSCHITZ, RECORDS, SMALL
+from dpcheck.bounds.zhang2022.theorem_3_3 import BUDGET, LIPSCHITZ, RECORDS, SMALL, energy
 
 LOG = log(5 / delta)
 LEAST = Min(mu_x, mu_y)
@@ -81,6 +81,7 @@ THEOREMS = (
             Assumption("mu_y", "mu_y <= ell", "strong concavity is at most smoothness", Le(mu_y, ell)),
             *SMALL,
         ),
+        schedule_formulas=((energy, L**2 / (LEAST * n**2)),),
         noise_formulas=((sigma_x, NOISE_X.subs(mu, LEAST)), (sigma_y, NOISE_Y.subs(mu, LEAST))),
         bound_formula=POPULATION,
         regimes=(

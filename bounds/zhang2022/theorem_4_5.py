@@ -43,7 +43,7 @@ from sympy import Max, floor, log, sqrt
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES
-from dpcheck.bounds.zhang2022.theorem_3_3 import RECORDS, SMALL
+from dpcheck.bounds.zhang2022.theorem_3_3 import RECORDS, SMALL, energy
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, PRIVACY
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
@@ -73,7 +73,7 @@ THEOREMS = (
             *PHASES,
             *SMALL,
         ),
-        schedule_formulas=((K, floor(BITS)), (mu, REGULARISER)),
+        schedule_formulas=((K, floor(BITS)), (mu, REGULARISER), (energy, L**2 / (mu * BLOCK**2))),
         noise_formulas=((sigma, 8 * L / (BLOCK * epsilon) * sqrt(2 * LOG / (2**k)) / mu),),
         bound_formula=BOUND,
         regimes=(

@@ -3,7 +3,7 @@ r"""Theorem 6: the gradient norm that PrivateDiff Minimax reaches.
 Setting as in ``theorem_2``, the algorithm and noise of ``theorem_5`` (whose privacy does not follow), restart
 interval T, R outer and T_2 inner iterations, a = sqrt(d)/(n epsilon) up to logarithms:
 
-    R = a^{-4/3},  T = a^{-2/3},  T_2 = a^{-4/3},  m = a^{-4/3},
+    R = a^{-4/3},  T = a^{2/3} R,  T_2 = a^{-4/3},  m = a^{-4/3},
     eta_x = min{1/(2 (l + kappa l)), 1/(2 sqrt(2 T sigma_x2^2 C_2^2 d))},  C_2 = l + kappa l,
     C_{2,r} = C_2 |x_r - x_{r-1}| + 50 kappa G sqrt((log(R log T_2)/theta + 1)/T_2).
 
@@ -86,7 +86,7 @@ THEOREMS = (
         ),
         schedule_formulas=(
             (R, ceiling(ERROR ** Rational(-4, 3))),
-            (T, ceiling(ERROR ** Rational(-2, 3))),
+            (T, ceiling(ERROR ** Rational(2, 3) * R)),
             (inner, ceiling(ERROR ** Rational(-4, 3))),
             (m, ceiling(ERROR ** Rational(-4, 3))),
             (eta_x, Min(1, 1 / sqrt(2 * T * d * dict(REMARK_2)[sigma_x2] ** 2)) / (2 * l * (1 + l / mu))),

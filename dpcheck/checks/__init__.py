@@ -136,7 +136,9 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     from dpcheck.checks.inside.stage import inside
     from dpcheck.checks.privacy.games import GAMES
     from dpcheck.checks.privacy.sandwich import sandwiches
+    from dpcheck.checks.schedules import schedules
 
+    yield "schedule", partial(schedules, name)
     if name in GAMES:
         yield "accounting", partial(accounting, name)
     yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)

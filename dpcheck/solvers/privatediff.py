@@ -209,7 +209,8 @@ class PrivateDiff(Solver):
             def events(z: float) -> tuple[Event, ...]:
                 return _events(z * share_1, z * share_2, z * share_y, n, batch, rounds, refreshes)
 
-            z = calibrate(events, epsilon=epsilon, delta=delta)
+            needed = private or eta_x is None  # the default step depends on the noise, also where none is added
+            z = calibrate(events, epsilon=epsilon, delta=delta) if needed else 0.0
             sigma_1, sigma_2 = 2 * z * share_1 / batch, 2 * z * share_2 / batch
             sigma_y = z * share_y * sensitivity_y
         else:

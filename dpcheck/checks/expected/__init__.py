@@ -1,6 +1,8 @@
 """What a check of correct code finds: the verdicts, and the epsilons that the accountant certifies.
 
-``expected.json`` holds both. A person reviews every change of it; it is never edited to fit a run.
+``expected.json`` holds both. ``python -m dpcheck.checks.expected [ALGORITHM...]`` checks the algorithms and prints
+what differs from it, and with ``--write`` puts that into the file. A person reviews every change before it is kept;
+the file is never edited to fit a run. The verdicts of claims are in the ledger of ``dpcheck.bounds``.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from dpcheck.findings import Finding
 
 
 @cache
-def _file() -> dict[str, Any]:
+def on_file() -> dict[str, Any]:
+    """Both parts of ``expected.json``, by name."""
     found: dict[str, Any] = json.loads(resources.files("dpcheck.checks").joinpath("expected.json").read_text("utf-8"))
     return found
 
@@ -25,17 +28,18 @@ def _file() -> dict[str, Any]:
 @cache
 def expected_verdicts() -> dict[str, str]:
     """The verdict of each finding, or several as in "violated or inconclusive"; those of claims are the ledger's."""
-    return {**_file()["verdicts"], **_claims()}
+    return {**on_file()["verdicts"], **of_claims()}
 
 
-def _claims() -> dict[str, str]:
+def of_claims() -> dict[str, str]:
+    """The verdicts of the papers' claims, which the ledger holds."""
     return {f"{entry['paper']}.{id}": entry["verdict"] for id, entry in ledger.recorded().items()}
 
 
 @cache
 def expected_certificates() -> dict[str, float]:
     """The certified epsilon of each finding that has one."""
-    found: dict[str, float] = _file()["certified"]
+    found: dict[str, float] = on_file()["certified"]
     return found
 
 
@@ -50,7 +54,7 @@ def with_expected(finding: Finding) -> Finding:
 def missing(findings: Iterable[Finding], algorithms: Iterable[str], papers: Iterable[str]) -> Iterator[Finding]:
     """A finding for each that is expected of these algorithms and papers and that the check did not yield."""
     found, algorithms, papers = {finding.id for finding in findings}, set(algorithms), set(papers)
-    claims = _claims()
+    claims = of_claims()
     for id, verdict in expected_verdicts().items():
         if id.split(".", 1)[0] in (papers if id in claims else algorithms) and id not in found:
             yield Finding(

@@ -1,0 +1,153 @@
+"""What is expected of a check: verdicts and certificates on file, and the command that proposes a change of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dpcheck.accounting import certify
+from dpcheck.checks import expected
+from dpcheck.checks.expected import __main__ as command
+from dpcheck.checks.expected import expected_certificates, expected_verdicts, missing, with_expected
+from dpcheck.checks.expected.__main__ import differing, main, updated
+from dpcheck.checks.privacy.entry import DELTA
+from dpcheck.checks.privacy.games import GAMES
+from dpcheck.events import scaled
+from dpcheck.findings import Finding, Report
+from dpcheck.solvers import ALGORITHMS
+
+FILE: dict[str, dict[str, Any]] = {
+    "verdicts": {"a.p.one": "violated", "a.r.one": "consistent or inconclusive", "b.p.one": "consistent"},
+    "certified": {"a.p.one": 2.0, "a.p.two": 1.0},
+}
+
+
+def found(id: str, verdict: str = "consistent", certified: float | None = None, kind: str = "privacy") -> Finding:
+    return with_expected(Finding(id, kind, "what", verdict, "why", certified=certified))
+
+
+@pytest.fixture
+def file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file, and no claims."""
+    monkeypatch.setattr(command, "on_file", lambda: FILE)
+    monkeypatch.setattr(command, "of_claims", dict)
+    monkeypatch.setattr(command, "expected_certificates", lambda: FILE["certified"])
+    monkeypatch.setattr(expected, "expected_verdicts", lambda: FILE["verdicts"])
+    monkeypatch.setattr(expected, "expected_certificates", lambda: FILE["certified"])
+
+
+# The certificates on file
+
+
+@pytest.mark.parametrize("name", ["minimax_output_perturbation", "phased_primal", "output_perturbation", "nispp"])
+def test_certificates_are_those_of_the_declared_events(name: str) -> None:
+    for entry in GAMES[name]():
+        certified = certify(entry.events, delta=DELTA).epsilon
+        for what in ("transcript", "iterates", "output"):
+            assert expected_certificates()[f"{name}.{entry.label}.{what}"] == pytest.approx(certified, rel=1e-5)
+
+
+def test_every_game_has_its_certificates() -> None:
+    for name in ALGORITHMS:
+        for entry in GAMES[name]():
+            for what in ("transcript", "iterates", "output"):
+                assert f"{name}.{entry.label}.{what}" in expected_certificates()
+
+
+def test_a_certificate_that_falls_by_a_third_is_red() -> None:
+    """Noise raised by 3/2 is still private, and the claim stands: the finding is red by its certificate alone."""
+    (entry,) = GAMES["minimax_output_perturbation"]()
+    id = "minimax_output_perturbation.as_printed.transcript"
+    for factor, ok in ((1.0, True), (1.001, True), (1.45, False), (0.98, False)):
+        certified = certify(scaled(entry.events, factor), delta=DELTA).epsilon
+        finding = with_expected(Finding(id, "privacy", "what", "consistent", "why", certified=certified))
+        assert finding.certificate_ok is ok
+        assert replace(finding, expected="consistent").ok is ok
+    assert 0.3 < certify(scaled(entry.events, 1.45), delta=DELTA).epsilon < 0.34
+    assert finding.surprise == "expected a certified epsilon of 0.484"
+
+
+# The command
+
+
+@pytest.mark.usefixtures("file")
+def test_what_differs() -> None:
+    findings = [
+        found("a.p.one", "consistent", 2.01),  # another verdict, the certificate within 1 %
+        found("a.r.one", "inconclusive", math.inf),  # one of two words; no number to expect
+        found("a.p.new", "violated", 0.4839851),
+        found("a.p.two", "violated", 1.5),
+        Finding("b.p.one", "missing", "what", "inconclusive", "why", expected="consistent"),
+    ]
+    assert list(differing(findings, ["a", "b"])) == [
+        ("verdicts", "a.p.one", "consistent"),
+        ("verdicts", "a.p.new", "violated"),
+        ("certified", "a.p.new", 0.483985),
+        ("verdicts", "a.p.two", "violated"),
+        ("certified", "a.p.two", 1.5),
+        ("verdicts", "b.p.one", None),
+    ]
+    assert list(differing([], ["a"])) == [("certified", "a.p.one", None), ("certified", "a.p.two", None)]
+    assert list(differing([found("a.p.one", "violated", None)], ["b"])) == [("certified", "a.p.one", None)]
+
+
+@pytest.mark.usefixtures("file")
+def test_claims_are_left_to_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "of_claims", lambda: {"a.p.new": "proved"})
+    assert list(differing([found("a.p.new", "refuted")], [])) == []
+
+
+def test_a_new_id_follows_those_it_resembles() -> None:
+    changes = [("verdicts", "a.p.zero", "consistent"), ("verdicts", "b.r.one", "violated"), ("certified", "c.p", 1.0)]
+    assert [list(part) for part in updated(FILE, changes).values()] == [
+        ["a.p.one", "a.p.zero", "a.r.one", "b.p.one", "b.r.one"],
+        ["a.p.one", "a.p.two", "c.p"],
+    ]
+    gone = updated(FILE, [("verdicts", "a.r.one", None), ("certified", "a.p.one", 3.0), ("certified", "a.x", None)])
+    assert list(gone["verdicts"]) == ["a.p.one", "b.p.one"]
+    assert gone["certified"] == {"a.p.one": 3.0, "a.p.two": 1.0}
+
+
+@pytest.mark.usefixtures("file")
+def test_the_command_prints_and_writes_what_differs(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def check(names: Any, **given: Any) -> Report:
+        asked.update(given, names=names)
+        findings = (found("a.p.one", "consistent", 2.0), found("a.p.two", "violated", 1.0))
+        return Report(findings, ("a",), "quick", 0, "0", 1.0)
+
+    monkeypatch.setattr("dpcheck.checks.check", check)
+    monkeypatch.setattr(command.resources, "files", lambda name: tmp_path)
+    assert main(["a", "--seed", "3"]) == 1
+    assert (asked["names"], asked["seed"], asked["jobs"]) == (["a"], 3, None)
+    assert capsys.readouterr().out.splitlines() == [
+        "verdicts: a.p.one: violated -> consistent",
+        "verdicts: a.p.two: nothing -> violated",
+    ]
+    assert list(tmp_path.iterdir()) == []
+    assert main(["a", "--write"]) == 1
+    written = json.loads((tmp_path / "expected.json").read_text("utf-8"))
+    assert written["verdicts"] == {
+        "a.p.one": "consistent", "a.p.two": "violated", "a.r.one": "consistent or inconclusive", "b.p.one": "consistent"
+    }  # fmt: skip
+    monkeypatch.setattr("dpcheck.checks.check", lambda names, **given: Report((), ("b",), "quick", 0, "0", 1.0))
+    assert main([]) == 0
+
+
+def test_the_file_as_written_is_the_file() -> None:
+    """So that ``--write`` changes nothing but what it prints."""
+    text = expected.resources.files("dpcheck.checks").joinpath("expected.json").read_text("utf-8")
+    assert json.dumps(updated(json.loads(text), []), indent=1) + "\n" == text
+
+
+def test_what_is_expected_and_not_yielded_is_missing() -> None:
+    ids = {id for id in expected_verdicts() if id.startswith("phased_primal.")}
+    assert {each.id for each in missing([], ["phased_primal"], [])} == ids
+    assert "phased_primal.as_printed.schedule" in ids
