@@ -9,7 +9,6 @@ from itertools import groupby
 
 from dpcheck.checks.inside.layout import Release, layout
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
-from dpcheck.problems.problem import Problem
 from dpcheck.solvers.run import History, Run
 
 ROUNDING = 1e-9  # relative: a multiplier is a quotient of two numbers that a kernel multiplies
@@ -65,22 +64,20 @@ def differences(run: Run) -> Iterator[str]:
     yield from _counts(run, releases, allowed)
     if along_a_tree(run):
         return
-    left = [[group, group.count] for group in allowed]
-    for _, found in groupby(
-        releases[: len(history.clean)], key=lambda each: (each.draw, each.draw is None and each.row)
-    ):
+    left, free = list(allowed), [group.count for group in allowed]
+    made = releases[: len(history.clean)]
+    for _, found in groupby(made, key=lambda each: (each.draw, each.row if each.draw is None else None)):
         group = tuple(found)
-        fits = [entry for entry in left if entry[1] > 0 and not _faults(run, group, entry[0])]
-        if fits:
-            fits[0][1] -= 1
-            continue
-        rest = [entry[0] for entry in left if entry[1] > 0 and len(entry[0].multipliers) == len(group)]
-        near = min(rest, key=lambda one: _distance(run, group, one), default=None)
-        if near is None:
+        fits = [k for k, one in enumerate(left) if free[k] > 0 and not _faults(run, group, one)]
+        near = fits or sorted(
+            (k for k, one in enumerate(left) if free[k] > 0 and len(one.multipliers) == len(group)),
+            key=lambda k: _distance(run, group, left[k]),
+        )
+        if not near:
             yield f"{group[0]} is beyond what the events declare: {_words(allowed)}"
-        else:
-            next(entry for entry in left if entry[0] is near and entry[1] > 0)[1] -= 1
-            yield from _faults(run, group, near)
+            continue
+        free[near[0]] -= 1
+        yield from _faults(run, group, left[near[0]])
 
 
 def _counts(run: Run, releases: tuple[Release, ...], allowed: Sequence[Group]) -> Iterator[str]:
