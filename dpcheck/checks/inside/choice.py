@@ -25,9 +25,9 @@ from dpcheck.solvers import sto_spider
 from dpcheck.solvers.run import History
 
 LEVEL = 1e-6
-_RUNS, _RECORDS = 1_500, 100  # few records, as a score reads all of them seven times
+_RUNS, _STEPS, _RECORDS = 2_500, 10, 50  # many steps, along which one threshold stays; few records, to be fast
 _NODES = 400  # of the integral, whose error is far below that of the counts
-_SHORT = 1.5  # scores lie about so many b below 0, where each of the noises decides
+_SHORT = 2.5  # scores lie about so many b below 0, where each of the noises decides
 
 
 def chances(scores: Array, scale: float) -> Array:
@@ -41,7 +41,7 @@ def chances(scores: Array, scale: float) -> Array:
 
 
 def choice(context: Context, id: str, case: Case) -> Finding:
-    """How often each iterate is chosen over many runs of few steps."""
+    """How often each iterate is chosen over many runs."""
     problem: Any = replace(case.problem, records=case.problem.records[:_RECORDS])  # type: ignore[type-var]
     solver = _near_the_threshold(case.solver, problem)
     limits = np.array([solver.L0, solver.Ls, solver.alpha, solver.curvature])
@@ -77,8 +77,8 @@ def _iterates(solver: Any, problem: Any, history: History) -> Array:
 
 
 def _near_the_threshold(configured: Any, problem: Any) -> Any:
-    """Three steps that always happen, and an accuracy that puts the first score below 0, by the slope alone."""
-    solver = replace(configured, steps=3, refreshes=3, kappa=1e300, gamma=1e-300, curvature=1e6)
+    """Steps that always happen, and an accuracy that puts the first score below 0, by the slope alone."""
+    solver = replace(configured, steps=_STEPS, refreshes=_STEPS, kappa=1e300, gamma=1e-300, curvature=1e6)
     limits, start = np.array([solver.L0, solver.Ls, 0.0, solver.curvature]), np.asarray(problem.start, float)
     data = solver._arguments(problem)[3]
     slope = -sto_spider.score(problem.gradient, problem.mean, problem.difference, data, start, limits)

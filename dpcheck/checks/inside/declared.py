@@ -63,6 +63,7 @@ def differences(run: Run) -> Iterator[str]:
     releases = layout(run.solver, problem, history)
     yield from _counts(run, releases, allowed)
     if along_a_tree(run):
+        yield from _drawn_again(history)
         return
     left, free = list(allowed), [group.count for group in allowed]
     made = releases[: len(history.clean)]
@@ -78,6 +79,15 @@ def differences(run: Run) -> Iterator[str]:
             continue
         free[near[0]] -= 1
         yield from _faults(run, group, left[near[0]])
+
+
+def _drawn_again(history: History) -> Iterator[str]:
+    seen = dict[int, int]()
+    for k, batch in enumerate(history.drawn):
+        again = next((record for record in batch[batch >= 0].tolist() if record in seen), None)
+        if again is not None:
+            yield f"record {again} is in minibatches {seen[again] + 1} and {k + 1}, which are declared disjoint"
+        seen |= dict.fromkeys(batch[batch >= 0].tolist(), k)
 
 
 def _counts(run: Run, releases: tuple[Release, ...], allowed: Sequence[Group]) -> Iterator[str]:
