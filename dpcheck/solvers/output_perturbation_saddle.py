@@ -66,6 +66,7 @@ class Half(OutputPerturbation):
 
     part: ClassVar[Literal["w", "v"]]
     example = "bilinear"
+    promised = 0.5
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:

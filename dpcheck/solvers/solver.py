@@ -56,6 +56,7 @@ class Solver:
     variants : "as_printed" and, where the print cannot stand, "repaired"
     tiny : overrides for a run that plain Python finishes at once
     understated : why the printed variant's declared sensitivities are exceeded, or nothing; ``configure`` notes it
+    promised : the share of (epsilon, delta) that the algorithm promises itself, where it is a part of another
     configure : classmethod (problem, *, epsilon, delta, variant, ...), the theorem's schedule save what is given
     kernel : the compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``
     choices : options that say which published schedule is meant, or what does not belong to it
@@ -71,6 +72,7 @@ class Solver:
     variants: ClassVar[tuple[str, ...]] = ("as_printed", "repaired")
     tiny: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     understated: ClassVar[str] = ""
+    promised: ClassVar[float] = 1.0
     choices: ClassVar[tuple[str, ...]] = ("theorem", "pl", "private", "base", "most")
     kept: ClassVar[tuple[str, ...]] = ()
     differences: ClassVar[bool] = True

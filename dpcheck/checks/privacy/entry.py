@@ -36,6 +36,9 @@ class Entry:
 
     events : what a run releases at most, with true sensitivities where the algorithm understates them
     remark : why the pair does not reach what is certified, where it cannot
+    epsilon, delta : what the algorithm itself promises
+    least_share : of its declared sensitivity, by which the canary moves every release that it can move
+    still : how many releases of a run are 0 whatever the records are
     """
 
     label: str
@@ -43,21 +46,28 @@ class Entry:
     game: Game
     events: tuple[Event, ...]
     remark: str = ""
+    epsilon: float = EPSILON
+    delta: float = DELTA
+    least_share: float = 0.95
+    still: int = 0
 
 
 def entry(
     name: str, variant: str, problem: WorstCase, roles: Sequence[Array], pattern: tuple[int, ...],
     settings: dict[str, Any], *, label: str = "", words: str = "", remark: str = "",
-    events: Callable[[Any], tuple[Event, ...]] | None = None,
+    events: Callable[[Any], tuple[Event, ...]] | None = None, **fields: Any,
 ) -> Entry:  # fmt: skip
     """Algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for ``problem``.
 
     events : of the configured algorithm, its own where it states them rightly
+    fields : further ones of the entry
     """
     solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings)
     game = Game.of(solver, problem, roles, pattern)
     released = solver.events(game.data) if events is None else events(solver)
-    return Entry(label or variant, words or variant.replace("_", " "), game, released, remark)
+    share = type(solver).promised
+    claim = {"epsilon": share * EPSILON, "delta": share * DELTA}
+    return Entry(label or variant, words or variant.replace("_", " "), game, released, remark, **claim | fields)
 
 
 def blank(n: int = RECORDS, **constants: Any) -> WorstCase:

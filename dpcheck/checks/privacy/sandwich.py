@@ -15,6 +15,7 @@ from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import DELTA, EPSILON, Entry
 from dpcheck.checks.privacy.games import GAMES
+from dpcheck.checks.privacy.share import most_telling, share, shares
 from dpcheck.events import Event, Repeated, Sampled, scaled
 from dpcheck.findings import Finding
 from dpcheck.problems.problem import Array
@@ -31,10 +32,14 @@ def sandwiches(context: Context, name: str) -> Iterator[Finding]:
 def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator[Finding]:
     """Audits of the whole noisy transcript, of all iterates and of the output, beside the certificate.
 
-    The transcript is scored by its likelihood ratio, the others by scores learned from earlier runs.
+    The transcript is scored by its likelihood ratio, the others by scores learned from earlier runs. Before them:
+    how far the canary moves each release, which a broken audit's reason names too.
     """
     game, label = entry.game, f"{name}.{entry.label}"
-    certificate = certify(entry.events, delta=DELTA)
+    certificate = certify(entry.events, delta=entry.delta)
+    reached = shares(context, entry)
+    yield share(f"{label}.share", entry, reached)
+    told = most_telling(reached)
     seen: dict[tuple[int, ...], Array] = {}
 
     def transcripts(problem: Any, rng: np.random.Generator, size: int) -> Array:
@@ -43,28 +48,29 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
             seen[key] = game.scores(problem, rng, size)
         return seen[key]
 
-    audited = audit(context, transcripts, game.data, game.neighbour, trials, crc32(label.encode()), 1)
-    reached = game.reached(context.seed)
+    audited = audit(context, transcripts, game.data, game.neighbour, trials, crc32(label.encode()), 1, entry=entry)
     yield finding(
         f"{label}.transcript", f"{entry.words}: whole noisy transcript", audited, certificate.epsilon,
         {
             "certificate": certificate.to_dict(),
-            "within the claimed family": family(_side(seen, 0), _side(seen, 1), entry.events),
-            "share of the declared sensitivity": {"largest": float(reached.max()), "mean": float(reached.mean())},
+            "within the claimed family": family(_side(seen, 0), _side(seen, 1), entry.events, entry.delta),
             "canary": game.roles[0].tolist(), "replaced by": game.roles[1].tolist(),
             "others": game.roles[2].tolist(),
         },
-        entry.remark,
+        entry, told,
     )  # fmt: skip
     if audited.verdict == "consistent":
-        yield curve(context, name, entry, transcripts, trials)
+        found = curve(context, name, entry, transcripts, trials)
+        yield replace(found, reason=f"{found.reason}; {told}") if found.verdict == "violated" else found
     for number, (what, words, mechanism) in enumerate(
         (("iterates", "all iterates", game.paths), ("output", "final output only", game.outputs)), 2
     ):
-        audited = audit(context, mechanism, game.data, game.neighbour, trials // 5, crc32(label.encode()), number)
+        audited = audit(
+            context, mechanism, game.data, game.neighbour, trials // 5, crc32(label.encode()), number, entry=entry
+        )  # fmt: skip
         yield finding(
             f"{label}.{what}", f"{entry.words}: {words}", audited, certificate.epsilon,
-            {"certificate": certificate.to_dict()},
+            {"certificate": certificate.to_dict()}, replace(entry, remark=""), told,
         )  # fmt: skip
 
 
@@ -76,7 +82,7 @@ def curve(context: Context, name: str, entry: Entry, transcripts: Mechanism, tri
     """
     game, label = entry.game, f"{name}.{entry.label}"
     audited = audit_privacy(
-        transcripts, game.data, game.neighbour, claim=entry.events, delta=DELTA, trials=trials,
+        transcripts, game.data, game.neighbour, claim=entry.events, delta=entry.delta, trials=trials,
         confidence=1 - 0.05 / 30, seed=context.stream(crc32(label.encode()), 1), jobs=context.jobs, vectorized=True,
     )  # fmt: skip
     return Finding(
@@ -85,19 +91,23 @@ def curve(context: Context, name: str, entry: Entry, transcripts: Mechanism, tri
     )  # fmt: skip
 
 
-def audit(context: Context, mechanism: Mechanism, ours: Any, neighbour: Any, trials: int, *key: int) -> PrivacyAudit:
-    """Of the claim (EPSILON, DELTA), on the stream numbered ``key``."""
+def audit(
+    context: Context, mechanism: Mechanism, ours: Any, neighbour: Any, trials: int, *key: int,
+    entry: Entry | None = None,
+) -> PrivacyAudit:  # fmt: skip
+    """Of what the entry promises, or (EPSILON, DELTA), on the stream numbered ``key``."""
+    epsilon, delta = (EPSILON, DELTA) if entry is None else (entry.epsilon, entry.delta)
     return audit_privacy(
-        mechanism, ours, neighbour, epsilon=EPSILON, delta=DELTA, trials=trials, seed=context.stream(*key),
+        mechanism, ours, neighbour, epsilon=epsilon, delta=delta, trials=trials, seed=context.stream(*key),
         jobs=context.jobs, vectorized=True, progress=context.progress,
     )  # fmt: skip
 
 
-def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...]) -> dict[str, Any]:
+def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...], delta: float) -> dict[str, Any]:
     """Epsilon of the least common factor on the noise that the audit's own runs reject (family assumed)."""
     law = tuple(law_of(event) for event in events)
     bound = rejected_multiplier(scores, neighbour_scores, lambda factor: privacy_curve(scaled(law, factor)), guess=1.0)
-    epsilon = 0.0 if bound.multiplier == np.inf else certify(scaled(events, bound.multiplier), delta=DELTA).epsilon
+    epsilon = 0.0 if bound.multiplier == np.inf else certify(scaled(events, bound.multiplier), delta=delta).epsilon
     assumption = "the outputs follow the claimed mechanism's law at some common factor on its noise"
     return bound.to_dict() | {"epsilon": epsilon, "assumes": assumption}
 
@@ -116,18 +126,24 @@ def law_of(event: Event) -> Event:
 
 
 def finding(
-    id: str, subject: str, audited: PrivacyAudit, certified: float, evidence: dict[str, Any], remark: str = ""
-) -> Finding:
-    """One line of the sandwich; a transcript certified above the claim is a violation of its own."""
+    id: str, subject: str, audited: PrivacyAudit, certified: float, evidence: dict[str, Any],
+    entry: Entry | None = None, told: str = "",
+) -> Finding:  # fmt: skip
+    """One line of the sandwich; a transcript certified above the claim is a violation of its own.
+
+    told : a sentence on the release that tells most, for a violation
+    """
+    claimed, remark = (EPSILON, "") if entry is None else (entry.epsilon, entry.remark)
     verdict, reason = audited.verdict, str(audited.event)
     if verdict == "violated":
-        reason = f"epsilon is at least {audited.epsilon_lower:.3g} and {EPSILON:g} is claimed: {reason}"
-    elif certified > EPSILON:
+        reason = f"epsilon is at least {audited.epsilon_lower:.3g} and {claimed:g} is claimed: {reason}"
+    elif certified > claimed:
         verdict = "violated" if id.endswith(".transcript") else "inconclusive"
-        reason = f"the declared events are certified at epsilon {certified:.3g} only, above the claimed {EPSILON:g}"
+        reason = f"the declared events are certified at epsilon {certified:.3g} only, above the claimed {claimed:g}"
+    parts = (reason, told if verdict == "violated" else "", remark)
     return Finding(
-        id, "privacy", subject, verdict, "; ".join(filter(None, (reason, remark))), audited=audited.epsilon_lower,
-        certified=certified, claimed=EPSILON, evidence=evidence | {"audit": audited.to_dict()},
+        id, "privacy", subject, verdict, "; ".join(filter(None, parts)), audited=audited.epsilon_lower,
+        certified=certified, claimed=claimed, evidence=evidence | {"audit": audited.to_dict()},
     )  # fmt: skip
 
 

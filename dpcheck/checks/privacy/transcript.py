@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.events import Scheme
 from dpcheck.kernels import transcripts as kernels
 from dpcheck.kernels.tape import COUNT, RECORD, REPLAY
 from dpcheck.problems.problem import Array, Problem, with_record
 from dpcheck.solvers.output_perturbation import Phased
+from dpcheck.solvers.run import History
 from dpcheck.solvers.solver import SCHEMES, Solver, Tape, new_tape
 
 
@@ -89,21 +91,23 @@ class Game:
 
     def reached(self, seed: int) -> Array:
         """Share of its declared sensitivity by which the canary moves each release of one run : (releases,)."""
+        return self.shares(seed)[0]
+
+    def shares(self, seed: int) -> tuple[Array, History, NDArray[np.bool_]]:
+        """The same, with the run, and which releases are 0 on every data set : (releases,)."""
         solver = self._fixed
         history = solver.run(self.data, seed=seed, record=True).history
-        theirs = solver.replay(self.neighbour, history, seed=seed).clean
-        _, _, canary, replaced, _ = (solver.replay(each, history, seed=seed).clean for each in self._sets)
+        clean = [solver.replay(each, history, seed=seed).clean[: len(history.clean)] for each in self._sets]
+        _, theirs, canary, replaced, _ = clean
         shares = np.zeros(len(history.clean))
         for row, declared in enumerate(history.noise[:, 1]):
             group, place = divmod(row, len(self.pattern))
-            if self.pattern[place] and group >= len(history.drawn):
-                continue
-            if self.pattern[place]:
+            if self.pattern[place] and group < len(history.drawn):
                 moved = (canary[row] - replaced[row]) / int((history.drawn[group] >= 0).sum())
-            else:
+            else:  # reads all records, as does a private choice after the last minibatch
                 moved = history.clean[row] - theirs[row]
             shares[row] = np.linalg.norm(moved) / declared if declared > 0 else 0.0
-        return shares
+        return shares, history, ~np.any(clean, axis=(0, 2))
 
     def outputs(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
         """Final outputs of ``size`` runs : (size, d_w + d_v)."""

@@ -61,7 +61,7 @@ def dp_rgda() -> Iterator[Entry]:
     yield entry(
         "dp_rgda", "repaired", problem, (far, -far, -far), BOTH,
         settings | {"S1": BATCH, "S2": BATCH, "K": 10, "escapes": 0},
-        remark="the first difference is between a point and itself",
+        remark="the first difference is between a point and itself", still=2,
     )  # fmt: skip
     yield entry(
         "dp_rgda", "as_printed", problem, (far, -far, 0 * far), WHOLE,
