@@ -15,6 +15,10 @@ from dpcheck.problems.problem import Array
 from dpcheck.solvers import configure
 
 EPSILON, DELTA = 1.0, 1e-5
+# Each audit's confidence and trials. A run of the check has some 200 audits; an audit of a mechanism that keeps its
+# claim says "violated" with probability at most 1 - CONFIDENCE, so that any of them does with at most 2e-4.
+CONFIDENCE = 1 - 1e-6
+TRIALS, TRIALS_FULL = 100_000, 1_000_000
 # Small, as a certificate holds for every n; three of four records are drawn at a time, which leaves the law of a
 # transcript close to its certificate, and spread evenly enough for runs to show.
 STEPS, RECORDS, BATCH = 20, 4, 3
@@ -36,6 +40,7 @@ class Entry:
 
     events : what a run releases at most, with true sensitivities where the algorithm understates them
     remark : why the pair does not reach what is certified, where it cannot
+    brief : only the transcript is audited, as iterates and outputs are of another entry of the variant
     """
 
     label: str
@@ -43,21 +48,22 @@ class Entry:
     game: Game
     events: tuple[Event, ...]
     remark: str = ""
+    brief: bool = False
 
 
 def entry(
     name: str, variant: str, problem: WorstCase, roles: Sequence[Array], pattern: tuple[int, ...],
     settings: dict[str, Any], *, label: str = "", words: str = "", remark: str = "",
-    events: Callable[[Any], tuple[Event, ...]] | None = None,
+    events: Callable[[Any], tuple[Event, ...]] | None = None, place: int = 0, brief: bool = False,
 ) -> Entry:  # fmt: skip
     """Algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for ``problem``.
 
     events : of the configured algorithm, its own where it states them rightly
     """
     solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings)
-    game = Game.of(solver, problem, roles, pattern)
+    game = Game.of(solver, problem, roles, pattern, place)
     released = solver.events(game.data) if events is None else events(solver)
-    return Entry(label or variant, words or variant.replace("_", " "), game, released, remark)
+    return Entry(label or variant, words or variant.replace("_", " "), game, released, remark, brief)
 
 
 def blank(n: int = RECORDS, **constants: Any) -> WorstCase:
