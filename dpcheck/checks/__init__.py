@@ -132,10 +132,14 @@ def _stages(
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """What concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
+    from dpcheck.checks.constants import constants
     from dpcheck.checks.privacy.games import GAMES
+    from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
 
     yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)
+    yield "phases", partial(phases, context, name)
+    yield "constants", partial(constants, context, name)
     yield from rates.stages(context, name, tables)
     if name in FURTHER:
         yield from importlib.import_module(FURTHER[name]).stages(context, tables)

@@ -23,14 +23,14 @@ _SAME = 1e-9  # of a declared sensitivity: what is below has not moved
 
 
 def phases(context: Context, name: str) -> Iterator[Finding]:
-    """For each game whose events are declared to be on disjoint parts of the data."""
-    for entry in GAMES[name]():
-        if any(isinstance(event, Disjoint) for event in entry.events):
-            verdict, reason = judged(entry, *shifts(entry, context.seed))
-            yield Finding(
-                f"{name}.{entry.label}.phases", "sensitivity", f"{entry.words}: each record is seen in one phase",
-                verdict, reason,
-            )  # fmt: skip
+    """On the last game of the algorithm, whose canary is in every block, with parts that are declared disjoint."""
+    entries = GAMES[name]() if name in GAMES else ()
+    games = [entry for entry in entries if any(isinstance(event, Disjoint) for event in entry.events)]
+    for entry in games[-1:]:
+        verdict, reason = judged(entry, *shifts(entry, context.seed))
+        yield Finding(
+            f"{name}.phases", "sensitivity", f"{entry.words}: each record is seen in one phase", verdict, reason,
+        )  # fmt: skip
 
 
 def shifts(entry: Entry, seed: int) -> tuple[Array, list[int]]:
