@@ -18,9 +18,12 @@ from dpcheck.checks.constant_search import misprojected, outside, search
 from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of
 from dpcheck.findings import Finding
+from dpcheck.kernels.tape import MARKS
 from dpcheck.problems import example
+from dpcheck.problems.problem import ball
 from dpcheck.solvers import algorithm, configure
 from dpcheck.solvers.output_perturbation import FIELDS, Phased
+from dpcheck.solvers.solver import new_tape
 
 # algorithm -> the problems that it runs on here: its example, those of its rate experiments, and each further family
 # with the algorithm that it was made for
@@ -45,8 +48,8 @@ PROBLEMS_OF = {
     "privatediff": ("quadratic", "huber", "hyperbola", "shift", "square", "group_dro", "worst_group"),
     "sto_spider": ("double_well", "mean_estimation"),
 }
-# where the algorithm's own example has no ends
-ROOMS = {"dp_rgda": "quartic"}
+# where the algorithm's own example has no ends, or its steps do not take it there
+ROOMS: dict[str, tuple[str, dict[str, Any]]] = {"dp_rgda": ("quartic", {"eta": 1.0})}
 # numbers of a problem that are public
 PUBLIC = (
     "lipschitz_w", "lipschitz_v", "smoothness", "convexity", "concavity", "ascent_limit", "hessian_lipschitz",
@@ -92,25 +95,42 @@ def of_problem(name: str, chosen: str, problem: Any) -> Finding:
 
 
 def stays(name: str) -> Finding:
-    """Whether the algorithm's iterates and outputs stay within the domains, with noise that drives them out."""
+    """Whether the algorithm's iterates and outputs stay within the domains, with noise that drives them out.
+
+    The same runs in domains without ends show which blocks would leave theirs.
+    """
     chosen = algorithm(name)
-    problem = example(ROOMS.get(name, chosen.example))
-    d, worst, reached = problem.dim_w, 0.0, set[str]()
+    problem_name, options = ROOMS.get(name, (chosen.example, {}))
+    problem, worst, free = example(problem_name), 0.0, set[str]()
     for variant in chosen.variants:
-        solver = loud(configure(name, problem, epsilon=1.0, delta=1e-5, variant=variant, **chosen.tiny))
-        run = solver.run(problem, seed=0, record=True)
-        for point in (*run.history.path, np.concatenate([run.x, run.y])):
-            for block, part, domain in (("w", point[:d], problem.domain_w), ("v", point[d:], problem.domain_v)):
-                off = outside(part, domain)
-                worst = max(worst, off)
-                reached |= {block} if abs(off) < 1e-9 else set()
-    verdict = "violated" if worst > 1e-9 else "consistent" if reached else "inconclusive"
+        solver = loud(configure(name, problem, epsilon=1.0, delta=1e-5, variant=variant, **{**chosen.tiny, **options}))
+        worst = max(worst, *_left(solver, problem).values())
+        free |= {block for block, off in _left(solver, problem, endless=True).items() if off > 0}
+    verdict = "violated" if worst > 1e-9 else "consistent" if free else "inconclusive"
     reason = {
         "violated": f"A run on {problem.name} leaves its domain by {worst:.4g}.",
-        "consistent": f"Runs on {problem.name} reach the ends of {' and '.join(sorted(reached))} and do not leave them.",
-        "inconclusive": f"No run on {problem.name} came to an end of its domain, so that nothing is shown.",
+        "consistent": f"Runs on {problem.name} stay in the domains; {' and '.join(sorted(free))} would leave theirs.",
+        "inconclusive": f"No run on {problem.name} comes to an end of its domain, so that nothing is shown.",
     }[verdict]
     return Finding(f"{name}.domain", "feasibility", "iterates and outputs lie in the domain", verdict, reason)
+
+
+def _left(solver: Any, problem: Any, *, endless: bool = False) -> dict[str, float]:
+    """How far w and v get outside their domains in one run, which is told of domains without ends if ``endless``."""
+    d, *arguments = problem.dim_w, *solver._arguments(problem)
+    domains = [problem.domain_w, problem.domain_v]
+    if endless:
+        params, records, _, _, start, _ = arguments[-4]
+        whole = [ball(size, np.inf) if size else np.empty((0, 4)) for size in (d, problem.dim_v)]
+        arguments[-4] = (params, records, *whole, start, d)
+    tape = new_tape(problem, (0, 0, 0), at=range(solver.iterations(problem)))
+    out = np.empty(d + problem.dim_v)
+    solver.kernel(*arguments, np.random.default_rng(0), out, tape)
+    found = {"w": 0.0, "v": 0.0}
+    for point in (*tape[6][: tape[0][MARKS]], out):
+        for block, part, domain in (("w", point[:d], domains[0]), ("v", point[d:], domains[1])):
+            found[block] = max(found[block], outside(part, domain))
+    return found
 
 
 def loud(solver: Any) -> Any:

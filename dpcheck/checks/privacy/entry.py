@@ -41,6 +41,7 @@ class Entry:
     events : what a run releases at most, with true sensitivities where the algorithm understates them
     remark : why the pair does not reach what is certified, where it cannot
     brief : only the transcript is audited, as iterates and outputs are of another entry of the variant
+    least : trials of the audits of iterates and of outputs, at least, where fewer do not settle them
     """
 
     label: str
@@ -49,12 +50,14 @@ class Entry:
     events: tuple[Event, ...]
     remark: str = ""
     brief: bool = False
+    least: int = 0
 
 
 def entry(
     name: str, variant: str, problem: WorstCase, roles: Sequence[Array], pattern: tuple[int, ...],
     settings: dict[str, Any], *, label: str = "", words: str = "", remark: str = "",
     events: Callable[[Any], tuple[Event, ...]] | None = None, place: int = 0, brief: bool = False,
+    least: int = 0,
 ) -> Entry:  # fmt: skip
     """Algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for ``problem``.
 
@@ -63,7 +66,7 @@ def entry(
     solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings)
     game = Game.of(solver, problem, roles, pattern, place)
     released = solver.events(game.data) if events is None else events(solver)
-    return Entry(label or variant, words or variant.replace("_", " "), game, released, remark, brief)
+    return Entry(label or variant, words or variant.replace("_", " "), game, released, remark, brief, least)
 
 
 def blank(n: int = RECORDS, **constants: Any) -> WorstCase:

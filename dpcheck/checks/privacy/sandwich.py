@@ -63,7 +63,8 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
     for number, (what, words, mechanism) in enumerate(
         (("iterates", "all iterates", game.paths), ("output", "final output only", game.outputs)), 2
     ):
-        audited = audit(context, mechanism, game.data, game.neighbour, trials // 5, crc32(label.encode()), number)
+        runs = max(trials // 5, entry.least)
+        audited = audit(context, mechanism, game.data, game.neighbour, runs, crc32(label.encode()), number)
         yield finding(
             f"{label}.{what}", f"{entry.words}: {words}", audited, certificate.epsilon,
             {"certificate": certificate.to_dict()},
