@@ -184,12 +184,11 @@ class _Search:
     def mean_less_concave(self, k: int, x: Array) -> float:
         """Of the mean over the problem's own records."""
         everyone, g = np.arange(len(self.problem.records)), np.empty(self.size)
-        data = (
-            self.params, self.problem.arranged, self.problem.domain_w, self.problem.domain_v, self.problem.start, self.d,
-        )  # fmt: skip
+        problem = self.problem
+        data = (self.params, problem.arranged, problem.domain_w, problem.domain_v, problem.start, self.d)
 
         def mean(y: Array) -> Array:
-            self.problem.mean(self.problem.gradient, data, everyone, len(everyone), y, np.full(2, np.inf), g)
+            problem.mean(problem.gradient, data, everyone, len(everyone), y, np.full(2, np.inf), g)
             return g.copy()
 
         return self._curved(mean, x, self.d, self.size, -1.0)

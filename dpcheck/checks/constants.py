@@ -20,7 +20,7 @@ from dpcheck.checks.place import place_of
 from dpcheck.findings import Finding
 from dpcheck.kernels.tape import MARKS
 from dpcheck.problems import example
-from dpcheck.problems.problem import ball
+from dpcheck.problems.problem import ball, with_record
 from dpcheck.solvers import algorithm, configure
 from dpcheck.solvers.output_perturbation import FIELDS, Phased
 from dpcheck.solvers.solver import new_tape
@@ -70,9 +70,10 @@ def of_problem(name: str, chosen: str, problem: Any) -> Finding:
     """Whether some point or record exceeds a declared constant, and whether a constant depends on the records."""
     found = tuple(search(problem))
     exceeded = [each for each in found if each.exceeded]
+    neighbour = with_record(problem, 0, problem.records[1])
     depends = audit_constants(
-        lambda data: {each: getattr(data, each) for each in PUBLIC}, problem, [replace(problem, records=problem.records[1:])]
-    ).differences  # fmt: skip
+        lambda data: {each: getattr(data, each) for each in PUBLIC}, problem, [neighbour]
+    ).differences
     projection = misprojected(problem)
     if exceeded:
         worst = exceeded[0]
@@ -139,8 +140,5 @@ def loud(solver: Any) -> Any:
         table = solver.phases.copy()
         table[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] *= LOUDER
         return replace(solver, phases=table)
-    return replace(solver, **{each.name: LOUDER * getattr(solver, each.name) for each in fields(solver) if _noise(each)})
-
-
-def _noise(each: Any) -> bool:
-    return bool(each.name.startswith("sigma"))
+    noise = [each.name for each in fields(solver) if each.name.startswith("sigma")]
+    return replace(solver, **{each: LOUDER * getattr(solver, each) for each in noise})

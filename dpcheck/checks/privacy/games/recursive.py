@@ -76,7 +76,7 @@ def dp_rgda() -> Iterator[Entry]:
     yield entry(
         "dp_rgda", "repaired", blank(16, concavity=1.0, **FAR), (far, -far, -far), WHOLE, settings | tree,
         label="repaired.theorem_2", words="repaired, Theorem 2",
-        remark="a record is in one of the minibatches, and half of those are in fewer nodes than the certificate counts",
+        remark="a record is in one minibatch, and half of those are in fewer nodes than the certificate counts",
     )  # fmt: skip
     yield entry(
         "dp_rgda", "as_printed", problem, (far, -far, 0 * far), WHOLE,
