@@ -95,6 +95,10 @@ def of_problem(name: str, chosen: str, problem: Any) -> Finding:
     )  # fmt: skip
 
 
+def _public(problem: Any) -> dict[str, Any]:
+    return {each: getattr(problem, each) for each in PUBLIC}
+
+
 def stays(name: str) -> Finding:
     """Whether the algorithm's iterates and outputs stay within the domains, with noise that drives them out.
 
@@ -118,7 +122,7 @@ def stays(name: str) -> Finding:
 
 def _left(solver: Any, problem: Any, *, endless: bool = False) -> dict[str, float]:
     """How far w and v get outside their domains in one run, which is told of domains without ends if ``endless``."""
-    d, *arguments = problem.dim_w, *solver._arguments(problem)
+    d, arguments = problem.dim_w, list(solver._arguments(problem))
     domains = [problem.domain_w, problem.domain_v]
     if endless:
         params, records, _, _, start, _ = arguments[-4]

@@ -46,8 +46,8 @@ def shifts(entry: Entry, seed: int) -> tuple[Array, list[int]]:
         moved = np.linalg.norm(theirs - clean, axis=1)
         bare = np.where(sigma > 0, moved / np.maximum(sigma, 1e-300), np.inf)
         found[k] = np.where(moved > _SAME * declared, bare, 0.0)
-    times = np.bincount(history.drawn[history.drawn >= 0], minlength=len(found)) if history.drawn.size else []
-    return found, [int(count) for count in times]
+    drawn = history.drawn[history.drawn >= 0]
+    return found, np.bincount(drawn, minlength=len(found)).tolist()
 
 
 def judged(entry: Entry, found: Array, times: list[int]) -> tuple[str, str]:
