@@ -126,7 +126,7 @@ def no_family(monkeypatch):
 def audited(sampling="without_replacement"):
     """The transcript of the repaired variant, as the solver's module makes it now."""
     (entry,) = (entry for entry in gradient_games.dp_sgda() if entry.label == f"repaired.{sampling}")
-    return next(sandwich.sandwich(CONTEXT, "dp_sgda", entry, 20_000))
+    return next(sandwich.sandwich(CONTEXT, "dp_sgda", entry, 60_000))
 
 
 @pytest.mark.parametrize("bug", AUDITED)

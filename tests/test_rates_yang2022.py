@@ -61,10 +61,13 @@ def test_gradients_of_the_hinge_game_are_the_differences_of_its_value(name):
 def test_the_smoothness_of_the_hinge_game_is_attained():
     game = GAMES["smooth"]
     d, inside = game.dim_w, (game.place + 0.5 * game.width) / math.sqrt(game.dim_w)
-    x, g, h = np.full(2 * d, inside), np.empty(2 * d), np.empty(2 * d)
-    move = np.eye(2 * d)[0] * 1e-4
+    x, g, h = np.zeros(2 * d), np.empty(2 * d), np.empty(2 * d)
+    x[0] = inside  # w_1 is on the bend and v_1 is not
+    move = np.zeros(2 * d)
+    move[[0, d]] = 1e-4 * np.linalg.eigh([[game.slope / game.width, game.coupling], [game.coupling, 0.0]])[1][:, 1]
+    y = x + move
     game.gradient(game.params, game.records[0], x[:d], x[d:], g[:d], g[d:])
-    game.gradient(game.params, game.records[0], (x + move)[:d], x[d:], h[:d], h[d:])
+    game.gradient(game.params, game.records[0], y[:d], y[d:], h[:d], h[d:])
     assert np.linalg.norm(h - g) / 1e-4 == pytest.approx(game.smoothness)
     assert GAMES["kinks"].smoothness == math.inf
 

@@ -30,11 +30,22 @@ from dpcheck.solvers.dp_sgda import DPSGDA
 from dpcheck.solvers.output_perturbation import FIELDS, Phased
 
 CONTEXT = Context(jobs=1)
-CASES = [
+VARIANTS = [
     *((name, label) for name in ALGORITHMS if name != "dp_sgda" for label in algorithm(name).variants),
     *(("dp_sgda", f"repaired.{sampling}") for sampling in ("without_replacement", "poisson")),
     ("dp_sgda", "as_printed.with_replacement"),
 ]
+BOTH_SIDES = ("minimax_output_perturbation", "minimax_output_perturbation_joint")
+COUPLED = (*BOTH_SIDES, *(name for name in ALGORITHMS if name.startswith("phased_") and "output" not in name))
+FURTHER = [  # canaries in the other block, in both, in a later phase; the schedule of another theorem
+    *((name, "as_printed.v") for name in (*BOTH_SIDES, "phased_minimax_output_perturbation")),
+    *((name, "as_printed.coupled") for name in (*COUPLED, "phased_minimax_output_perturbation")),
+    ("phased_output_perturbation", "as_printed.later"),
+    ("nispp", "repaired.v"),
+    ("nispp", "repaired.coupled"),
+    ("dp_rgda", "repaired.theorem_2"),
+]
+CASES = [*VARIANTS, *FURTHER]
 LEAKS = {("dp_spider", "as_printed"), ("dp_rgda", "as_printed"), ("privatediff", "as_printed")}
 SOUND = [case for case in CASES if case not in LEAKS]
 
@@ -79,8 +90,9 @@ def test_the_score_is_the_exact_log_likelihood_ratio(sampling):
     def density(records, released):
         total = 0.0
         for chosen, weight in batches:
-            mean = sum((records[i, :2] for i in chosen), np.zeros(2)) / batch
-            total += weight * norm.pdf(released[0], mean[0], 0.4) * norm.pdf(released[1], mean[1], 0.9)
+            b, c = sum((records[i, :2] for i in chosen), np.zeros(2)) / batch
+            mean = np.array([b, -b, c, -c]) / math.sqrt(2)
+            total += weight * norm.pdf(released, mean, [0.4, 0.4, 0.9, 0.9]).prod()
         return total
 
     run = solver.run(game.data, seed=11, record=True)
@@ -152,22 +164,26 @@ def test_the_canary_moves_releases_by_their_declared_sensitivity(name, label):
 
 @pytest.mark.parametrize(("name", "label"), CASES)
 def test_few_runs_are_enough_for_the_recorded_verdict(name, label, monkeypatch):
-    """Sound variants are called violated in 5 % of seeds at most; the seed is fixed.
+    """Sound variants are called violated in one of a million seeds at most.
 
     The bound within the claimed family, which decides no verdict, is left to the main check.
     """
     monkeypatch.setattr("dpcheck.checks.privacy.sandwich.family", lambda *_: {})
-    entry = case(name, label)
-    moved, transcript, *curve, iterates, output = sandwich(CONTEXT, name, entry, 3000)
+    entry, sound = case(name, label), (name, label) in SOUND
+    trials = 3000 if sound else 30_000
+    found = {f.id.split(".")[-1]: f for f in sandwich(CONTEXT, name, replace(entry, least=0), trials)}
+    moved = found.pop("share")
     assert moved.verdict == expected_verdicts()[moved.id]
-    assert [f.id.split(".")[-1] for f in (transcript, iterates, output)] == ["transcript", "iterates", "output"]
-    assert [f.verdict for f in curve] == (["consistent"] if (name, label) in SOUND else [])
-    for f in (transcript, iterates, output):
+    parts = ["transcript", *(["curve"] if sound else []), *([] if entry.brief else ["iterates", "output"])]
+    assert list(found) == parts
+    transcript = found["transcript"]
+    assert "curve" not in found or found.pop("curve").verdict == "consistent"
+    for f in found.values():
         assert (f.claimed, f.certified) == (entry.epsilon, transcript.certified)
         assert 0 <= f.audited <= f.certified
         if (name, label) in SOUND:
             assert (f.verdict, f.certified <= f.claimed) == ("consistent", True)
-            assert expected_verdicts().get(f.id) is None
+            assert expected_verdicts().get(f.id) in (None, "consistent")
     if (name, label) in LEAKS:
         assert expected_verdicts()[transcript.id] == transcript.verdict == "violated"
         assert transcript.audited > EPSILON  # shown by runs, not by the certificate alone
@@ -220,7 +236,7 @@ def test_half_the_noise_is_seen_against_the_certified_curve(name, label):
     entry = case(name, label)
     assert entry.game.reached(0).max() > 0.9
     weak = replace(entry, game=replace(entry.game, solver=weaker(entry.game.solver, 0.5)))
-    trials = 30_000 if label.startswith("as_printed") else 10_000
+    trials = 100_000 if label.startswith("as_printed") else 30_000
     assert curve(CONTEXT, name, weak, weak.game.scores, trials).verdict == "violated"
 
 
@@ -258,7 +274,7 @@ def test_a_wrong_sensitivity_is_seen(name, monkeypatch):
     monkeypatch.setattr(module, attribute, broken)
     entry = next(iter(GAMES[name]()))
     assert certify(entry.events, delta=DELTA).epsilon <= EPSILON
-    assert transcript(entry).verdict == "violated"
+    assert transcript(entry, 40_000).verdict == "violated"
 
 
 # Long measurements
@@ -296,6 +312,28 @@ def test_shares_of_the_certificate(keep):
     transcripts = table.loc[[f"{name}.{label}.transcript" for name, label in full]]
     assert (transcripts["share"] + 2 * transcripts["s.e. of share"] > 0.62).all()
     assert (transcripts["share in its family"] > 0.9).all()
+
+
+@pytest.mark.experiment
+def test_verdicts_that_hang_on_no_seed(keep, monkeypatch):
+    """What is expected of the variants that leak is found with 12 seeds, and by which margin."""
+    monkeypatch.setattr("dpcheck.checks.privacy.sandwich.family", lambda *_: {})
+    rows = [
+        (f.id, seed, f.verdict, f.audited, f.evidence["audit"]["trials"])
+        for name, label in sorted(LEAKS) for seed in range(12)
+        for f in sandwich(Context(seed=seed), name, case(name, label), 100_000)
+    ]  # fmt: skip
+    columns = ["finding", "seed", "verdict", "audited", "trials"]
+    found = pd.DataFrame(rows, columns=columns).groupby("finding", sort=False)
+    table = pd.DataFrame({
+        "seeds": found.size(), "verdicts": found["verdict"].agg(lambda seen: " or ".join(sorted(set(seen)))),
+        "least audited": found["audited"].min(), "median audited": found["audited"].median(),
+        "least trials": found["trials"].min(), "most trials": found["trials"].max(),
+    })  # fmt: skip
+    table["expected"] = [expected_verdicts()[id] for id in table.index]
+    keep("solver_verdicts", table.reset_index())
+    for seen, expected in zip(table["verdicts"], table["expected"], strict=True):
+        assert set(seen.split(" or ")) <= set(expected.split(" or "))
 
 
 @pytest.mark.experiment

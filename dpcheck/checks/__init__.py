@@ -133,9 +133,11 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     """What concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
     from dpcheck.checks.accounting.stage import accounting
+    from dpcheck.checks.constants import constants
     from dpcheck.checks.inside.releases import releases
     from dpcheck.checks.inside.stage import inside
     from dpcheck.checks.privacy.games import GAMES
+    from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
     from dpcheck.checks.schedules import schedules
 
@@ -145,6 +147,8 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)
     yield "inside a run", partial(inside, context, name)
     yield "releases", partial(releases, context, name)
+    yield "phases", partial(phases, context, name)
+    yield "constants", partial(constants, context, name)
     yield from rates.stages(context, name, tables)
     if name in FURTHER:
         yield from importlib.import_module(FURTHER[name]).stages(context, tables)

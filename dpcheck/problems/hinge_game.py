@@ -7,7 +7,8 @@ on, and max(t, 0) where h = 0: then f is not smooth. In the coordinates sqrt(d) 
 d equal ones in one dimension each, so that no constant depends on d.
 
 |hinge'| <= 1, so that both partial gradients have norms of at most aD + B + s. The Hessian is [[x, a], [a, -y]] in each
-pair of coordinates with x and y in [0, s/h], so that L = sqrt((s/h)^2 + a^2). Where p >= 0 and aD is less than the mean
+pair of coordinates with x and y in [0, s/h], whose norm is largest at (s/h, 0): L = s/(2h) + sqrt((s/2h)^2 + a^2).
+Where p >= 0 and aD is less than the mean
 b and c in each of those coordinates, gradients keep their sign from the start 0 to the saddle, the corner where all
 w_i = v_i = -D/sqrt(d).
 """
@@ -24,6 +25,7 @@ import numpy as np
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.kernels import gradients
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.nonconvex import spectral
 from dpcheck.problems.problem import BOX, Array, Defaults, blocks, bounded_pairs
 
 MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
@@ -147,8 +149,8 @@ class HingeGame(Defaults):
 
     @property
     def smoothness(self) -> float:
-        """sqrt((s/h)^2 + a^2), inf for h = 0."""
-        return math.hypot(self.slope / self.width, self.coupling) if self.width > 0 else math.inf
+        """s/(2h) + sqrt((s/2h)^2 + a^2), inf for h = 0."""
+        return spectral(self.slope / self.width, self.coupling, 0.0) if self.width > 0 else math.inf
 
     def weak_gap(self, outputs: Array) -> float:
         """Weak primal-dual population gap of runs ``outputs`` : (R, 2d), under :meth:`sample`.

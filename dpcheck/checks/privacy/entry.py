@@ -15,6 +15,10 @@ from dpcheck.problems.problem import Array
 from dpcheck.solvers import configure
 
 EPSILON, DELTA = 1.0, 1e-5
+# Each audit's confidence and trials. A run of the check has some 200 audits; an audit of a mechanism that keeps its
+# claim says "violated" with probability at most 1 - CONFIDENCE, so that any of them does with at most 2e-4.
+CONFIDENCE = 1 - 1e-6
+TRIALS, TRIALS_FULL = 100_000, 1_000_000
 # Small, as a certificate holds for every n; three of four records are drawn at a time, which leaves the law of a
 # transcript close to its certificate, and spread evenly enough for runs to show.
 STEPS, RECORDS, BATCH = 20, 4, 3
@@ -39,6 +43,8 @@ class Entry:
     epsilon, delta : what the algorithm itself promises
     least_share : of its declared sensitivity, by which the canary moves every release that it can move
     still : how many releases of a run are 0 whatever the records are
+    brief : only the transcript is audited, as iterates and outputs are of another entry of the variant
+    least : trials of the audits of iterates and of outputs, at least, where fewer do not settle them
     """
 
     label: str
@@ -50,12 +56,14 @@ class Entry:
     delta: float = DELTA
     least_share: float = 0.95
     still: int = 0
+    brief: bool = False
+    least: int = 0
 
 
 def entry(
     name: str, variant: str, problem: WorstCase, roles: Sequence[Array], pattern: tuple[int, ...],
     settings: dict[str, Any], *, label: str = "", words: str = "", remark: str = "",
-    events: Callable[[Any], tuple[Event, ...]] | None = None, **fields: Any,
+    events: Callable[[Any], tuple[Event, ...]] | None = None, place: int = 0, **fields: Any,
 ) -> Entry:  # fmt: skip
     """Algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for ``problem``.
 
@@ -63,7 +71,7 @@ def entry(
     fields : further ones of the entry
     """
     solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings)
-    game = Game.of(solver, problem, roles, pattern)
+    game = Game.of(solver, problem, roles, pattern, place)
     released = solver.events(game.data) if events is None else events(solver)
     share = type(solver).promised
     claim = {"epsilon": share * EPSILON, "delta": share * DELTA}

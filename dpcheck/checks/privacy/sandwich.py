@@ -13,7 +13,7 @@ from dpcheck.accounting import certify, privacy_curve
 from dpcheck.audits.family import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.checks.context import Context
-from dpcheck.checks.privacy.entry import DELTA, EPSILON, Entry
+from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, TRIALS, TRIALS_FULL, Entry
 from dpcheck.checks.privacy.games import GAMES
 from dpcheck.checks.privacy.share import most_telling, share, shares
 from dpcheck.events import Event, Repeated, Sampled, scaled
@@ -26,7 +26,7 @@ Mechanism = Callable[[Any, np.random.Generator, int], Array]
 def sandwiches(context: Context, name: str) -> Iterator[Finding]:
     """Of every variant."""
     for entry in GAMES[name]():
-        yield from sandwich(context, name, entry, 1_000_000 if context.full else 100_000)
+        yield from sandwich(context, name, entry, TRIALS_FULL if context.full else TRIALS)
 
 
 def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator[Finding]:
@@ -62,11 +62,14 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
     if audited.verdict == "consistent":
         found = curve(context, name, entry, transcripts, trials)
         yield replace(found, reason=f"{found.reason}; {told}") if found.verdict == "violated" else found
+    if entry.brief:
+        return
     for number, (what, words, mechanism) in enumerate(
         (("iterates", "all iterates", game.paths), ("output", "final output only", game.outputs)), 2
     ):
+        runs = max(trials // 5, entry.least)
         audited = audit(
-            context, mechanism, game.data, game.neighbour, trials // 5, crc32(label.encode()), number, entry=entry
+            context, mechanism, game.data, game.neighbour, runs, crc32(label.encode()), number, entry=entry
         )  # fmt: skip
         yield finding(
             f"{label}.{what}", f"{entry.words}: {words}", audited, certificate.epsilon,
@@ -77,13 +80,12 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
 def curve(context: Context, name: str, entry: Entry, transcripts: Mechanism, trials: int) -> Finding:
     """The same runs against all that is certified, epsilon -> delta: noise may lack and the claim still stand.
 
-    Null hypothesis: the transcripts keep to the whole curve of the declared events. A certificate that is nearly
-    attained leaves the level no room, and there are some thirty variants: each is tested at a thirtieth of 5 %.
+    Null hypothesis: the transcripts keep to the whole curve of the declared events.
     """
     game, label = entry.game, f"{name}.{entry.label}"
     audited = audit_privacy(
         transcripts, game.data, game.neighbour, claim=entry.events, delta=entry.delta, trials=trials,
-        confidence=1 - 0.05 / 30, seed=context.stream(crc32(label.encode()), 1), jobs=context.jobs, vectorized=True,
+        confidence=CONFIDENCE, seed=context.stream(crc32(label.encode()), 1), jobs=context.jobs, vectorized=True,
     )  # fmt: skip
     return Finding(
         f"{label}.curve", "noise", f"{name}, {entry.words}: transcripts against the whole certified curve",
@@ -98,8 +100,8 @@ def audit(
     """Of what the entry promises, or (EPSILON, DELTA), on the stream numbered ``key``."""
     epsilon, delta = (EPSILON, DELTA) if entry is None else (entry.epsilon, entry.delta)
     return audit_privacy(
-        mechanism, ours, neighbour, epsilon=epsilon, delta=delta, trials=trials, seed=context.stream(*key),
-        jobs=context.jobs, vectorized=True, progress=context.progress,
+        mechanism, ours, neighbour, epsilon=epsilon, delta=delta, trials=trials, confidence=CONFIDENCE,
+        seed=context.stream(*key), jobs=context.jobs, vectorized=True, progress=context.progress,
     )  # fmt: skip
 
 

@@ -52,7 +52,9 @@ def shares(context: Context, entry: Entry) -> list[Share]:
         reached, history, still = game.shares(context.stream(21, k))
         for release in layout(game.solver, game.data, history)[: len(reached)]:
             row = release.row
-            due = (release.records is None or release.reads(history, 0)) and _can_move(game, release)
+            drawn = any(game.pattern)  # the share of a minibatch's release is that of a minibatch with the canary
+            due = (drawn and release.records is None) or release.reads(history, game.place)
+            due = due and _can_move(game, release)
             found.append(Share(release, float(reached[row]), multiplier(history, row), due, bool(still[row])))
     return found
 

@@ -21,11 +21,12 @@ from dpcheck.solvers.solver import SCHEMES, Solver, Tape, new_tape
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """An algorithm on ``data``, whose first record is the canary, and on its neighbour, where that is replaced.
+    """An algorithm on ``data``, one of whose records is the canary, and on its neighbour, where that is replaced.
 
     roles : (3, k) the canary, the record that replaces it, and the record that all others equal
     pattern : what follows each draw of a minibatch: 1 for a release that reads it, 0 for one of all records;
-        zeros alone where releases depend on the records and earlier releases without further chance
+        zeros alone where releases depend on the records, on earlier releases and on chance that is given away
+    place : which record is the canary
     Under Poisson sampling, where the number of the others varies, their gradient must vanish.
     """
 
@@ -33,18 +34,22 @@ class Game:
     data: Any
     roles: Array
     pattern: tuple[int, ...]
+    place: int = 0
 
     @classmethod
-    def of(cls, solver: Solver, problem: Problem, roles: Sequence[Array], pattern: tuple[int, ...]) -> Game:
+    def of(
+        cls, solver: Solver, problem: Problem, roles: Sequence[Array], pattern: tuple[int, ...], place: int = 0
+    ) -> Game:
         """With as many records as ``problem`` has."""
         canary, _, others = roles
-        records = np.vstack([canary, *[others] * (len(problem.records) - 1)])
-        return cls(solver, _with(problem, records), np.array(roles), pattern)
+        records = np.repeat(others[None], len(problem.records), axis=0)
+        records[place] = canary
+        return cls(solver, _with(problem, records), np.array(roles), pattern, place)
 
     @property
     def neighbour(self) -> Problem:
         """The canary replaced."""
-        neighbour: Problem = with_record(self.data, 0, self.roles[1])
+        neighbour: Problem = with_record(self.data, self.place, self.roles[1])
         return neighbour
 
     @property

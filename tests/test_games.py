@@ -1,0 +1,203 @@
+"""Faults that the games and the constants' search are made to see; each is planted and turns a finding red."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import mutants
+import numpy as np
+import pytest
+
+from dpcheck.checks import constant_search, constants
+from dpcheck.checks.constants import PROBLEMS_OF, of_problem, stays
+from dpcheck.checks.context import Context
+from dpcheck.checks.expected import expected_verdicts
+from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, Entry
+from dpcheck.checks.privacy.games import GAMES
+from dpcheck.checks.privacy.phases import phases
+from dpcheck.checks.privacy.sandwich import audit, curve
+from dpcheck.checks.privacy.worst_case import WorstCase
+from dpcheck.kernels import gradients, rgda, sgda, spider, tape
+from dpcheck.problems import PROBLEMS, example
+from dpcheck.problems.hinge_game import HingeGame
+from dpcheck.problems.linear import Linear
+from dpcheck.problems.quadratic import Quadratic
+from dpcheck.solvers import ALGORITHMS, dp_spider, nseg, output_perturbation, output_perturbation_minimise
+from dpcheck.solvers.dp_rgda import DPRGDA
+from dpcheck.solvers.dp_sgda import DPSGDA
+
+CONTEXT = Context()
+
+
+@cache
+def entry(name: str, label: str) -> Entry:
+    return next(each for each in GAMES[name]() if each.label == label)
+
+
+def verdicts(chosen: Entry, trials: int = 20_000) -> set[str]:
+    """Of the transcript, against the claim and against the certified curve."""
+    game = chosen.game
+    against_claim = audit(CONTEXT, game.scores, game.data, game.neighbour, trials, 1)
+    return {against_claim.verdict, curve(CONTEXT, "an algorithm", chosen, game.scores, trials).verdict}
+
+
+def with_kernel(chosen: Entry, kernel) -> Entry:
+    """The entry with another kernel in its algorithm."""
+    solver = replace(chosen.game.solver)
+    object.__setattr__(solver, "kernel", kernel)
+    return replace(chosen, game=replace(chosen.game, solver=solver))
+
+
+# Two dimensions
+
+NOISE = "        g[i] += sigma * rng.standard_normal()"
+BROKEN_NOISE = {
+    "one coordinate alone": (NOISE, "        g[i] += (sigma if i == 0 else 0.0) * rng.standard_normal()"),
+    "one number for all coordinates": (NOISE, "        shared = rng.standard_normal() if i == 0 else shared\n"
+                                              "        g[i] += sigma * shared"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BROKEN_NOISE)
+def test_noise_that_leaves_a_direction_bare_is_seen(fault, monkeypatch):
+    old, new = BROKEN_NOISE[fault]
+    first = [("    recording = mode in", "    shared = 0.0\n    recording = mode in"), (old, new)]
+    monkeypatch.setattr(tape, "release", mutants.compiled(tape, first).release)
+    broken = with_kernel(entry("nseg", "repaired"), mutants.compiled(nseg, ()).run)
+    assert "violated" in verdicts(broken, 100_000)
+
+
+def test_clipping_each_coordinate_by_itself_is_seen(monkeypatch):
+    old = "scale = clip_factor(g[:d], clip[0]) / batch\n    for i in range(d):\n        out[i] += scale * g[i]"
+    new = "for i in range(d):\n        out[i] += min(max(g[i], -clip[0]), clip[0]) / batch"
+    monkeypatch.setattr(WorstCase, "mean", staticmethod(mutants.compiled(gradients, [(old, new)]).mean))
+    reached = entry("nseg", "repaired").game.reached(0)  # w moves sqrt(2) times as far as it may, v no farther
+    assert reached.max() == pytest.approx(np.sqrt(1.5))
+
+
+# The dual side, later phases, trees, second refreshes
+
+
+@pytest.mark.parametrize("label", ["as_printed.v", "as_printed.coupled"])
+def test_a_dual_half_without_noise_is_seen_by_a_canary_that_is_in_it(label):
+    edit = ("release(z_v, sigma_v, sensitivity_v, rng, tape)", "release(z_v, 0.0, sensitivity_v, rng, tape)")
+    kernel = mutants.compiled(output_perturbation, [edit]).run
+    name = "phased_minimax_output_perturbation"
+    assert verdicts(with_kernel(entry(name, label), kernel), 3000) == {"violated"}
+    assert verdicts(with_kernel(entry(name, "as_printed"), kernel), 3000) == {"consistent"}
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_level_of_the_tree_without_noise_is_seen(level):
+    edit = ("nodes[level], d, sigma_u,", f"nodes[level], d, sigma_u * (level != {level}),")
+    kernel = mutants.compiled(rgda, [edit]).rgda
+    assert verdicts(with_kernel(entry("dp_rgda", "repaired.theorem_2"), kernel), 3000) == {"violated"}
+
+
+def test_a_record_in_two_minibatches_is_seen(monkeypatch):
+    edit = ("                    used_up += S2\n", "")
+    monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(rgda, [edit]).rgda))
+    (found,) = phases(CONTEXT, "dp_rgda")
+    assert found.verdict == "violated"
+    assert "minibatches; it is declared to be in one" in found.reason
+
+
+def test_a_second_refresh_without_noise_is_seen(monkeypatch):
+    edits = [
+        ("        mean(gradient, data, big,", "        again = v[0] != 0.0\n        mean(gradient, data, big,"),
+        ("release(v, sigma_1 * L0,", "release(v, 0.0 if again else sigma_1 * L0,"),
+    ]
+    monkeypatch.setattr(spider, "estimate", mutants.compiled(spider, edits).estimate)
+    kernel = mutants.compiled(dp_spider, ()).run
+    assert verdicts(with_kernel(entry("dp_spider", "repaired"), kernel), 3000) == {"violated"}
+
+
+def test_blocks_that_overlap_are_seen(monkeypatch):
+    def overlapping(n):
+        return [(max(first - 1, 0), last) for first, last in output_perturbation.blocks(n)]
+
+    monkeypatch.setattr(output_perturbation_minimise, "blocks", overlapping)
+    (found,) = phases(CONTEXT, "phased_output_perturbation")
+    assert found.verdict == "violated"
+    assert found.reason == "Record 2 moves releases 0 and 1; it is declared to be in one phase."
+
+
+@pytest.mark.parametrize("name", ["dp_rgda", "nispp", "phased_minimax_output_perturbation", "phased_dual"])
+def test_each_record_is_seen_in_one_phase(name):
+    for seed in range(3):
+        assert [found.verdict for found in phases(Context(seed=seed), name)] == ["consistent"]
+
+
+# Constants, projections, domains
+
+
+def test_every_algorithm_and_every_problem_is_covered():
+    assert set(PROBLEMS_OF) == set(ALGORITHMS)
+    assert {problem for chosen in PROBLEMS_OF.values() for problem in chosen} == set(PROBLEMS)
+    for name, chosen in PROBLEMS_OF.items():
+        ids = [f"{name}.domain", *(f"{name}.constants.{problem}" for problem in chosen)]
+        assert {expected_verdicts()[id] for id in ids} == {"consistent"}
+
+
+WRONG = {
+    "lipschitz_w": (Linear, "linear", 0.9, "A larger value than the declared lipschitz_w = 0.9 was found: 1."),
+    "smoothness": (Quadratic, "quadratic", 1.0, "A larger value than the declared smoothness = 1 was found: 1.4142"),
+    "concavity": (Quadratic, "quadratic", 1.1, "A smaller value than the declared concavity = 1.1 was found: 1."),
+}
+
+
+@pytest.mark.parametrize("constant", WRONG)
+def test_a_wrong_constant_is_named(constant, monkeypatch):
+    kind, name, value, reason = WRONG[constant]
+    assert of_problem("an algorithm", name, example(name)).verdict == "consistent"
+    monkeypatch.setattr(kind, constant, value)
+    found = of_problem("an algorithm", name, example(name))
+    assert found.verdict == "violated"
+    assert found.reason.startswith(reason.removesuffix("."))
+
+
+def test_a_constant_of_the_data_is_named(monkeypatch):
+    monkeypatch.setattr(Linear, "lipschitz_w", property(lambda self: 2 + self.records[0, 0]))
+    found = of_problem("an algorithm", "linear", example("linear"))
+    assert (found.verdict, found.reason[:36]) == ("violated", "lipschitz_w depends on the records: ")
+
+
+def test_the_hinge_game_is_as_smooth_as_it_says():
+    """It is least smooth where w is on the bend and v is not; both on it are smoother."""
+    game = example("hinge_game")
+    found = {each.name: each for each in constant_search.search(game)}["smoothness"]
+    assert found.value == pytest.approx(game.smoothness, rel=1e-6)
+    assert game.smoothness > np.hypot(game.slope / game.width, game.coupling) * 1.001
+    assert isinstance(game, HingeGame)
+
+
+def test_a_wrong_projection_is_seen(monkeypatch):
+    problem = example("quadratic")
+    assert constant_search.misprojected(problem) == ""
+    for broken in (lambda x, domain: None, lambda x, domain: np.clip(x, -1, 1, out=x), lambda x, domain: x.fill(0.0)):
+        monkeypatch.setattr(constant_search, "project", broken)
+        assert constant_search.misprojected(problem)
+
+
+@pytest.mark.parametrize("block", ["w", "v"])
+def test_a_projection_that_is_left_out_is_seen(block, monkeypatch):
+    assert stays("dp_sgda").verdict == "consistent"
+    line = {"w": "project(w, domain_w)  # line 6", "v": "project(v, domain_v)  # line 7"}[block]
+    monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.compiled(sgda, [(line, "")]).sgda))
+    found = stays("dp_sgda")
+    assert found.verdict == "violated"
+    assert found.reason.startswith("A run on quadratic leaves its domain by ")
+
+
+@pytest.mark.parametrize("name", ["dptd", "phased_dual", "output_perturbation"])
+def test_runs_that_stay_would_leave(name):
+    assert "would leave" in stays(name).reason
+
+
+def test_a_whole_run_is_red_by_chance_less_than_once_in_a_thousand():
+    """Each audit of a sound game errs with probability 1 - CONFIDENCE at most: the union of all is counted here."""
+    audits = sum(2 if each.brief else 4 for name in GAMES for each in GAMES[name]())
+    assert audits < 300
+    assert audits * (1 - CONFIDENCE) < 1e-3
+    assert constants.LOOSE > 1 and DELTA < 1e-3
