@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -17,9 +17,12 @@ from dpcheck.errors import InputError, one_line
 class Store:
     """One file of results by key; a key holds everything that a result depends on, the code included."""
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        """Open or create the file; InputError if it cannot be, or is no store."""
-        self._path = Path(path)
+    def __init__(self, path: str | PathLike[str], code: str | None = None) -> None:
+        """Open or create the file; InputError if it cannot be, or is no store.
+
+        code : a digest of the code that results depend on, that of the whole package by default
+        """
+        self._path, self._code = Path(path), code_digest() if code is None else code
         try:
             self._connection = sqlite3.connect(self._path, isolation_level=None, timeout=60)
             self._connection.execute("PRAGMA journal_mode=WAL")
@@ -29,28 +32,58 @@ class Store:
 
     def kept(self, key: list[Any], make: Callable[[], Any]) -> Any:
         """What is stored under this key, else what ``make`` returns, which is stored at once."""
-        name = json.dumps([code_digest(), *key])
+        found = self.get(key)
+        if found is None:
+            found = self.put(key, make())
+        return found
+
+    def get(self, key: list[Any]) -> Any:
+        """What is stored under this key, or None."""
+        row = self._execute("SELECT value FROM results WHERE key = ?", (self._name(key),))
         try:
-            row = self._connection.execute("SELECT value FROM results WHERE key = ?", (name,)).fetchone()
-            if row is None:
-                row = (json.dumps(make()),)
-                self._connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (name, row[0]))
+            return None if row is None else json.loads(row[0])
+        except json.JSONDecodeError:  # damaged: made again
+            return None
+
+    def put(self, key: list[Any], value: Any) -> Any:
+        """Store a value that is fit for JSON, and return what :meth:`get` will."""
+        text = json.dumps(value)
+        self._execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (self._name(key), text))
+        return json.loads(text)
+
+    def _name(self, key: list[Any]) -> str:
+        return json.dumps([self._code, *key])
+
+    def _execute(self, statement: str, values: tuple[str, ...]) -> Any:
+        try:
+            return self._connection.execute(statement, values).fetchone()
         except sqlite3.Error as error:
             raise InputError(f"the store {self._path} must be readable and writable: {one_line(error)}") from error
-        return json.loads(row[0])
 
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
 
 
+_ROOT = Path(__file__).parent
+
+
 @cache
 def code_digest() -> str:
     """A digest of the package's source: what changed code measured is never mistaken for what this code measures."""
+    return digest_of(p for folder in (_ROOT, _ROOT / "bounds", _ROOT / "audits") for p in folder.rglob("*.py"))
+
+
+@cache
+def theory_digest() -> str:
+    """A digest of what a claim's verdict depends on: ``bounds`` with its files of data, and what it imports."""
+    files = [_ROOT / "errors.py", _ROOT / "streams.py", *(p for p in (_ROOT / "bounds").rglob("*") if p.is_file())]
+    return digest_of(path for path in files if path.suffix in (".py", ".json", ".v"))
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """A digest of the contents of files, whatever they are called."""
     digest = hashlib.sha256()
-    root = Path(__file__).parent
-    for path in sorted(
-        {p.resolve() for folder in (root, root / "bounds", root / "audits") for p in folder.rglob("*.py")}
-    ):
+    for path in sorted({path.resolve() for path in files}):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

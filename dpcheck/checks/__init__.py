@@ -14,10 +14,11 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithm_files import find, require_unshadowed
 from dpcheck.algorithms import Algorithm
+from dpcheck.checks.claims import decided
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.place import place_for, place_of_claim
+from dpcheck.checks.place import place_for
 from dpcheck.errors import require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
@@ -120,7 +121,7 @@ def _stages(
     Findings about what others declare name their place themselves: its name is empty here.
     """
     for paper in dict.fromkeys(algorithm(name).paper for name in names):
-        yield "", f"claims of {paper}", partial(_claims, context, paper)
+        yield "", f"claims of {paper}", partial(decided, context, paper)
     for name in names:
         for title, stage in stages(context, name, tables):
             yield name, f"{name}: {title}", stage
@@ -161,16 +162,3 @@ def _without_game(context: Context, name: str) -> Iterator[Finding]:
         f"{name} has no game, so that its privacy is not audited: add one to dpcheck/checks/privacy/games, or declare "
         "it as a dpcheck.Algorithm with data of its own",
     )  # fmt: skip
-
-
-def _claims(context: Context, paper: str) -> Iterator[Finding]:
-    """What is decided of a paper's statements, each with its evidence."""
-    from dpcheck.bounds.registry import prove
-
-    for result in prove(paper, jobs=context.jobs):
-        claim = result.claim
-        yield Finding(
-            f"{paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", result.verdict,
-            f"{result.note} (Checked by: {result.trust or 'nobody'}.)", evidence=result.to_dict(),
-            place=place_of_claim(claim),
-        )  # fmt: skip

@@ -1,0 +1,79 @@
+"""The claims of a paper in the check: decided once for each version of the theory, then read from the user's cache.
+
+What is kept depends on the files of ``bounds`` and on the versions of the libraries that decide; ``dpcheck prove``
+recomputes all evidence every time. Only verdicts that are all expected are kept, so that a surprise is computed anew.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from contextlib import closing
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from dpcheck.bounds.registry import claims, prove
+from dpcheck.checks.context import Context
+from dpcheck.checks.expected import expected_verdicts
+from dpcheck.checks.place import place_of_claim
+from dpcheck.errors import InputError
+from dpcheck.findings import Finding
+from dpcheck.store import Store, theory_digest
+
+_DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
+
+
+def decided(context: Context, paper: str) -> Iterator[Finding]:
+    """What is decided of a paper's statements, each with its evidence."""
+    found = _kept(paper)
+    if found is None:
+        found = _decide(context, paper)
+        if all(expected_verdicts().get(f"{paper}.{id}") == each["verdict"] for id, each in found.items()):
+            _keep(paper, found)
+    for claim in claims(paper):
+        each = found[claim.id]
+        yield Finding(
+            f"{paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", each["verdict"],
+            f"{each['note']} (Checked by: {each['trust'] or 'nobody'}.)", evidence=each["evidence"],
+            place=place_of_claim(claim),
+        )  # fmt: skip
+
+
+def _decide(context: Context, paper: str) -> dict[str, dict[str, Any]]:
+    return {
+        result.claim.id: {
+            "verdict": result.verdict, "note": result.note, "trust": result.trust, "evidence": result.to_dict(),
+        }
+        for result in prove(paper, jobs=context.jobs)
+    }  # fmt: skip
+
+
+def _store() -> Store:
+    """The user's cache; InputError where it cannot be written."""
+    import pooch
+
+    folder = Path(pooch.os_cache("dpcheck"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the cache {folder} must be writable") from error
+    versions = ",".join(f"{name} {metadata.version(name)}" for name in _DECIDE)
+    return Store(folder / "claims.sqlite", f"{theory_digest()} {versions} {platform.python_version()}")
+
+
+def _kept(paper: str) -> dict[str, dict[str, Any]] | None:
+    try:
+        with closing(_store()) as store:
+            found: dict[str, dict[str, Any]] | None = store.get(["claims", paper])
+    except InputError:
+        return None
+    return found if found is not None and found.keys() == {claim.id for claim in claims(paper)} else None
+
+
+def _keep(paper: str, found: dict[str, dict[str, Any]]) -> None:
+    try:
+        with closing(_store()) as store:
+            store.put(["claims", paper], found)
+    except InputError:
+        return  # the next check decides them again
