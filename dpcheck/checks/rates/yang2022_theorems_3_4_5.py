@@ -190,7 +190,7 @@ EXPERIMENTS = (
     Experiment(
         name="theorem_5.as_printed", quantity="excess primal population risk of the last iterate", factors=("n",),
         regime="statistical", predicted=partial(predicted, "as_printed", population), attains=BENDS, **RUNS,
-        grid=Grid(cells(1200, 2400, 4800), 16), **common("as_printed", "5", population, of_5),
+        grid=Grid(cells(1200, 2400, 4800), 10), **common("as_printed", "5", population, of_5),
     ),
     Experiment(
         name="theorem_5.repaired", quantity="excess primal population risk of the last iterate", factors=("n",),

@@ -84,7 +84,7 @@ LARGE_CELLS = cross({"d": 1, "epsilon": 1.0, "delta": 9e-7}, n=doubling(2**16, 2
 EXPERIMENTS = (
     Experiment(
         name="theorem_3_3.privacy", regime="privacy", sample=partial(sample, CLOSE), factors=("n", "d", "epsilon"),
-        grid=Grid(NOISY_CELLS, 30), runs=lambda cell: round(5000 / cell["d"]),
+        grid=Grid(NOISY_CELLS, 30), runs=lambda cell: round(2000 / cell["d"]),
         margin=0.15,  # the bend in d and epsilon, which take three levels each, is known to .1 or so
         **COMMON,
     ),

@@ -84,7 +84,7 @@ def experiment(algorithm: str, joint: bool, cells: tuple[Cell, ...]) -> Experime
         quantity="strong population gap", sample=sample, measure=gap, constants=constants,
         predicted=partial(predicted, joint=joint), premises=partial(premises, joint=joint), clear=None,
         settings=lambda problem, cell: {"base": "gda"}, factors=("n", "d", "epsilon"), grid=Grid(cells, 20),
-        runs=lambda cell: max(2, round(1300 / cell["d"])), within=1.06, margin=MARGIN,
+        runs=lambda cell: max(2, round(520 / cell["d"])), within=1.06, margin=MARGIN,
         attains="the instance attains the order",
     )  # fmt: skip
 

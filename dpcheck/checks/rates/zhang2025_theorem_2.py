@@ -147,7 +147,7 @@ MANY = cells(
 EXPERIMENTS = (
     experiment("theorem_2", "repaired", 0.08, certified, Grid(FEW, 20), Grid(FEW, 60), runs=60),
     experiment(
-        "theorem_2.as_printed", "as_printed", 0.15, printed, Grid(MANY, 20), Grid(MANY, 60), runs=170,
+        "theorem_2.as_printed", "as_printed", 0.15, printed, Grid(MANY, 20), Grid(MANY, 60), runs=80,
         settings=lambda problem, cell: {"batch": 1},
     ),
 )  # fmt: skip
