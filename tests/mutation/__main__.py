@@ -25,8 +25,6 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds that one mutant has")
     parser.add_argument("--again", action="store_true", help="run also what the table has")
     parser.add_argument("--tally", action="store_true", help="run nothing")
-    parser.add_argument("--warm", nargs="*", metavar="NAME", help="first check these algorithms unchanged, which "
-                        "compiles what all mutants share")  # fmt: skip
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "dpcheck-mutation")
     parser.add_argument("--table", type=Path, help="tests/measured/mutants.csv, or harmless_edits.csv, by default")
     given = parser.parse_args()
@@ -49,8 +47,6 @@ def _run(chosen: list[Mutant], table: Table, given: argparse.Namespace) -> None:
     benches: SimpleQueue[Bench] = SimpleQueue()
     made = [Bench(given.folder / f"job-{number}", given.limit) for number in range(given.jobs)]
     for bench in made:
-        if given.warm:
-            bench.warm(given.warm)
         benches.put(bench)
     lock = Lock()
 
