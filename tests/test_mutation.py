@@ -41,6 +41,6 @@ def test_the_suite_is_as_wide_as_it_says():
 @pytest.mark.experiment  # some hours on one core; a table that is kept is gone on with
 @pytest.mark.parametrize("options", [[], ["--harmless"]], ids=["mutants", "harmless edits"])
 def test_planted_faults_turn_the_check_red(options):
-    """95 % turn it red, the others are explained, 80 % of the red findings name the part; harmless edits change none."""
+    """95 % turn it red, the others are explained, 80 % of red findings name the part; harmless edits change none."""
     done = subprocess.run([sys.executable, "-m", "tests.mutation", *options], cwd=ROOT, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout

@@ -50,19 +50,23 @@ def _run(chosen: list[Mutant], table: Table, given: argparse.Namespace) -> None:
         benches.put(bench)
     lock = Lock()
 
-    def one(mutant: Mutant) -> None:
+    def one(group: list[Mutant]) -> None:
         bench = benches.get()
         try:
-            row = bench.run(mutant)
+            rows = bench.run(group)
         finally:
             benches.put(bench)
         with lock:
-            table.add(row)
-            print(f"{row.outcome:9}{row.seconds:6.1f} s  {row.name}: {row.id} {row.reason[:150]}", flush=True)
+            for row in rows:
+                table.add(row)
+                print(f"{row.outcome:9}{row.seconds:6.1f} s  {row.name}: {row.id} {row.reason[:150]}", flush=True)
 
+    groups: dict[object, list[Mutant]] = {}
+    for each in chosen:  # harmless edits of one check go together
+        groups.setdefault((each.check, each.seed) if given.harmless else each.name, []).append(each)
     with ThreadPoolExecutor(given.jobs) as pool:
         try:
-            list(pool.map(one, chosen))
+            list(pool.map(one, groups.values()))
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
         finally:

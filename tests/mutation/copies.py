@@ -7,10 +7,11 @@ run begins from what earlier runs compiled of unedited code, and leaves what it 
 from __future__ import annotations
 
 import compileall
+import hashlib
 import os
 import pickle
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,24 +42,26 @@ class Copy:
         }  # fmt: skip
 
     @contextmanager
-    def edited(self, mutant: Mutant) -> Iterator[None]:
-        """The copy with this edit."""
-        file, original = self.package / mutant.path, ROOT / mutant.file
-        text = mutant.applied(original.read_text("utf-8"))
+    def edited(self, mutants: Sequence[Mutant]) -> Iterator[None]:
+        """The copy with these edits."""
         shutil.rmtree(self._used, ignore_errors=True)
         shutil.copytree(self._warm, self._used, copy_function=os.link)
         shutil.rmtree(self._home)
         self._home.mkdir()
-        if mutant.edits:
-            file.write_text(text, "utf-8")
+        changed = [mutant for mutant in mutants if mutant.edits]
         try:
+            for mutant in changed:
+                file = self.package / mutant.path
+                file.write_text(mutant.applied(file.read_text("utf-8")), "utf-8")
             yield
-            self._learn(file.stat().st_mtime if mutant.edits else None)
+            files = {self.package / mutant.path for mutant in changed}
+            self._learn({mark for file in files for mark in (file.stat().st_mtime, _digest(file))})
         finally:
-            shutil.copy2(original, file)
+            for mutant in changed:
+                shutil.copy2(ROOT / mutant.file, self.package / mutant.path)
 
-    def _learn(self, edited: float | None) -> None:
-        """Keep the compiled code that no edited file is part of: stamps hold the times of all files that are."""
+    def _learn(self, edited: set[Any]) -> None:
+        """Keep the compiled code that no edited file is part of: stamps hold the times or digests of those that are."""
         for index in self._used.rglob("*.nbi"):
             kept = self._warm / index.relative_to(self._used)
             if kept.is_file() and kept.samefile(index):
@@ -66,17 +69,21 @@ class Copy:
             with index.open("rb") as stream:
                 pickle.load(stream)  # Numba's version
                 stamp, _ = pickle.loads(stream.read())
-            if edited is None or edited not in set(_numbers(stamp)):
+            if edited.isdisjoint(_parts(stamp)):
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 for file in index.parent.glob(f"{index.stem}.*"):
                     (kept.parent / file.name).unlink(missing_ok=True)
                     os.link(file, kept.parent / file.name)
 
 
-def _numbers(stamp: Any) -> Iterator[Any]:
+def _parts(stamp: Any) -> Iterator[Any]:
     """All that a stamp of stamps holds."""
     if isinstance(stamp, tuple):
         for part in stamp:
-            yield from _numbers(part)
+            yield from _parts(part)
     else:
         yield stamp
+
+
+def _digest(file: Path) -> bytes:
+    return hashlib.sha256(file.read_bytes()).digest()

@@ -56,19 +56,25 @@ class Bench:
         """End the process."""
         self._process.close()
 
-    def run(self, mutant: Mutant) -> Row:
-        """Check one mutant; of a harmless one every stage."""
-        started, claims = time.perf_counter(), mutant.path.split("/")[1] not in _APART
-        request = {"names": mutant.check, "seed": mutant.seed, "claims": claims, "every": mutant.area == HARMLESS}
-        with self._copy.edited(mutant):
-            imported = bool(mutant.edits) and str(self._copy.package / mutant.path) in self._process.loaded
+    def run(self, mutants: Sequence[Mutant]) -> list[Row]:
+        """Check mutants of one check together, one by one where that is not green; of harmless ones every stage."""
+        first, started = mutants[0], time.perf_counter()
+        harmless = first.area == HARMLESS
+        claims = any(each.path.split("/")[1] not in _APART for each in mutants)
+        request = {"names": first.check, "seed": first.seed, "claims": claims, "every": harmless}
+        with self._copy.edited(mutants):
+            changed = {str(self._copy.package / each.path) for each in mutants if each.edits}
+            imported = not changed.isdisjoint(self._process.loaded)
             process = self._start("bare") if imported else self._process
             try:
-                seen = list(process.ask(request, self._limit))
+                seen = list(process.ask(request, len(mutants) * self._limit))
             finally:
                 if imported:
                     process.close()
-        return _row(mutant, seen, time.perf_counter() - started)
+        rows = [_row(each, seen, (time.perf_counter() - started) / len(mutants)) for each in mutants]
+        if len(mutants) == 1 or rows[0].outcome == "survived":
+            return rows
+        return [row for each in mutants for row in self.run([each])]
 
     def _start(self, *arguments: str) -> Process:
         return Process(self._copy.environment, self._copy.package.parent, *arguments)
