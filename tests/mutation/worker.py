@@ -7,6 +7,7 @@ request the process's number, a line a stage, and ``done``.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -40,7 +41,9 @@ def stages(names: list[str], seed: int, claims: bool) -> list[tuple[str, str, Ca
     from dpcheck import checks
     from dpcheck.checks.context import Context
 
-    found = [each for each in checks._stages(Context("quick", seed, 1), names, {}) if claims or CLAIMS not in each[1]]
+    given: dict[str, Any] = {"context": Context("quick", seed, 1), "names": names, "declared": [], "tables": {}}
+    wanted = inspect.signature(checks._stages).parameters
+    found = [each for each in checks._stages(*(given[name] for name in wanted)) if claims or CLAIMS not in each[1]]
     return sorted(found, key=lambda each: place(each[1]))
 
 
