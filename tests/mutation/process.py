@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,16 @@ class Process:
             [sys.executable, "-P", str(_WORKER), *arguments], env=dict(environment), cwd=folder,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
-        self._left = b""
+        self._left, self._number = b"", 0
         first = self._answer(None)
         assert first is not None
         self.loaded = frozenset(first["loaded"])
 
     def close(self) -> None:
-        """End it."""
+        """End it, and the check that it is at."""
+        if self._number:
+            with suppress(ProcessLookupError):
+                os.killpg(self._number, signal.SIGKILL)
         self._process.kill()
         self._process.communicate()
 
@@ -40,17 +44,17 @@ class Process:
         assert self._process.stdin is not None
         self._process.stdin.write((json.dumps(request) + "\n").encode())
         self._process.stdin.flush()
-        deadline, number = time.monotonic() + seconds, 0
+        deadline = time.monotonic() + seconds
         while (answer := self._answer(deadline)) is not None:
-            number = answer.get("process", number)
-            if "done" not in answer:
-                yield answer
-            elif answer["done"]:
-                yield {"error": f"the process ended with status {answer['done']}", "place": ""}
+            self._number = answer.get("process", self._number)
+            if "done" in answer:
+                self._number = 0
+                if answer["done"]:
+                    yield {"error": f"the process ended with status {answer['done']}", "place": ""}
                 return
-            else:
-                return
-        os.killpg(number, signal.SIGKILL)
+            yield answer
+        os.killpg(self._number, signal.SIGKILL)
+        self._number = 0
         while "done" not in (self._answer(None) or {"done": 0}):
             pass
         yield {"late": seconds}
