@@ -19,7 +19,7 @@ from .tally import tally
 def main() -> int:
     """Run what the options choose; 0 where the tally is as it should be."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=main.__doc__)
-    parser.add_argument("--only", default="*", metavar="GLOB", help="names, or area/name")
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="GLOB", help="names, or area/name")
     parser.add_argument("--harmless", action="store_true", help="the edits that must change no verdict")
     parser.add_argument("--jobs", type=int, default=1, help="copies that are checked at a time")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds that one mutant has")
@@ -33,7 +33,7 @@ def main() -> int:
     known = mutants(HARMLESS) if given.harmless else mutants()
     chosen = [
         each for each in known
-        if (fnmatch.fnmatch(each.name, given.only) or fnmatch.fnmatch(f"{each.area}/{each.name}", given.only))
+        if any(fnmatch.fnmatch(name, glob) for name in (each.name, f"{each.area}/{each.name}") for glob in given.only)
         and (given.again or not table.has(each))
     ]  # fmt: skip
     if not given.tally:

@@ -37,7 +37,10 @@ class Process:
             with suppress(ProcessLookupError):
                 os.killpg(self._number, signal.SIGKILL)
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()  # not for the end of its output, which what it started may hold
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> Iterator[Answer]:
         """A line a stage; the last one says ``late`` where the time was up, or ``error`` where the check raised."""
