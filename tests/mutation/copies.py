@@ -35,7 +35,7 @@ class Copy:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of processes that import the copy; what they would keep for later runs is theirs alone."""
+        """Of processes that import the copy; what the check keeps from run to run is kept from mutant to mutant."""
         return os.environ | {
             "PYTHONPATH": str(self.package), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(self._used),
             "XDG_CACHE_HOME": str(self._home), "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore",
@@ -46,8 +46,6 @@ class Copy:
         """The copy with these edits."""
         shutil.rmtree(self._used, ignore_errors=True)
         shutil.copytree(self._warm, self._used, copy_function=os.link)
-        shutil.rmtree(self._home)
-        self._home.mkdir()
         changed = [mutant for mutant in mutants if mutant.edits]
         try:
             for mutant in changed:

@@ -12,8 +12,8 @@ from .copies import Copy
 from .mutant import HARMLESS, Mutant
 from .process import Answer, Process
 
-# What no proof reads: import-linter holds the bounds apart from these folders.
-_APART = ("solvers", "kernels", "problems", "bases", "audits", "checks", "report")
+# What a proof reads: import-linter holds the bounds apart from everything else.
+_PROVED = ("bounds", "errors.py", "streams.py")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Bench:
         """Check mutants of one check together, one by one where that is not green; of harmless ones every stage."""
         first, started = mutants[0], time.perf_counter()
         harmless = first.area == HARMLESS
-        claims = any(each.path.split("/")[1] not in _APART for each in mutants)
+        claims = any(each.path.split("/")[1] in _PROVED for each in mutants)
         request = {"names": first.check, "seed": first.seed, "claims": claims, "every": harmless}
         with self._copy.edited(mutants):
             changed = {str(self._copy.package / each.path) for each in mutants if each.edits}
