@@ -53,6 +53,6 @@ EXPERIMENTS = (
         settings=lambda game, cell: {"theorem": "2b"}, attains="the instance attains the order",
         clear=3.0, margin=0.2,  # m = 1, so that runs differ by 2 to 5 %, and a longer n takes n^2 steps
         grid=Grid(cross({"d": 3, "epsilon": 1.0, "delta": 9e-8}, n=doubling(800, 3200)), 8),
-        runs=lambda cell: round(3 * (800 / cell["n"]) ** 1.3),
+        runs=lambda cell: max(1, round(3 * (800 / cell["n"]) ** 1.3)),
     ),
 )  # fmt: skip

@@ -1,0 +1,115 @@
+"""Checks of an edited copy of the package: a process that has loaded what no edit changes, and forks for each request.
+
+Run as a file with the copy first on the path (``python -P worker.py``), so that the copy and nothing else is imported.
+Requests are lines of JSON on stdin, answers lines of JSON on stdout: first the files that are loaded, then for each
+request the process's number, a line a stage, and ``done``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+# Words of a stage's title -> its place in the order; what has none of them is deterministic and quick, and comes first.
+QUICK, CLAIMS = 0, 2
+PLACES = {
+    "accounting": 1, "claims of": CLAIMS, "audits": 3, "audit on": 3, "rate of": 4, "escape": 4, "lower bounds": 4,
+    "table 2": 4, "utility": 4, "dptd: dptd": 4,
+}  # fmt: skip
+
+
+def say(**answer: Any) -> None:
+    """One line."""
+    os.write(1, (json.dumps(answer) + "\n").encode())
+
+
+def place(title: str) -> int:
+    """Where a stage comes."""
+    return next((number for words, number in PLACES.items() if words in title), QUICK)
+
+
+def stages(names: list[str], seed: int, claims: bool) -> Iterator[tuple[str, str, Callable[[], Iterable[Any]]]]:
+    """The check's own: quick ones as they come, before what others import is imported; then the rest in order of cost.
+
+    ``claims`` : whether the edit may change what is proved
+    """
+    from dpcheck import checks
+    from dpcheck.checks.context import Context
+
+    given: dict[str, Any] = {"context": Context("quick", seed, 1), "names": names, "declared": [], "tables": {}}
+    wanted, later = inspect.signature(checks._stages).parameters, []
+    for each in checks._stages(*(given[name] for name in wanted)):
+        if place(each[1]) == QUICK:
+            yield each
+        elif claims or place(each[1]) != CLAIMS:
+            later.append(each)
+    yield from sorted(later, key=lambda each: place(each[1]))
+
+
+def red(finding: Any) -> dict[str, Any]:
+    """What a table keeps of a finding."""
+    kept = {key: getattr(finding, key) for key in ("id", "kind", "subject", "verdict", "expected", "reason", "place")}
+    return kept | {"surprise": finding.surprise}
+
+
+def check(names: list[str], seed: int = 0, claims: bool = True, every: bool = False) -> None:
+    """Say of each stage what is red; stop after the first that has something, unless ``every`` one is asked for.
+
+    Quick stages are finished, of audits and rates the first red finding is enough.
+    """
+    from dpcheck import checks
+    from dpcheck.checks.expected import missing, with_expected
+    from dpcheck.solvers import algorithm
+
+    found = []
+    for name, title, work in stages(names, seed, claims):
+        started, alarms = time.perf_counter(), []
+        for finding in work():
+            judged = with_expected(finding)
+            found.append(judged)
+            if not judged.ok:
+                alarms.append(red(checks._placed(judged, name)))
+                if place(title) > CLAIMS and not every:
+                    break
+        say(stage=title, seconds=round(time.perf_counter() - started, 2), red=alarms)
+        if alarms and not every:
+            return
+    papers = {algorithm(name).paper for name in names} if claims else ()
+    say(stage="missing findings", seconds=0.0, red=[red(finding) for finding in missing(found, names, papers)])
+
+
+def serve() -> None:
+    """Load what the bounds need, then fork for each request."""
+    if "bare" not in sys.argv:
+        import numba  # noqa: F401
+        import pandas  # noqa: F401
+        import scipy.stats  # noqa: F401
+
+        from dpcheck.bounds.registry import theorems
+
+        theorems()
+    files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+    say(loaded=[os.path.realpath(file) for file in files if f"{os.sep}dpcheck{os.sep}" in file])
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            say(process=os.getpid())
+            try:
+                check(**json.loads(line))
+            except BaseException as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                say(error=f"{type(error).__name__}: {error}"[:500], place=f"{place.filename}:{place.lineno}")
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        say(done=status)
+
+
+if __name__ == "__main__":
+    serve()
