@@ -19,7 +19,7 @@ from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.place import place_for
-from dpcheck.errors import require
+from dpcheck.errors import InputError, raised, require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
 from dpcheck.store import Store
@@ -79,9 +79,10 @@ def check(
         for name, title, stage in _stages(replace(context, store=kept), chosen, own, tables):
             current = title
             progress(0, 1)
-            findings += (_placed(with_expected(finding), name) for finding in stage())
+            findings += (_placed(with_expected(finding), name) for finding in _run(name, title, stage))
             progress(1, 1)
-    findings += missing(findings, chosen, {algorithm(name).paper for name in chosen})
+    stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
+    findings += missing(findings, {*chosen} - stopped, {algorithm(name).paper for name in chosen})
     named = (*chosen, *(each.name for each in own))
     return Report(tuple(findings), named, profile, seed, __version__, time.perf_counter() - started, tables)
 
@@ -106,6 +107,22 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     names = [declared.name for declared in own]
     require(len(set(names)) == len(names), "algorithms", "have names of their own", ", ".join(names))
     return chosen, own
+
+
+def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """The stage's findings; one that stops with an error on dpcheck's own algorithm is a finding as well."""
+    try:
+        yield from stage()
+    except InputError:  # of what was given, such as the store
+        raise
+    except Exception as error:
+        if not name:  # others' algorithms: the command says what is wrong with their declaration
+            raise
+        stage_id = title.partition(": ")[2].replace(" ", "_")
+        yield Finding(
+            f"{name}.{stage_id}.stopped", "stopped", f"{title} runs to its end", "violated",
+            f"it stopped with {raised(error)}",
+        )  # fmt: skip
 
 
 def _placed(finding: Finding, name: str) -> Finding:

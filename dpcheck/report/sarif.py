@@ -17,6 +17,7 @@ _HELP = {
     "--explain` shows every step.",
     "feasibility": "An iterate leaves its domain, or does not follow from what was released.",
     "missing": "The check did not yield a finding that is expected.",
+    "stopped": "A part of the check stopped with an error, which correct code does not raise.",
     "noise": "Noise is smaller than declared, has another shape, or is missing where a record moves a release.",
     "privacy": "Outputs on two neighbouring data sets are told apart more surely than the claimed epsilon and delta "
     "allow, or the noise is not certified to be enough. The witness is in the message.",

@@ -20,7 +20,7 @@ _HEADINGS = {
 }
 _SECTION = {
     "noise": "inside", "sampling": "inside", "sensitivity": "inside", "feasibility": "inside", "bound": "rate",
-    "schedule": "inside", "accounting": "inside",
+    "schedule": "inside", "accounting": "inside", "stopped": "inside", "missing": "inside",
 }  # fmt: skip
 
 
