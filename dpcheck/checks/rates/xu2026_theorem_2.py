@@ -171,12 +171,12 @@ EXPERIMENTS = (
     Experiment(
         name="theorem_2", regime="statistical", sample=sample, settings=partial(settings, False), reach=total,
         predicted=partial(simulated, False), within=1.2, attains="the instance attains the order",
-        margin=0.2,  # where in its range of a step's length a run stops changes with alpha: the law itself bends by 0.1
+        margin=0.3,  # where in its range of a step's length a run stops changes with alpha: the law itself bends by 0.1
         grid=Grid(LARGE, 80), runs=8, **COMMON,
     ),
     Experiment(
         name="theorem_2.as_printed", variant="as_printed", sample=sample_far, settings=partial(settings, True),
-        predicted=partial(simulated, True), within=1.15, clear=None, grid=Grid(LARGE, 12), runs=1,
+        predicted=partial(simulated, True), within=1.2, clear=None, grid=Grid(LARGE, 12), runs=1,
         attains="the steps lead no run to the minimiser of this instance", **COMMON,
     ),
 )  # fmt: skip
