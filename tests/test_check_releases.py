@@ -279,7 +279,7 @@ def test_a_share_that_falls_is_no_longer_consistent(old, new, said, monkeypatch)
 
 def test_a_release_that_stays_is_named(monkeypatch):
     """The ascent's gradient at every third step is lost."""
-    edit = ("release(g_v, reals[1]", "g_v[0] *= t % 3 > 0\n        release(g_v, reals[1]")
+    edit = ("release(g_v, reals[1]", "g_v[:] *= t % 3 > 0\n        release(g_v, reals[1]")
     monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(sgda, [edit]).sgda))
     found = shared_out("dp_sgda", "repaired.without_replacement")
     assert found.verdict == "inconclusive"

@@ -802,7 +802,7 @@ def test_report_of_a_violation(report, tmp_path):
     found = replace(REPORT, findings=(*REPORT.findings, new))
     code, out, _ = report(found)
     assert code == 1
-    assert "1 finding(s) differ from the record" in out
+    assert "1 finding(s) are not as expected" in out
     assert [report(found, "--format", name)[0] for name in ("json", "junit", "sarif", "html")] == [1] * 4
     assert_documents(found, {name: report(found, "--format", name)[1] for name in ("json", "junit", "sarif", "html")})
 
