@@ -233,7 +233,7 @@ def test_wrong_names_are_refused_with_the_right_ones():
         solve("dp_sgda", 3)
     with pytest.raises(InputError, match=r"learning_rate must be an option of dp_sgda \(steps, "):
         solve("dp_sgda", learning_rate=1.0)
-    with pytest.raises(InputError, match="names must be a name or several, got 3"):
+    with pytest.raises(InputError, match="names must be a name, an Algorithm or a path, or several, got 3"):
         check(3)
     with pytest.raises(InputError, match="jobs must be a whole number >= 1, got 0"):
         check("dp_sgda", jobs=0)
