@@ -178,8 +178,8 @@ def test_without_replacement_accounted_as_poisson(
         return true(event, negligible=negligible)
 
     monkeypatch.setattr(engine, "profile_of", wrong)
-    for label in ("dp_sgda.repaired.without_replacement", "dp_spider.repaired", "dp_spider.as_printed",
-                  "sto_spider.repaired", "privatediff.repaired"):  # fmt: skip
+    for label in ("dp_sgda.repaired.without_replacement", "dp_spider.repaired", "sto_spider.repaired",
+                  "privatediff.repaired"):  # fmt: skip
         assert compared(label, entries[label]).verdict == "violated", label
 
 
