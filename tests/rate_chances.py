@@ -1,0 +1,128 @@
+"""The chance that a rate of correct code comes out red, for each finding that an experiment yields.
+
+``python tests/rate_chances.py MEASURED.csv`` measures every experiment at several seeds and appends what it measured,
+experiment by experiment; it goes on where it was stopped. ``--table`` draws both looks of the check from all those
+measurements again and again and writes ``tests/measured/rate_chances.csv``:
+
+- ``first``, ``second``: the share of draws whose verdict is not the expected one, by the first look's number of
+  measurements, and by those of both looks together;
+- ``chance``: of red at the end. A confidence limit q standard errors from an estimate that is z + q of them from the
+  margin on average crosses it with the normal tail beyond z. With four times the measurements, those are 2 (z + q)
+  standard errors, so that the tail begins at 2 z + q; q is at least 1.6 in every comparison. No share at the first
+  look is taken for less than 3 in all draws, which is what 0 of them leave possible at 95 %. A share at the second
+  look, and one that the first look decides for another verdict, count in full.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+
+SEEDS, DRAWS = (100, 101), 400
+_LIMIT = 1.6  # standard errors from an estimate to the nearest of the confidence limits that decide
+_NORMAL = NormalDist()
+
+
+def measure(path: Path, algorithms: list[str], jobs: int) -> None:
+    """Each experiment's first look and as much again at each seed, where the file does not hold them yet."""
+    from dpcheck.checks.context import Context
+    from dpcheck.checks.rates import experiments
+    from dpcheck.checks.rates.measurement import more, points
+
+    for experiment in experiments():
+        known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["algorithm", "experiment", "seed"])
+        of = known[(known.algorithm == experiment.algorithm) & (known.experiment == experiment.name)]
+        for seed in SEEDS:
+            if seed in set(of.seed) or (algorithms and experiment.algorithm not in algorithms):
+                continue
+            context = Context(seed=seed, jobs=jobs)
+            found = points(experiment, context)
+            found = more(experiment, context, found, 1, 1) if len(found[0].values) else []
+            rows = [
+                [experiment.algorithm, experiment.name, seed, json.dumps(dict(point.cell)), value]
+                for point in found
+                for value in point.values
+            ]
+            frame = pd.DataFrame(rows, columns=["algorithm", "experiment", "seed", "cell", "value"])
+            frame.to_csv(path, mode="a", header=not path.exists(), index=False)
+            print(f"{experiment.algorithm}: {experiment.name}, seed {seed}", flush=True)
+
+
+def table(path: Path) -> None:
+    """The chances, from what was measured."""
+    import tables
+
+    from dpcheck.checks.rates import experiments
+
+    measured = pd.read_csv(path)
+    rows = []
+    for experiment in experiments():
+        of = measured[(measured.algorithm == experiment.algorithm) & (measured.experiment == experiment.name)]
+        if len(of):
+            rows += chances(experiment, of)
+    frame = pd.DataFrame(rows)
+    tables.write("rate_chances", frame)
+    print(frame.to_string())
+    print(f"all together: {frame.chance.sum():.2g}")
+
+
+def chances(experiment, measured: pd.DataFrame) -> list[dict]:
+    """A row for each finding of one experiment; ``measured`` holds its measurements at all seeds."""
+    from dpcheck.checks.context import Context
+    from dpcheck.checks.expected import expected_verdicts
+    from dpcheck.checks.rates.judgement import _MORE, _decided, _judged
+    from dpcheck.checks.rates.measurement import _known
+
+    context = Context()
+    seeds = experiment.grid.seeds
+    known = [_known(experiment, cell) for cell in experiment.grid.cells]
+    pools = [measured[measured.cell == json.dumps(dict(point.cell))].value.to_numpy() for point in known]
+    rng = np.random.default_rng(context.seed)
+    shares: dict[str, list[tuple[bool, bool, bool]]] = {}
+    for _ in range(DRAWS):
+        drawn = [rng.choice(pool, (1 + _MORE) * seeds) for pool in pools]
+        looks = [
+            _judged(experiment, [replace(p, values=v[:size]) for p, v in zip(known, drawn, strict=True)])[0]
+            for size in (seeds, (1 + _MORE) * seeds)
+        ]
+        over = all(_decided(experiment, finding) for finding in looks[0])
+        for one, two in zip(*looks, strict=True):
+            expected = expected_verdicts().get(one.id, "").split(" or ")
+            first, second = one.verdict not in expected, two.verdict not in expected
+            shares.setdefault(one.id, []).append((first, second, first and over))
+    return [_row(id, np.array(found)) for id, found in shares.items()]
+
+
+def _row(id: str, found: np.ndarray) -> dict:
+    from dpcheck.checks.expected import expected_verdicts
+
+    first, second, wrong = found.mean(axis=0)
+    away = -_NORMAL.inv_cdf(max(first, 3 / len(found)))
+    return {
+        "finding": id, "expected": expected_verdicts().get(id, ""), "draws": len(found), "first": first,
+        "second": second, "chance": max(second, wrong, _NORMAL.cdf(-2 * away - _LIMIT)),
+    }  # fmt: skip
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("measured", type=Path)
+    parser.add_argument("--algorithm", nargs="*", default=[])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    if options.table:
+        table(options.measured)
+    else:
+        measure(options.measured, options.algorithm, options.jobs)
+
+
+if __name__ == "__main__":
+    main()
