@@ -25,6 +25,8 @@ from dpcheck.audits.missing import same
 from dpcheck.audits.outputs import RunError, numbers, require_one_shape
 from dpcheck.audits.sampling_plan import Chunk
 from dpcheck.errors import InputError, raised, require, require_count
+from dpcheck.processes import end_with_parent
+from dpcheck.streams import workers
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +84,9 @@ class Runner:
     def _call(self, ran: int, *arguments: Any) -> Floats:
         try:
             result = self.mechanism(*arguments)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit() too
             raise RunError(f"mechanism must return a number or an array, got {raised(error)}", ran) from error
         try:
             return numbers(result)
@@ -156,6 +160,7 @@ class Pool:
     """
 
     def __init__(self, runner: Runner, jobs: int) -> None:
+        jobs = workers(jobs)
         self._runner, self._jobs = runner, jobs
         self._done = [2 * PROBES, 2 * PROBES]
         self._threads: ThreadPoolExecutor | None = None
@@ -257,6 +262,7 @@ def _start_worker(runner: Runner) -> None:
     global _worker_runner
     # An interrupt is the parent's to handle: it ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     _worker_runner = runner
 
 

@@ -29,7 +29,8 @@ from typing import Any, NoReturn
 
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.errors import InputError, one_line, require, require_count, require_positive
-from dpcheck.streams import cores
+from dpcheck.processes import end_with_parent
+from dpcheck.streams import workers
 
 _LENGTH = struct.Struct("!Q")
 _STARTING = 60.0  # seconds the interpreter and this package may take to start
@@ -83,7 +84,7 @@ def decide_all(
         waiting.put(index)
     done: queue.SimpleQueue[tuple[int, ClaimResult]] = queue.SimpleQueue()
     stop = threading.Event()
-    count = min(jobs or cores(), len(claims))
+    count = min(workers(jobs), len(claims))
     threads = [
         threading.Thread(target=_serve, args=(claims, target, seconds, waiting, done, stop, started), daemon=True)
         for started in (worker, *[None] * (count - 1))
@@ -217,6 +218,7 @@ def _main() -> None:
     """Say which claims there are, then decide those whose ids come in, one a line."""
     from dpcheck.bounds.registry import find
 
+    end_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     # what a user's own file prints must not mix with the results
     results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

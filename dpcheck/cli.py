@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dpcheck import __version__
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html")
+_RUNS_OTHERS_CODE = ("audit", "check", "prove")
 _SEED = "all randomness follows from it (default 0)"
 EXIT_CODES = """\
 exit codes: 0 consistent with what is recorded, 1 a guarantee is violated (or undecided, where there
@@ -17,7 +18,23 @@ is --fail-on inconclusive), 2 wrong usage or input, 3 internal error, 130 interr
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    options = _parse(sys.argv[1:] if arguments is None else arguments)
+    if arguments is not None:
+        return _run(_parse(arguments))
+    options = _parse(sys.argv[1:])
+    if options.command not in _RUNS_OTHERS_CODE:
+        return _run(options)
+    from dpcheck.errors import InputError
+    from dpcheck.processes import supervised
+
+    try:
+        return supervised(lambda: _run(options))
+    except InputError as error:
+        print(f"dpcheck: error: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Carry out what was asked, and say what went wrong."""
     for stream in (sys.stdout, sys.stderr):  # a terminal without our signs is no reason to fail
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -28,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("dpcheck: interrupted; no result was written", file=sys.stderr)
         return 130
-    except Exception as error:
+    except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
         from dpcheck.errors import InputError
 
         if isinstance(error, InputError | MemoryError):

@@ -104,7 +104,7 @@ def run_prove(options: Namespace) -> int:
         shown = "\n\n".join(explanation(result) for result in results)
     else:
         width = shutil.get_terminal_size((160, 24)).columns
-        shown = table(results, color=sys.stdout.isatty(), width=max(width, 80))
+        shown = table(results, color=terminal.coloured(), width=max(width, 80))
     terminal.say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
     return int(broken)
 
@@ -295,13 +295,13 @@ def _problem_of(options: Namespace) -> tuple[Any, Any]:
 
 
 def _deliver(report: Report, options: Namespace) -> int:
-    from dpcheck.report.files import write_text
+    from dpcheck.files import write_text
     from dpcheck.report.render import render
 
     for name, target in _targets(options).items():
         if name != "output":
             write_text(target, render(report, name.removesuffix("_output")))
-    text = render(report, options.format, color=options.output is None and sys.stdout.isatty())
+    text = render(report, options.format, color=options.output is None and terminal.coloured())
     if options.output:
         write_text(options.output, text)
     else:

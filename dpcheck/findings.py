@@ -120,14 +120,14 @@ class Report:
         """The same as a JSON text (infinities as strings, which JSON lacks), also written to ``path``."""
         text = to_json_text(self.to_dict())
         if path is not None:
-            from dpcheck.report.files import write_text
+            from dpcheck.files import write_text
 
             write_text(path, text + "\n")
         return text
 
     def to_html(self, path: str | Path) -> None:
         """A self-contained page."""
-        from dpcheck.report.files import write_text
+        from dpcheck.files import write_text
         from dpcheck.report.html import to_html
 
         write_text(path, to_html(self))

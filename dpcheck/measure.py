@@ -24,7 +24,7 @@ from dpcheck.problems import PROBLEMS
 from dpcheck.problems.problem import Array, Defaults, Problem
 from dpcheck.solvers import algorithm, configure
 from dpcheck.solvers.run import Run, measured
-from dpcheck.streams import cores, one_blas_thread
+from dpcheck.streams import one_blas_thread, workers
 
 # Column -> the method that a family of problems overrides where it has that closed form.
 _METRICS = {
@@ -154,7 +154,7 @@ class Experiment:
             with keeping:
                 keep(found)
 
-        with ThreadPoolExecutor(jobs or cores()) as pool:
+        with ThreadPoolExecutor(workers(jobs)) as pool:
             futures = [pool.submit(work, row) for row in rows]
             try:
                 for future in as_completed(futures):

@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 from dpcheck.errors import InputError, one_line
+from dpcheck.files import write_text
 from dpcheck.measure import Experiment
 
 
@@ -69,10 +70,8 @@ class Table:
             self._write(self.file)
 
     def _write(self, file: Path) -> None:
-        """The rows that are known, in order; at once, so that whoever stops this leaves the old file or the new."""
-        beside = file.with_name(f"{file.name}.part")
-        beside.write_text(self.text, "utf-8", newline="")
-        beside.replace(file)
+        """The rows that are known, in order."""
+        write_text(file, self.text)
 
     def _refused(self, found: str) -> InputError:
         return InputError(f"--output must be a new file, or hold rows of this command alone, got {self.file}: {found}")

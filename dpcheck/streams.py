@@ -22,6 +22,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def workers(jobs: int | None) -> int:
+    """So many as asked, but no more than four a core; one a core for None. No result depends on how many there are."""
+    return cores() if jobs is None else min(jobs, 4 * cores())
+
+
 def map_chunks(
     work: Callable[[np.random.Generator, int], Result],
     trials: int,
@@ -44,9 +49,8 @@ def map_chunks(
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     sizes = [min(chunk, trials - start) for start in range(0, trials, chunk)]
     streams = [np.random.default_rng(child) for child in root.spawn(len(sizes))]
-    workers = min(jobs or cores(), len(sizes))
     results: list[Result] = []
-    pool = ThreadPoolExecutor(workers)
+    pool = ThreadPoolExecutor(min(workers(jobs), len(sizes)))
     try:
         for result in pool.map(work, streams, sizes):
             results.append(result)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dpcheck.errors import InputError
+
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
@@ -38,17 +40,36 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
         yield update
 
 
+def coloured() -> bool:
+    """Whether stdout is a terminal."""
+    return sys.stdout is not None and not sys.stdout.closed and sys.stdout.isatty()
+
+
 def say(text: str) -> int:
     """Print a result; 0, the exit code where nothing is judged.
 
     Where nobody reads on (as in ``| head``) the rest is dropped: the exit code is still the verdict's.
+
+    Raises
+    ------
+    InputError
+        If stdout is closed, or cannot be written to for another reason, such as a full disk.
     """
+    if sys.stdout is None or sys.stdout.closed:
+        raise InputError("stdout must be open, got a closed one: the result has nowhere to go")
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        # what is still buffered would fail again when the interpreter ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_the_rest()
+    except OSError as error:
+        _drop_the_rest()
+        raise InputError(f"stdout must be writable, got: {error.strerror}") from error
     return 0
+
+
+def _drop_the_rest() -> None:
+    """What is still buffered would fail again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def named(name: str, text: str) -> str:

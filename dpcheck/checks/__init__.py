@@ -23,7 +23,7 @@ from dpcheck.errors import InputError, raised, require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
 from dpcheck.store import Store
-from dpcheck.streams import cores
+from dpcheck.streams import workers
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
 FURTHER = {"dp_sgda": "dpcheck.checks.dp_sgda"}
@@ -73,7 +73,7 @@ def check(
         if watch is not None:
             watch(current, done, total)
 
-    context = Context(profile, seed, cores() if jobs is None else jobs, progress)
+    context = Context(profile, seed, workers(jobs), progress)
     findings: list[Finding] = []
     with nullcontext() if store is None else closing(Store(store)) as kept:
         for name, title, stage in _stages(replace(context, store=kept), chosen, own, tables):

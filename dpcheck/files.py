@@ -1,0 +1,56 @@
+"""Writing results: a reader finds the old file or the new one, never half of either."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from dpcheck.errors import InputError
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write ``text`` to ``path``, replacing a regular file in one step.
+
+    The file at the end of a symbolic link is replaced, not the link, and the new file has the old one's mode. What
+    is no regular file, such as a pipe or ``/dev/stdout``, is written to as it is.
+
+    Raises
+    ------
+    InputError
+        If the file or its folder cannot be written.
+    """
+    target = Path(path)
+    try:
+        found = target.stat() if target.exists() else None
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            with target.open("w", encoding="utf-8") as stream:
+                stream.write(text)
+        else:
+            _replace(target.resolve(), text, _new_mode() if found is None else stat.S_IMODE(found.st_mode))
+    except OSError as error:
+        raise InputError(f"output must be a writable file, got {target}: {error.strerror}") from error
+
+
+def _replace(target: Path, text: str, mode: int) -> None:
+    """The whole text on disk beside the target first, then in its place."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(mode)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _new_mode() -> int:
+    """The mode that the user's mask leaves to a new file; the mask can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

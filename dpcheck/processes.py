@@ -1,0 +1,102 @@
+"""Processes that work for another one: they end with it, and none of them decides its exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import NoReturn
+
+from dpcheck.errors import InputError
+
+_LOOK_EVERY = 0.5  # seconds
+_TO_END = (signal.SIGTERM, signal.SIGHUP)
+
+
+def end_with_parent() -> None:
+    """End this process within a second of its parent's end, however that came about.
+
+    A parent that is killed cannot end its workers, and those that wait for work would wait for ever.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_EVERY)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def supervised(work: Callable[[], int]) -> int:
+    """Return what ``work`` returns, called in a process of its own where the system can fork.
+
+    So code of others that ends its process, such as a mechanism that calls ``os._exit(0)``, cannot pass for a result.
+
+    Raises
+    ------
+    InputError
+        If the process ended before ``work`` returned.
+    """
+    if not hasattr(os, "fork"):
+        return work()
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ours)
+        _report(work, theirs)
+    os.close(theirs)
+    os.set_blocking(ours, False)  # what the child leaves behind may hold the pipe open
+    with _forwarded_to(child), os.fdopen(ours, "rb") as answer:
+        _, status = os.waitpid(child, 0)
+        said = answer.read()
+    if said:
+        return int(said)
+    ended = os.waitstatus_to_exitcode(status)
+    if -ended in _TO_END:  # as somebody asked
+        signal.signal(-ended, signal.SIG_DFL)
+        os.kill(os.getpid(), -ended)
+    how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
+    raise InputError(f"the code under test must return, got one that ended its process ({how})")
+
+
+def _report(work: Callable[[], int], pipe: int) -> NoReturn:
+    """In the child: do the work, and write its exit code as the very last thing."""
+    os.setpgid(0, 0)  # an interrupt from the terminal reaches the parent alone, which forwards it
+    end_with_parent()
+    child = os.getpid()
+    code = work()
+    if os.getpid() == child:  # and not a process that the code under test has split off
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os.write(pipe, str(code).encode())
+    os._exit(0)
+
+
+@contextmanager
+def _forwarded_to(child: int) -> Iterator[None]:
+    """Signals that ask this process to stop, pause or go on are the child's to answer."""
+
+    def forward(number: int, _: object) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(child, number)
+
+    def pause(number: int, _: object) -> None:
+        os.killpg(child, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)  # ... and when this process goes on, so does the child:
+        os.killpg(child, signal.SIGCONT)
+
+    handlers = dict.fromkeys((signal.SIGINT, *_TO_END), forward) | {signal.SIGTSTP: pause}
+    ignored = {number for number in handlers if signal.getsignal(number) is signal.SIG_IGN}
+    before = {number: signal.signal(number, handlers[number]) for number in handlers if number not in ignored}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+

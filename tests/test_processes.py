@@ -1,0 +1,144 @@
+"""Code under test never decides the exit code, and no process outlives the command that started it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpcheck.files import write_text
+from dpcheck.findings import Finding, Report
+from dpcheck.streams import cores, workers
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
+
+MECHANISMS = """
+import os, sys, time
+from pathlib import Path
+
+class Stop(BaseException): pass
+
+def leaves(data, rng): sys.exit(0)
+def ends(data, rng): os._exit(0)
+def stops(data, rng): raise Stop("now")
+def ends_late(data, rng):
+    value = data + rng.laplace()
+    if value > 6: os._exit(0)
+    return value
+def slow(data, rng):
+    Path(f"ran.{os.getpid()}").touch()
+    time.sleep(0.02)
+    return data + rng.laplace()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "others.py").write_text(MECHANISMS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(mechanism: str, jobs: int, trials: int = 20_000) -> list[str]:
+    asked = ["audit", f"others:{mechanism}", "--data", "0", "--neighbour", "1", "--epsilon", "1"]
+    return [sys.executable, "-m", "dpcheck", *asked, "--trials", str(trials), "--jobs", str(jobs)]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "jobs", "said"),
+    [
+        ("leaves", 1, "mechanism must return a number or an array, got SystemExit: 0"),
+        ("ends", 2, "the code under test must return, got one that ended its process (exit code 0)"),
+        ("stops", 1, "mechanism must return a number or an array, got Stop: now"),
+        ("ends_late", 1, "the code under test must return, got one that ended its process (exit code 0)"),
+        ("ends_late", 2, "mechanism must survive in a worker process, got one that died; try jobs=1"),
+    ],
+)
+def test_a_mechanism_that_ends_its_process_is_an_error(folder: Path, mechanism: str, jobs: int, said: str) -> None:
+    found = subprocess.run(command(mechanism, jobs), capture_output=True, text=True)
+    assert found.returncode == 2
+    assert found.stderr.splitlines()[-1] == f"dpcheck: error: {said}"
+    assert found.stdout == ""
+
+
+def alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{number}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_no_worker_outlives_the_command(folder: Path, sent: signal.Signals) -> None:
+    process = subprocess.Popen(command("slow", 2, 10**6), stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(ran := list(folder.glob("ran.*"))) < 3 and time.monotonic() < deadline:  # the first one probes
+        time.sleep(0.05)
+    started = [int(path.suffix[1:]) for path in ran]
+    assert len(started) >= 3
+    process.send_signal(sent)
+    code = process.wait(30)
+    assert code == (130 if sent == signal.SIGINT else -sent)
+    deadline = time.monotonic() + 20
+    while any(map(alive, started)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert [number for number in started if alive(number)] == []
+
+
+def test_there_are_never_more_than_four_workers_a_core() -> None:
+    assert workers(10**6) == 4 * cores()
+    assert workers(1) == 1
+    assert workers(None) == cores()
+
+
+# Files
+
+
+def test_modes_links_and_masks_are_kept(folder: Path) -> None:
+    (folder / "kept.txt").write_text("old")
+    (folder / "kept.txt").chmod(0o600)
+    (folder / "link.txt").symlink_to("kept.txt")
+    write_text("link.txt", "new")
+    assert (folder / "link.txt").is_symlink()
+    assert (folder / "kept.txt").read_text() == "new"
+    assert (folder / "kept.txt").stat().st_mode & 0o777 == 0o600
+    before = os.umask(0o027)
+    try:
+        write_text("fresh.txt", "text")
+    finally:
+        os.umask(before)
+    assert (folder / "fresh.txt").stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in folder.iterdir()) == ["fresh.txt", "kept.txt", "link.txt", "others.py"]
+
+
+def test_what_is_no_regular_file_is_written_to(folder: Path) -> None:
+    os.mkfifo("pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        write_text("pipe", "through it")
+        assert reader.communicate()[0] == "through it"
+    assert (folder / "pipe").is_fifo()
+    write_text(os.devnull, "nothing")
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_cannot_be_written_is_one_line(folder: Path) -> None:
+    Report((Finding("a.b", "privacy", "what", "consistent", "why"),), ("dp_sgda",), "quick", 0, "0", 1.0, {}).to_json(
+        "report.json"
+    )
+    shown = [sys.executable, "-m", "dpcheck", "report", "report.json"]
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(shown, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (found.returncode, found.stderr) == (
+        2, "dpcheck: error: stdout must be writable, got: No space left on device\n"
+    )  # fmt: skip
+    closed = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *shown], stderr=subprocess.PIPE, text=True)
+    assert closed.returncode == 2
+    assert closed.stderr == "dpcheck: error: stdout must be open, got a closed one: the result has nowhere to go\n"
