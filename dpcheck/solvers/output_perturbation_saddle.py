@@ -42,9 +42,9 @@ class Saddle(OutputPerturbation):
 
 
 class SaddleJoint(OutputPerturbation):
-    """The same with one Gaussian for (sqrt(mu_w) w, sqrt(mu_v) v).
+    """Algorithm 3 with one Gaussian for (sqrt(mu_w) w, sqrt(mu_v) v).
 
-    Not in the paper: its inequality (12) bounds the joint move, so splitting epsilon and delta is not needed.
+    Not in the paper: its inequality (12) bounds the joint move, so that epsilon and delta need not be split.
     """
 
     name = "minimax_output_perturbation_joint"
@@ -157,7 +157,7 @@ class PhasedConvexStronglyConcave(OneSided):
 
 
 class PhasedStronglyConvexConcave(OneSided):
-    """Its mirror image on Algorithm 5, for f strongly convex in w; releases v at (epsilon, delta)."""
+    """Algorithm 5 without regularising w, for f strongly convex in w; releases v at (epsilon, delta)."""
 
     name = "phased_strongly_convex_concave"
     source = "Appendix B.4, the mirror image of Corollary B.6"
