@@ -23,16 +23,31 @@ BROKEN = frozenset({"violated", "refuted", "contradicted"})
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing checked.
+    """One thing checked, with its verdict and what was expected.
 
-    id : stable, e.g. "dp_sgda.repaired.transcript";  kind : "claim", "privacy", "noise",
-        "sampling", "sensitivity", "feasibility", "schedule", "accounting", "rate", "bound" or "utility"
-    subject : what was checked, a sentence;  verdict : a word;  reason : the evidence, a sentence
-    expected : the expected verdict, or several as in "violated or inconclusive"; None where none is expected
-    expected_certified : the certified epsilon that is expected, where one is
-    audited, certified, claimed : epsilon (natural log), for findings about privacy
-    evidence : everything that reproduces the verdict, ready for JSON
-    place : the file and line of the code that the finding is about, e.g. "dpcheck/solvers/nseg.py:49"
+    Attributes
+    ----------
+    id : str
+        A stable name, such as ``"dp_sgda.repaired.transcript"``.
+    kind : str
+        ``"claim"``, ``"privacy"``, ``"noise"``, ``"sampling"``, ``"sensitivity"``, ``"feasibility"``, ``"schedule"``,
+        ``"accounting"``, ``"rate"``, ``"bound"``, ``"utility"`` or ``"stopped"``.
+    subject : str
+        What was checked, a sentence.
+    verdict : str
+        The verdict, a word.
+    reason : str
+        The evidence, a sentence.
+    expected : str or None
+        The expected verdict, or several as in "violated or inconclusive"; None where none is expected.
+    expected_certified : float or None
+        The certified epsilon that is expected, where one is.
+    audited, certified, claimed : float or None
+        Epsilons (natural log), for findings about privacy: lower confidence bound, upper bound, claim.
+    evidence : dict
+        Everything that reproduces the verdict, ready for JSON.
+    place : str or None
+        File and line of the code that the finding is about, such as ``"dpcheck/solvers/nseg.py:49"``.
     """
 
     id: str
@@ -81,7 +96,25 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """All findings of one run of the check."""
+    """All findings of one run of the check.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        What was checked, in order.
+    algorithms : tuple of str
+        The algorithms that were checked.
+    profile : str
+        ``"quick"`` or ``"full"``.
+    seed : int
+        Seed of all randomness.
+    version : str
+        Version of dpcheck that made the report.
+    seconds : float
+        Wall-clock time.
+    tables : dict of str to list of dict
+        Measured tables by title, a dict for each row.
+    """
 
     findings: tuple[Finding, ...]
     algorithms: tuple[str, ...]
@@ -103,7 +136,7 @@ class Report:
         return any(f.verdict in words and not f._as_expected for f in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON; ``schema`` names this layout."""
+        """Return everything, ready for JSON; ``schema`` names this layout."""
         return {
             "schema": SCHEMA,
             "ok": self.ok,
@@ -117,7 +150,18 @@ class Report:
         }
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The same as a JSON text (infinities as strings, which JSON lacks), also written to ``path``."""
+        """Return the report as a JSON text, with infinities as strings, which JSON lacks.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file to write it to as well.
+
+        Returns
+        -------
+        str
+            The text, which :meth:`from_json` reads.
+        """
         text = to_json_text(self.to_dict())
         if path is not None:
             from dpcheck.report.files import write_text
@@ -126,17 +170,26 @@ class Report:
         return text
 
     def to_html(self, path: str | Path) -> None:
-        """A self-contained page."""
+        """Write the report as a self-contained page.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        """
         from dpcheck.report.files import write_text
         from dpcheck.report.html import to_html
 
         write_text(path, to_html(self))
 
     def figures(self) -> dict[str, Figure]:
-        """Pictures of what was measured, by name, as far as there are numbers for them.
+        """Draw what was measured, as far as there are numbers for it.
 
-        ``"rates"`` : the exponents of all theorems;  ``"epsilon"`` : audited, certified and claimed;
-        ``"over bound, TITLE"`` : measured over bound, for each table that has both
+        Returns
+        -------
+        dict of str to matplotlib.figure.Figure
+            ``"rates"``, the exponents of all theorems; ``"epsilon"``, audited, certified and claimed; ``"over bound,
+            TITLE"``, measured over bound, for each table that has both.
         """
         from dpcheck.report.figures import figures
 
@@ -144,7 +197,23 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """The report that :meth:`to_json` wrote; InputError for any other text."""
+        """Read the report that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+
+        Returns
+        -------
+        Report
+            The report.
+
+        Raises
+        ------
+        InputError
+            For any other text.
+        """
         try:
             found = json.loads(text)
             require(found["schema"] == SCHEMA, "schema", f"be {SCHEMA}", found["schema"])
@@ -161,7 +230,7 @@ class Report:
             raise InputError(f"report must be JSON written by dpcheck, got {said}") from error
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a finding."""
+        """Return a table with one row for each finding."""
         import pandas as pd
 
         columns = (
@@ -171,7 +240,7 @@ class Report:
 
 
 def to_json_text(value: Any) -> str:
-    """Indented JSON; infinities and NaN, which JSON lacks, as the strings "inf", "-inf", "nan"."""
+    """Return a value as indented JSON; infinities and NaN, which JSON lacks, as the strings "inf", "-inf", "nan"."""
     return json.dumps(_finite(value), indent=2, allow_nan=False)
 
 

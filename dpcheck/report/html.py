@@ -26,7 +26,7 @@ _BAR_WIDTH, _BAR_HEIGHT = 300, 18
 
 
 def to_html(report: Report) -> str:
-    """The page."""
+    """Return the page."""
     surprises = [f for f in report.findings if not f.ok]
     text = (
         f"{len(surprises)} finding(s) are not as expected: {', '.join(f.id for f in surprises)}"
@@ -69,7 +69,7 @@ def _privacy(findings: list[Finding]) -> str:
 
 
 def _bar(f: Finding) -> str:
-    """Audited (dark) inside certified (light), the claim as a line."""
+    """Draw audited (dark) inside certified (light), with the claim as a line."""
     values = [v for v in (f.audited, f.certified, f.claimed) if v is not None and v < float("inf")]
     if not values or max(values) <= 0:
         return ""

@@ -64,7 +64,7 @@ def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
 
 @dataclass(frozen=True)
 class _Variant:
-    """label : algorithm and variant;  audits : by what was released;  certified : NaN where there is none"""
+    """A variant's row: its label, the audits by what was released, and ``certified``, NaN where there is none."""
 
     label: str
     audits: dict[str, float]

@@ -73,7 +73,7 @@ def _sandwiches(findings: list[Finding]) -> Table:
 
 
 def by_algorithm(findings: list[Finding]) -> list[tuple[str, list[Finding]]]:
-    """Findings about privacy in groups, each with its algorithm's name; one group without, if there is but one."""
+    """Group findings about privacy, each with its algorithm's name; one group without, if there is but one."""
     groups: dict[str, list[Finding]] = {}
     for f in findings:
         groups.setdefault(f.id.split(".", 1)[0], []).append(f)
@@ -96,7 +96,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
 
 
 def number(value: float | int | None) -> str:
-    """A figure for people: three or four digits, empty for None."""
+    """Print a figure for people: three or four digits, empty for None."""
     if value is None:
         return ""
     if isinstance(value, int):
