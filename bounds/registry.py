@@ -21,6 +21,7 @@ from pathlib import Path
 from dpcheck.bounds.carried import carried
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.theorem import Theorem
+from dpcheck.bounds.workers import decide_all, decide_file
 from dpcheck.errors import InputError, one_line, raised, require
 
 PAPERS = ("zhang2022", "yang2022", "zhang2025", "xu2026")
@@ -162,8 +163,6 @@ def prove(
     >>> result.verdict, result.claim.location
     ('refuted', 'proof of Lemma 6(a), Appendix C.2')
     """
-    from dpcheck.bounds.workers import decide_all, decide_file
-
     if isinstance(target, str) and target.endswith(".py"):
         return decide_file(target, jobs=jobs, seconds=seconds, watch=watch)
     return decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch)

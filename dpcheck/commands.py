@@ -295,7 +295,7 @@ def _problem_of(options: Namespace) -> tuple[Any, Any]:
 
 
 def _deliver(report: Report, options: Namespace) -> int:
-    from dpcheck.report.files import write_text
+    from dpcheck.files import write_text
     from dpcheck.report.render import render
 
     for name, target in _targets(options).items():

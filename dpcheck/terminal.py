@@ -61,6 +61,6 @@ def named(name: str, text: str) -> str:
 
 def say_json(value: Any) -> int:
     """Print a value as JSON; 0, the exit code where nothing is judged."""
-    from dpcheck.findings import to_json_text
+    from dpcheck.results import to_json_text
 
     return say(to_json_text(value))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from dpcheck.findings import BROKEN, Finding, Report, to_json_text
 from dpcheck.report.terminal import by_algorithm, number
+from dpcheck.results import BROKEN, Finding, Results, to_json_text
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c2430 }
@@ -25,7 +25,7 @@ pre { background: #1d232d } .verdict { background: #14291f } .verdict.bad { back
 _BAR_WIDTH, _BAR_HEIGHT = 300, 18
 
 
-def to_html(report: Report) -> str:
+def to_html(report: Results) -> str:
     """Return the page."""
     surprises = [f for f in report.findings if not f.ok]
     text = (
@@ -114,7 +114,7 @@ def _word(f: Finding) -> str:
     return f'<span class="{style}">{escape(f.verdict)}</span>'
 
 
-def _figures(report: Report) -> str:
+def _figures(report: Results) -> str:
     from dpcheck.report.figures import svg
 
     return "".join(
