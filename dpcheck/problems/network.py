@@ -13,9 +13,14 @@ from dpcheck.problems.problem import Array
 
 @dataclass(frozen=True)
 class Network:
-    """Widths and slope, and what follows from them.
+    """Widths and slope of a multilayer perceptron, and what follows from them.
 
-    widths : of inputs, hidden layers and outputs;  slope : of the leaky ReLU for negative arguments
+    Parameters
+    ----------
+    widths : tuple of int
+        Of inputs, hidden layers and outputs.
+    slope : float
+        Slope of the leaky ReLU for negative arguments.
     """
 
     widths: tuple[int, ...]
