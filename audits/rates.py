@@ -37,7 +37,7 @@ class RateFit:
         One sentence: what decided, with numbers.
     faster : dict of str to float
         By how much a factor is faster than claimed, where it is, beyond chance.
-    claimed, confidence, margin, equal, cluster, offset
+    claimed, confidence, margin, equal, cluster, offset : object
         As given.
     rows, independent : int
         Rows of the table, and the independent things among them.

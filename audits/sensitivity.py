@@ -213,7 +213,7 @@ def _bases(dataset: Any, replacements: Sequence[Any]) -> Iterator[tuple[str, Any
 
 
 def _extremes(replacements: Sequence[Any]) -> list[int]:
-    """At most four of them, spread over the whole."""
+    """Choose at most four replacements, spread over the whole."""
     return [int(k) for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int))]
 
 
@@ -226,7 +226,7 @@ def _filled(dataset: Any, record: Any) -> Any:
 def _walk(
     query: Callable[[Any], Any], dataset: Any, first: Any, second: Any
 ) -> Iterator[tuple[Any, int, Array, Array]]:
-    """From all records ``first`` to all ``second``, one at a time: thresholds, votes and medians move in between."""
+    """Walk from all records ``first`` to all ``second``, one at a time; thresholds, votes and medians turn over."""
     base = _filled(dataset, first)
     before = _evaluate(query, base)
     for index in range(len(dataset)):

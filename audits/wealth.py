@@ -109,7 +109,18 @@ class State:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> State:
-        """What :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote.
+
+        Parameters
+        ----------
+        saved : mapping
+            The state as JSON holds it.
+
+        Returns
+        -------
+        State
+            The state.
+        """
         a, b = (
             np.frombuffer(base64.b64decode(v), "<f8").astype(np.float64).reshape(-1, saved["width"])
             for v in saved["outputs"]

@@ -41,7 +41,9 @@ INNER = {
 def top() -> dict[str, object]:
     """The functions and classes of ``dpcheck.__all__``, by name."""
     named = {name: getattr(dpcheck, name) for name in dpcheck.__all__}
-    return {f"dpcheck.{name}": each for name, each in named.items() if inspect.isfunction(each) or inspect.isclass(each)}
+    return {
+        f"dpcheck.{name}": each for name, each in named.items() if inspect.isfunction(each) or inspect.isclass(each)
+    }
 
 
 def public() -> dict[str, object]:
@@ -51,17 +53,18 @@ def public() -> dict[str, object]:
     found += [each for module in (*modules, prover) for each in _exported(module)]
     found += [getattr(importlib.import_module(module), name) for module, names in INNER.items() for name in names]
     found += [_problem(name) for name in PROBLEMS]
-    found += [algorithm(name) for name in ALGORITHMS]
+    found += [base for name in ALGORITHMS for base in reversed(algorithm(name).__mro__) if base is not object]
     for each in found:  # grows while it is read
         found += [other for other in _told_of(each) if other not in found]
     return {f"{each.__module__}.{each.__qualname__}": each for each in found}
 
 
 def methods(cls: type) -> Iterator[tuple[str, FunctionType]]:
-    """The public methods that a class of ours defines itself."""
-    for name, member in vars(cls).items():
+    """The public methods of a class, those of its bases included, that are written in this project."""
+    for name, member in inspect.getmembers_static(cls):
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
-        if not name.startswith("_") and inspect.isfunction(function) and function.__name__ == name:
+        ours = inspect.isfunction(function) and function.__module__.startswith("dpcheck.")
+        if ours and not name.startswith("_") and function.__qualname__.endswith(f".{name}"):
             yield name, function
 
 

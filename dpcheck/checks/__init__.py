@@ -192,7 +192,7 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
 
 
 def _without_game(context: Context, name: str) -> Iterator[Finding]:
-    """In place of the audits of an algorithm that has no pair of data sets to be audited on."""
+    """Stand in for the audits of an algorithm that has no pair of data sets to be audited on."""
     yield Finding(
         f"{name}.transcript", "privacy", f"{name}: whole noisy transcript", "inconclusive",
         f"{name} has no game, so that its privacy is not audited: add one to dpcheck/checks/privacy/games, or declare "

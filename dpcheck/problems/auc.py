@@ -245,7 +245,7 @@ class AUC(Defaults):
         return float(2 * self.params[2])
 
     def optimum(self) -> Array:
-        """theta maximising the square-loss AUC without privacy, unconstrained, up to scale.
+        """Return the theta that maximises the square-loss AUC without privacy, unconstrained, up to scale.
 
         theta = -(S + D D')^+ D, D = m_- - m_+, S = Sigma_+ + Sigma_-.
         """

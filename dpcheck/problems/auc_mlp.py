@@ -163,7 +163,7 @@ class AUCMLP(Defaults):
         return float(1 / self.weights[2])
 
     def scores(self, w: Array, X: Array) -> Array:
-        """h of the rows of X : (n, k) at w."""
+        """Return the scores h (n,) of the rows of X (n, k) at w."""
         return self.network.outputs(w[:-2], X)[:, 0]
 
     @property

@@ -141,7 +141,7 @@ class Bilinear(Defaults):
         return self._largest(w, *self._means)
 
     def gap(self, w: Array, v: Array) -> float:
-        """max over v of f(w, .) - min over w of f(., v), over the balls."""
+        """Return max over v of f(w, .) - min over w of f(., v), over the balls."""
         b, c = self._means
         return self._largest(w, b, c) + self._largest(v, c, -b)
 

@@ -138,5 +138,5 @@ class Huber(StronglyConcave):
         return self.zbar, np.zeros(self.dim_v)
 
     def minima(self) -> Array:
-        """zbar."""
+        """Return zbar, the only minimum."""
         return self.saddle()[0][None]

@@ -70,7 +70,7 @@ class LinearTD(StronglyConcave):
     bound, radius, dual_radius : float
         r_max, R and Lam, all > 0.
     ridge : float
-        Weight >= 0 of |w|^2.
+        Weight >= 0 of |v|^2/2.
     """
 
     records: Array

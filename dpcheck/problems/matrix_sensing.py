@@ -233,7 +233,7 @@ class MatrixSensing(StronglyConcave):
         return 3 * self.bound_a**2 * self.radius
 
     def best_response(self, w: Array) -> Array:
-        """Over the whole space: where V is bounded, it must hold the residuals."""
+        """Return the argmax over the whole space: where V is bounded, it must hold the residuals."""
         U, V = self._factors(w)
         residual = self.records[:, 1:-1] @ (U @ V.T).ravel() - self.records[:, -1]
         return np.asarray(np.bincount(self._number, residual, self.dim_v) / np.maximum(self._counts(), 1))

@@ -105,12 +105,23 @@ class Problem(Protocol):
     def ascent_limit(self) -> float: ...
     @property
     def hessian_lipschitz(self) -> float: ...
-    def best_response(self, w: Array) -> Array: ...
-    def primal(self, w: Array) -> float: ...
-    def primal_gradient(self, w: Array) -> Array: ...
-    def primal_hessian(self, w: Array) -> Array: ...
-    def saddle(self) -> tuple[Array, Array]: ...
-    def gap(self, w: Array, v: Array) -> float: ...
+    def best_response(self, w: Array) -> Array:
+        """Return the argmax over v of f(w, v), (d_v,), at w (d_w,)."""
+
+    def primal(self, w: Array) -> float:
+        """Return Phi(w), the maximum over v of f(w, v), at w (d_w,)."""
+
+    def primal_gradient(self, w: Array) -> Array:
+        """Return the gradient of Phi, (d_w,), at w (d_w,)."""
+
+    def primal_hessian(self, w: Array) -> Array:
+        """Return the Hessian of Phi, (d_w, d_w), at w (d_w,)."""
+
+    def saddle(self) -> tuple[Array, Array]:
+        """Return (w, v) with grad f = 0, or the domains' saddle."""
+
+    def gap(self, w: Array, v: Array) -> float:
+        """Return the duality gap of w (d_w,) and v (d_v,)."""
 
 
 class Defaults:

@@ -132,7 +132,7 @@ class Product(Defaults):
         return np.outer(m, m) / self.mu
 
     def gap(self, w: Array, v: Array) -> float:
-        """max over v of f(w, .) - min over w of f(., v) on the balls."""
+        """Return max over v of f(w, .) - min over w of f(., v) on the balls."""
         m = self.records.mean(0)
         least = -self.radius * abs(v[0]) * float(np.linalg.norm(m)) - 0.5 * self.mu * v[0] ** 2
         return self.primal(w) - float(least)

@@ -120,5 +120,8 @@ class ProductMirror(Defaults):
         return float(0.5 * self.mu * w[0] ** 2 + largest * abs(w[0]))
 
     def gap(self, w: Array, v: Array) -> float:
-        """max over v of f(w, .) - min over w of f(., v); the latter is -<m, v>^2/(2 mu), feasible as mu >= 1."""
+        """Return max over v of f(w, .) - min over w of f(., v).
+
+        The latter is -<m, v>^2/(2 mu), feasible as mu >= 1.
+        """
         return self.primal(w) + float((self.records.mean(0) @ v) ** 2 / (2 * self.mu))

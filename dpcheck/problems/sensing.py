@@ -122,7 +122,7 @@ class Sensing(Minimisation):
 
     @classmethod
     def of(cls, problem: MatrixSensing) -> Sensing:
-        """Take the measurements and starting point of a problem with dual variables, and bounds as far as it has them."""
+        """Take a problem's measurements, starting point and, as far as it has them, bounds; drop the dual variables."""
         owners = len(np.unique(problem.records[:, 0]))
         require(owners == len(problem.records), "problem", "have a dual variable for each record", owners)
         return cls(

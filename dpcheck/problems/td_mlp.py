@@ -40,7 +40,7 @@ from dpcheck.problems.problem import Array, Defaults, as_records, ball
 
 @dataclass(frozen=True, eq=False)
 class TDMLP(Defaults):
-    """Temporal-difference learning with a perceptron; built by its three classmethods.
+    """Temporal-difference learning with a perceptron; build it with :meth:`from_transitions` or :meth:`chain`.
 
     Parameters
     ----------

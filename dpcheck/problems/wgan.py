@@ -115,7 +115,7 @@ class WGAN(Defaults):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> WGAN:
-        """Draw the example: 200 images of 6 pixels, two kinds with noise; 2 latent dimensions, 5 and 4 hidden units, B = 3."""
+        """Draw the example: 200 images of 6 pixels, two kinds with noise; 2 latent, 5 and 4 hidden units, B = 3."""
         kinds = np.array([[0.9, 0.9, 0.9, 0.1, 0.1, 0.1], [0.1, 0.9, 0.1, 0.9, 0.1, 0.9]])
         X = np.clip(kinds[rng.integers(0, 2, 200)] + 0.1 * rng.standard_normal((200, 6)), 0, 1)
         return cls.from_images(X, latent=2, generator=(5,), discriminator=(4,), radius=3.0)

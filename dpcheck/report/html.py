@@ -115,11 +115,11 @@ def _word(f: Finding) -> str:
 
 
 def _figures(report: Results) -> str:
-    from dpcheck.report.figures import svg
+    from dpcheck.report.figures import figures, svg
 
     return "".join(
         f'<figure role="img" aria-label="{escape(name)}">{svg(figure)}</figure>'
-        for name, figure in report.figures().items()
+        for name, figure in figures(report).items()
     )
 
 

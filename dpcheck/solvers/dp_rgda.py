@@ -331,7 +331,7 @@ class DPRGDA(Solver):
         )  # fmt: skip
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
-        """Refreshes and differences, v and u on the same minibatch; the most that may happen."""
+        """Return refreshes and differences, of v and u on the same minibatch; the most that may happen."""
         iterations = self.steps if iterations is None else iterations
         refreshes = _refreshes(iterations, self.period, self.escapes if self.repaired else 0)
         half = math.sqrt(2) / 2  # of the joint multiplier of a pair

@@ -190,7 +190,22 @@ class OutputPerturbation(Phased):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """The phases of this algorithm."""
+        """Plan the phases of this algorithm.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records.
+        sizes : Sizes
+            Records, dimension and budget.
+        L : float
+            Lipschitz constant of f in (w, v).
+
+        Returns
+        -------
+        list of dict
+            A row for each phase, as :func:`phase` makes it.
+        """
         raise TypeError(f"{cls.__name__} must define schedule")
 
     @classmethod
