@@ -49,7 +49,19 @@ class Response:
 
 @dataclass(frozen=True)
 class Implied:
-    """``epsilon`` at ``delta`` that the two laws need, or a lower bound on it where not ``exact``."""
+    """The epsilon at which a pair of output laws in closed form is private.
+
+    Attributes
+    ----------
+    epsilon : float
+        Epsilon (natural log) that the two laws need at ``delta``.
+    delta : float
+        In [0, 1).
+    exact : bool
+        False where ``epsilon`` is only a lower bound.
+    reason : str
+        How it was found, in words.
+    """
 
     epsilon: float
     delta: float

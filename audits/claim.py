@@ -32,10 +32,26 @@ _LARGEST = 100.0
 
 @dataclass(frozen=True)
 class Claim:
-    """epsilons, deltas : (m,) float64, the points;  words : what is claimed, for a report.
+    """What is claimed of a mechanism: points (epsilon, delta) at each of which it can be tested.
 
-    deltas_at : the whole curve, None where the claim is one point
-    events : what the mechanism is said to release, where that is the claim
+    :meth:`point`, :meth:`curve`, :meth:`renyi` and :meth:`read` make one.
+
+    Parameters
+    ----------
+    words : str
+        What is claimed, for a report.
+    epsilons, deltas : ndarray, (m,)
+        The points: epsilon >= 0 (natural log), delta in [0, 1).
+    deltas_at : callable, optional
+        The whole curve, from epsilons (m,) to deltas (m,); None where the claim is one point.
+    events : tuple of events, optional
+        What the mechanism is said to release, where that is the claim.
+
+    Examples
+    --------
+    >>> from dpcheck.audits.claim import Claim
+    >>> Claim.point(1.0, 1e-5).words
+    '(1, 1e-05)-privacy'
     """
 
     words: str
@@ -46,14 +62,42 @@ class Claim:
 
     @classmethod
     def point(cls, epsilon: float, delta: float) -> Claim:
-        """(epsilon, delta)-privacy; epsilon >= 0 (natural log), delta in [0, 1)."""
+        """Claim (epsilon, delta)-privacy.
+
+        Parameters
+        ----------
+        epsilon : float
+            Claimed epsilon >= 0 (natural log).
+        delta : float
+            Claimed delta in [0, 1).
+
+        Returns
+        -------
+        Claim
+            The claim of this one point.
+        """
         require_epsilon(epsilon)
         require_delta(delta)
         return cls(f"({epsilon:g}, {delta:g})-privacy", np.array([float(epsilon)]), np.array([float(delta)]))
 
     @classmethod
     def curve(cls, curve: Curve, words: str, events: tuple[Event, ...] = ()) -> Claim:
-        """Privacy at (epsilon, curve(epsilon)) for all epsilon >= 0."""
+        """Claim privacy at (epsilon, curve(epsilon)) for all epsilon >= 0.
+
+        Parameters
+        ----------
+        curve : callable
+            From epsilons (m,) to deltas (m,) in [0, 1]; it never rises, and is below 1 somewhere.
+        words : str
+            What is claimed, for a report.
+        events : tuple of events
+            What the mechanism is said to release, if that is the claim.
+
+        Returns
+        -------
+        Claim
+            The claim at 40 points of the curve or fewer.
+        """
         most = 0.25
         while _deltas(curve, np.array([most]))[0] > _LAST and most < _LARGEST:
             most *= 2
@@ -65,7 +109,7 @@ class Claim:
         return cls(words, epsilons[said], deltas[said], curve, events)
 
     def weights(self) -> Floats:
-        """How much each point (m,) would show, in (0, 1], were every privacy loss a little larger than claimed.
+        """Return how much each point (m,) would show, in (0, 1], were every privacy loss a little larger than claimed.
 
         If the loss L grows to (1 + h) L, delta(epsilon), about E max(L - epsilon, 0), becomes (1 + h)
         delta(epsilon/(1 + h)), by h (delta - epsilon delta') more. That is compared with the spread of
@@ -82,11 +126,33 @@ class Claim:
         return np.asarray(shown / shown.max())
 
     def at(self, number: int) -> tuple[float, float]:
-        """Epsilon and delta of one of the points."""
+        """Return epsilon and delta of one of the points.
+
+        Parameters
+        ----------
+        number : int
+            Which point.
+
+        Returns
+        -------
+        tuple of float
+            Its epsilon and delta.
+        """
         return float(self.epsilons[number]), float(self.deltas[number])
 
     def epsilon_at(self, delta: float) -> float:
-        """The epsilon claimed at this delta, to 1e-9 and rounded up; inf where the claim says nothing of it."""
+        """Return the epsilon claimed at a delta, to 1e-9 and rounded up.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1).
+
+        Returns
+        -------
+        float
+            Epsilon (natural log); inf where the claim says nothing of this delta.
+        """
         if self.events:
             from dpcheck.accounting import certify
 
@@ -103,7 +169,23 @@ class Claim:
 
     @classmethod
     def read(cls, claim: Any) -> Claim:
-        """A claim as users state it: a Claim, privacy events, or a curve epsilon -> delta."""
+        """Read a claim in any form that users state it in.
+
+        Parameters
+        ----------
+        claim : Claim, event, sequence of events or callable
+            A claim, privacy events, or a curve from epsilons (m,) to deltas (m,).
+
+        Returns
+        -------
+        Claim
+            The claim.
+
+        Raises
+        ------
+        InputError
+            For anything else.
+        """
         if isinstance(claim, Claim):
             return claim
         if callable(claim):
@@ -119,9 +201,21 @@ class Claim:
 
     @classmethod
     def renyi(cls, bounds: Mapping[float, float]) -> Claim:
-        """Renyi divergences of at most ``bounds[order]``, orders > 1.
+        """Claim bounds on Renyi divergences, converted to a curve.
 
-        Converted to a curve by Canonne, Kamath and Steinke (2020), Proposition 12.
+        Parameters
+        ----------
+        bounds : mapping of float to float
+            For each order > 1 the largest divergence, > 0.
+
+        Returns
+        -------
+        Claim
+            The curve that the best of the orders gives.
+
+        References
+        ----------
+        C. Canonne, G. Kamath, T. Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020, Proposition 12.
         """
         require(len(bounds) > 0, "bounds", "hold at least one order", "none")
         for order, bound in bounds.items():
@@ -138,6 +232,7 @@ class Claim:
 
 
 def _deltas(curve: Curve, epsilons: Floats) -> Floats:
+    """Evaluate a curve and refuse deltas of another shape or outside [0, 1]."""
     try:
         deltas = np.asarray(curve(epsilons), dtype=float)
     except (TypeError, ValueError) as error:

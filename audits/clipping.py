@@ -37,10 +37,19 @@ _ROUNDING = 1e-4
 
 @dataclass(frozen=True)
 class Clipping:
-    """One consequence: how far the query went, at most, and how far it may.
+    """One consequence of clipping record by record: how far the query went, and how far it may.
 
-    test : "norm" (of a batch of one), "sum" (of records against the batch), "replacement",
-        "not finite", "empty batch";  reason : in words, with the batch
+    Attributes
+    ----------
+    test : str
+        ``"norm"`` (of a batch of one), ``"sum"`` (of records against the batch), ``"replacement"``, ``"not finite"`` or
+        ``"empty batch"``.
+    verdict : str
+        ``"violated"``, ``"inconclusive"`` or ``"consistent"``.
+    found, allowed : float
+        The largest distance found, and the largest allowed.
+    reason : str
+        Both in words, with the batch.
     """
 
     test: str
@@ -52,10 +61,23 @@ class Clipping:
 
 @dataclass(frozen=True)
 class ClippingAudit:
-    """``reason`` : what was violated, in words; ``tests`` : each consequence.
+    """What a query shows against record-by-record clipping.
 
-    if_not_finite : what a record that holds NaN or infinity does, which is no matter of the verdict where none may;
-        None where records are no floating-point numbers
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"``, ``"inconclusive"`` or ``"consistent"``: the worst of the tests.
+    bound : float
+        Claimed l2 norm of one record's vector.
+    divisor : float or str
+        The divisor, or ``"size"``.
+    tests : tuple of Clipping
+        Each consequence that was tested.
+    reason : str
+        What was violated, in words.
+    if_not_finite : Clipping or None
+        What a record that holds NaN or infinity does; it is no matter of the verdict where none may. None where records
+        are no floating-point numbers.
     """
 
     verdict: str
@@ -66,7 +88,7 @@ class ClippingAudit:
     if_not_finite: Clipping | None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         shown = asdict(self)
         for test in (*shown["tests"], shown["if_not_finite"] or {}):
             test |= {name: plain(value) for name, value in test.items()}
@@ -77,15 +99,57 @@ def audit_clipping(
     query: Callable[[Any], Any], records: Sequence[Any], *, bound: float, divisor: float | Literal["size"] = 1.0,
     scale: Callable[[Any, float], Any] | None = None, finite: bool = True, batches: int = 20, seed: int = 0,
 ) -> ClippingAudit:  # fmt: skip
-    """Audit ``query(batch) -> number or array``, a sum of clipped vectors without noise.
+    """Test whether a gradient step clips its records one by one, as its sensitivity assumes.
 
-    records : (n, ...) array or list of at least two; batches are taken from them, and are arrays where
-        they are an array
-    bound : claimed norm (l2) of one record's vector
-    divisor : a public number; or "size", the size of the batch, which only neighbours that replace a
-        record leave alone (no claim is then made for the empty batch)
-    scale : (record, factor) -> an outlier in the same direction; the product, for records that are arrays
-    finite : False where a record may hold NaN or infinity, which then count
+    The null hypothesis is that ``query(batch)`` is a sum of vectors over ``divisor``, each of which has norm at most
+    ``bound`` and depends on its own record alone. Every test is an exact consequence on one or two batches: a violation
+    is evidence up to rounding; "consistent" says that no batch tried contradicts it.
+
+    Parameters
+    ----------
+    query : callable
+        ``batch -> number or array``, without noise.
+    records : ndarray (n, ...) or list
+        At least two records; batches are taken from them, as arrays where they are an array.
+    bound : float
+        Claimed l2 norm of one record's vector, > 0.
+    divisor : float or "size"
+        A public number > 0, or the size of the batch. The size is the same only for neighbours that replace a record,
+        so that no claim is then made for the empty batch.
+    scale : callable, optional
+        ``(record, factor) -> record``, an outlier in the same direction; by default the product, for records that are
+        arrays.
+    finite : bool
+        False where a record may hold NaN or infinity, which then count for the verdict.
+    batches : int
+        Batches of several records to try, at least 1.
+    seed : int
+        Seed of the choice of batches, >= 0.
+
+    Returns
+    -------
+    ClippingAudit
+        The verdict, each test and the reason.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for a query that raises or returns no numbers.
+
+    References
+    ----------
+    M. Abadi et al. Deep learning with differential privacy. CCS 2016, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcheck
+    >>> def clipped_mean(batch):
+    ...     mean = batch.mean(axis=0)
+    ...     return mean / max(1.0, np.linalg.norm(mean))
+    >>> records = np.random.default_rng(0).normal(size=(20, 3))
+    >>> dpcheck.audit_clipping(clipped_mean, records, bound=1.0, divisor="size").verdict
+    'violated'
     """
     require(callable(query), "query", "be callable", type(query).__name__)
     require(len(records) >= 2, "records", "hold at least two", len(records))

@@ -19,7 +19,17 @@ from dpcheck.errors import InputError, one_line, require
 
 @dataclass(frozen=True)
 class Difference:
-    """``name`` of the constant, its value on the data and on neighbour number ``neighbour``."""
+    """A constant that differs between the data and a neighbour.
+
+    Attributes
+    ----------
+    name : str
+        The constant.
+    on_data, on_neighbour : str
+        Its values.
+    neighbour : int
+        Which neighbour, from 0.
+    """
 
     name: str
     on_data: str
@@ -29,7 +39,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class ConstantsAudit:
-    """The first difference found of each constant, and how many constants and neighbours were compared."""
+    """Which constants differ between a dataset and its neighbours.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` where a constant differs, else ``"consistent"``.
+    differences : tuple of Difference
+        The first difference found of each constant.
+    constants, neighbours : int
+        How many constants and neighbours were compared.
+    """
 
     verdict: str
     differences: tuple[Difference, ...]
@@ -37,15 +57,48 @@ class ConstantsAudit:
     neighbours: int
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         return {**vars(self), "differences": [vars(difference) for difference in self.differences]}
 
 
 def audit_constants(configure: Callable[[Any], Any], data: Any, neighbours: Iterable[Any]) -> ConstantsAudit:
-    """Compare what ``configure`` derives from ``data`` and from each neighbour.
+    """Test whether the constants that set up a mechanism are the same on all neighbours.
 
-    configure : dataset -> number, array, mapping, sequence or dataclass, nested as one likes; without
-        randomness
+    A noise scale, a batch size, a clipping norm or a class count that differs between neighbours was computed from the
+    data and released or used without noise. The comparison is exact.
+
+    Parameters
+    ----------
+    configure : callable
+        ``dataset -> number, array, mapping, sequence or dataclass``, nested as one likes, without randomness. Functions
+        and objects without fields are compared by ``==``.
+    data : object
+        The dataset.
+    neighbours : iterable of objects
+        Datasets that differ from it in one record; at least one.
+
+    Returns
+    -------
+    ConstantsAudit
+        The verdict, and the first difference of each constant.
+
+    Raises
+    ------
+    InputError
+        For a ``configure`` that raises or is random, and where there is no neighbour.
+
+    References
+    ----------
+    Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Algorithm 2 (class counts of the data).
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> def configure(ages):
+    ...     return {"scale": (max(ages) - min(ages)) / len(ages), "steps": 10}
+    >>> audit = dpcheck.audit_constants(configure, [20, 30, 40], [[20, 30, 90]])
+    >>> audit.verdict, audit.differences[0].name
+    ('violated', 'scale')
     """
     require(callable(configure), "configure", "be callable", type(configure).__name__)
     expected = _constants(configure, data)

@@ -24,7 +24,17 @@ _SEEDS = 8
 
 @dataclass(frozen=True)
 class Observation:
-    """One thing seen: ``topic`` in "source", "reuse", "draws", "scale", "privacy"; ``reason`` in words."""
+    """One thing seen in recorded draws.
+
+    Attributes
+    ----------
+    topic : str
+        ``"source"``, ``"reuse"``, ``"draws"``, ``"scale"`` or ``"privacy"``.
+    verdict : str
+        ``"violated"``, ``"inconclusive"`` or ``"consistent"``.
+    reason : str
+        What was seen, in words.
+    """
 
     topic: str
     verdict: str

@@ -31,14 +31,24 @@ _ROUNDING = 1e-7
 
 @dataclass(frozen=True)
 class PointsAudit:
-    """``queries`` : answers given in a run;  reason : what depended on more than the releases."""
+    """Whether the points of evaluation depend on the releases alone.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` or ``"consistent"``.
+    queries : int
+        Answers given in a run.
+    reason : str
+        What depended on more than the releases.
+    """
 
     verdict: str
     queries: int
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         return asdict(self)
 
 
@@ -53,10 +63,51 @@ class _Run:
 def audit_evaluation_points(
     mechanism: Mechanism, oracle: Callable[..., Any], *, weight: float = 1.0, seed: int = 0
 ) -> PointsAudit:
-    """Audit ``mechanism(oracle, rng)``, which asks for data by calling ``oracle(*point)``.
+    """Test whether the points at which a mechanism queries its data depend on more than what it released.
 
-    oracle : numbers and arrays -> number or array, such as the clipped gradient at a point; no noise
-    weight : the release is ``weight * answer + noise``
+    A run whose answers are moved, and whose noise is moved back by as much, must query the same points and end in the
+    same output. The test is deterministic up to rounding. It assumes that the noise of the k-th answer is the k-th draw
+    of as many numbers made through ``rng``.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``(oracle, rng) -> number or array``, which asks for data by calling ``oracle(*point)`` and draws from ``rng``,
+        a :class:`numpy.random.Generator`.
+    oracle : callable
+        ``(*point) -> number or array``, such as the clipped gradient at a point, without noise.
+    weight : float
+        The release is ``weight * answer + noise``; > 0.
+    seed : int
+        Seed of all randomness, >= 0.
+
+    Returns
+    -------
+    PointsAudit
+        The verdict, and what depended on more than the releases.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for a mechanism that raises, has other randomness, calls no oracle or
+        draws its noise in another order.
+
+    References
+    ----------
+    C. Dwork, A. Roth. The algorithmic foundations of differential privacy. 2014, Section 3.5 (adaptive composition).
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> def descend(oracle, rng):
+    ...     x = 1.0
+    ...     for _ in range(3):
+    ...         gradient = oracle(x)
+    ...         released = gradient + rng.normal()
+    ...         x -= 0.1 * gradient  # not 0.1 * released
+    ...     return x
+    >>> dpcheck.audit_evaluation_points(descend, lambda x: 2 * x).verdict
+    'violated'
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require(callable(oracle), "oracle", "be callable", type(oracle).__name__)

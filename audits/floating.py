@@ -42,12 +42,21 @@ _FINENESS = 2.0**-10
 
 @dataclass(frozen=True)
 class FloatingPointAudit:
-    """Two audits at the same claim.
+    """Two audits at one claim: of the low bits of the outputs, and of the outputs without them.
 
-    verdict : "violated" where the low bits break the claim and the rounded outputs do not; where
-        those do too, "inconclusive": the algorithm leaks, and about its arithmetic nothing is shown
-    low_bits : audit of what the low bits of each output tell
-    rounded : audit of the outputs rounded to multiples of ``grid``
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` where the low bits break the claim and the rounded outputs do not. Where those do too,
+        ``"inconclusive"``: the algorithm leaks, and about its arithmetic nothing is shown.
+    reason : str
+        The verdict in a sentence.
+    low_bits : PrivacyAudit
+        Audit of what the low bits of each output tell.
+    rounded : PrivacyAudit
+        Audit of the outputs rounded to multiples of ``grid``.
+    grid : float
+        A power of two, about a thousandth of the outputs' spread.
     """
 
     verdict: str
@@ -57,7 +66,7 @@ class FloatingPointAudit:
     grid: float
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         return {
             "verdict": self.verdict,
             "reason": self.reason,
@@ -72,13 +81,61 @@ def audit_floating_point(
     laplace: Noise | None = None, trials: int = 20_000, confidence: float = 0.95, seed: int = 0,
     jobs: int | None = None, vectorized: bool = False, progress: Callable[[int, int], None] | None = None,
 ) -> FloatingPointAudit:  # fmt: skip
-    """Audit the low-order bits of ``mechanism``; other arguments as in :func:`dpcheck.audit_privacy`.
+    """Test whether the low-order bits of the outputs give away what the noise hides.
 
-    laplace : the values without noise on data and on neighbour and the scale, for Laplace noise made
-        by a formula of the mechanism's own; found out where it is drawn from ``rng.laplace``
+    Two audits share the level: one of what the low bits of each output tell, one of the outputs rounded to a grid,
+    which says whether the leak shows without the low bits. A mechanism that keeps its claim is called violated with
+    probability at most ``1 - confidence``.
 
-    Other noise shows most where one value is near 0 and the other is not, by less than the noise. A
-    correct mechanism is called violated with probability at most ``1 - confidence``.
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``, or with ``vectorized`` ``(dataset, rng, size) -> array``, as in
+        :func:`dpcheck.audit_privacy`.
+    data, neighbour : object
+        Two datasets that differ in one record. Noise other than Laplace shows most where one value without noise is
+        near 0 and the other is not, by less than the noise.
+    epsilon : float
+        Claimed epsilon >= 0 (natural log).
+    delta : float
+        Claimed delta in [0, 1).
+    laplace : tuple of float, optional
+        The values without noise on data and on neighbour and the scale, for Laplace noise made by a formula of the
+        mechanism's own; found out where it is drawn from ``rng.laplace``.
+    trials : int
+        Runs of each audit on each dataset, at least 100.
+    confidence : float
+        One-sided confidence of both audits together, in (0.5, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+    jobs : int, optional
+        Processes, or threads where ``vectorized``; 1 by default. The result does not depend on it.
+    vectorized : bool
+        Whether one call of the mechanism returns ``size`` outputs.
+    progress : callable, optional
+        Called as ``progress(runs done, runs at most)``.
+
+    Returns
+    -------
+    FloatingPointAudit
+        The verdict and both audits.
+
+    Raises
+    ------
+    InputError
+        As :func:`dpcheck.audit_privacy` does.
+
+    References
+    ----------
+    I. Mironov. On significance of the least significant bits for differential privacy. CCS 2012.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> def release(value, rng, size):
+    ...     return value + rng.laplace(size=size)
+    >>> dpcheck.audit_floating_point(release, 1.0, 0.0, trials=1_000, vectorized=True).verdict
+    'violated'
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_confidence(confidence)

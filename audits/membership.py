@@ -51,13 +51,24 @@ _KEPT = 20_000_000
 
 @dataclass(frozen=True)
 class Look:
-    """One set tested on a fresh block, and the limit it gave.
+    """One output set tested on a fresh block of runs, and the limit it gave.
 
-    number : of the block; several sets may be tested on one;  kind : as in :class:`~.witness.Choice`
-    learned_from : earlier runs a dataset on which the set was chosen
-    alpha : error probability of this test alone
-    claimed, delta : the point of the claim that was tested
-    bars : edges (m + 1,) and counts (m,) of the score on data and neighbour, for plotting
+    Attributes
+    ----------
+    number : int
+        Number of the block; several sets may be tested on one.
+    kind : str
+        Why the set was chosen, as in :class:`~.witness.Choice`.
+    event : OutputSet
+        The set with its counts.
+    learned_from : int
+        Earlier runs on each dataset on which the set was chosen.
+    alpha : float
+        Error probability of this test alone.
+    claimed, delta : float
+        The point (epsilon, delta) of the claim that was tested.
+    bars : tuple of ndarray
+        Edges (m + 1,) of a histogram of the score, and its counts (m,) on data and on neighbour.
     """
 
     number: int
@@ -95,18 +106,35 @@ class Look:
 
 @dataclass(frozen=True)
 class PrivacyAudit:
-    """What was claimed, what was run, and what it showed.
+    """What an audit of privacy claimed, ran and showed.
 
-    verdict : "violated" if a look's limit exceeds the claim (at one point, ``epsilon_lower > epsilon``);
-        "inconclusive" if these trials could not have shown a violation even with outputs that never
-        overlap; else "consistent", which says that none was found, not that there is none
-    epsilon_lower : one-sided lower confidence bound (natural log) at this delta, all looks together
-    trials : runs used on each dataset; fewer than asked for where a violation was plain early
-    event : the output set that broke the claim, else the one behind ``epsilon_lower``
-    claim : in words;  epsilon : claimed at this delta
-    seed : None where the mechanism's randomness is its own
-    in_family : where the claim was privacy events, a larger bound on epsilon at this delta that ASSUMES the
-        claimed mechanism at some common factor on its noise: that of the least factor rejected
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` if a look's limit exceeds the claim; ``"inconclusive"`` if these trials could not have shown a
+        violation even with outputs that never overlap; else ``"consistent"``, which says that no violation was found,
+        not that there is none.
+    epsilon_lower : float
+        One-sided lower confidence bound on epsilon (natural log) at ``delta``, for all looks together.
+    trials : int
+        Runs used on each dataset; fewer than asked for where a violation was plain early.
+    event : OutputSet
+        The output set that broke the claim, or else the one behind ``epsilon_lower``.
+    claim : str
+        The claim in words.
+    epsilon, delta : float
+        The claim at ``delta``; epsilon is inf where the claim says nothing there.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``.
+    seed : int or None
+        Seed of all randomness; None where the mechanism has its own.
+    version : str
+        Version of dpcheck that made the audit.
+    looks : tuple of Look
+        Every set that was tested.
+    in_family : float or None
+        A larger bound on epsilon at ``delta`` where the claim was privacy events. It ASSUMES the claimed mechanism with
+        one common factor on its noise, and is the epsilon at the least factor rejected.
     """
 
     verdict: str
@@ -131,7 +159,7 @@ class PrivacyAudit:
         return self.event.other_hits == 0 < self.event.hits
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the plot's bars, ready for JSON."""
+        """Return everything but the plot's bars, ready for JSON."""
         return {
             "verdict": self.verdict,
             "epsilon_lower": self.epsilon_lower,
@@ -161,7 +189,7 @@ class PrivacyAudit:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a set tested."""
+        """Return a table with one row for each set tested."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -183,7 +211,7 @@ class PrivacyAudit:
         )
 
     def plot(self) -> Figure:
-        """The score of the deciding look under both datasets: histogram, tails, the set marked."""
+        """Draw the score of the deciding look on both datasets: histogram, tails, and the set marked."""
         from matplotlib.figure import Figure
 
         look = next(look for look in reversed(self.looks) if look.event == self.event)
@@ -223,28 +251,74 @@ def audit_privacy(
     vectorized: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> PrivacyAudit:
-    """Test the claim that ``mechanism`` is (epsilon, delta)-private on one pair of neighbours.
+    """Test whether a mechanism is (epsilon, delta)-private on one pair of neighbouring datasets.
 
-    mechanism : ``(dataset, rng) -> number or array``, drawing all its randomness from ``rng``, a
-        :class:`numpy.random.Generator`; with ``vectorized`` ``(dataset, rng, size) -> array`` of
-        shape (size,) or (size, ...), ``size`` independent outputs
-    data, neighbour : whatever the mechanism takes; the same to every call, never copied or changed
-    epsilon, delta : the claim; epsilon >= 0 (natural log; 1 if nothing is claimed), delta in [0, 1)
-    claim : in place of epsilon, more than one point: events of :mod:`dpcheck.events` (the Gaussian mechanism
-        with this noise, what an accountant is told), a function from an array of epsilons to one of deltas, or a
-        :class:`~dpcheck.audits.claim.Claim`; ``delta`` is then where ``epsilon_lower`` is stated
-    trials : runs on each dataset, at least 100
-    confidence : of the bound, one-sided
-    seeded : False for a mechanism whose randomness is its own, such as a library's secure generator. The audit
-        cannot be repeated then, and its level rests on runs that are independent of each other, so that ``jobs``
-        must be 1: a process may inherit the state of a generator, and a thread share it
-    jobs : processes, or threads where ``vectorized``; the result is the same for any number
-    progress : called with (runs done, runs at most) over both datasets
+    Output sets that tell the two datasets apart are chosen on earlier runs and tested on fresh ones. A mechanism that
+    keeps its claim is therefore called violated with probability at most ``1 - confidence``.
 
-    Infinite outputs and NaN are values like any other. Words, dates and whole numbers of 2^53 and more are not: code
-    words and dates as numbers, and give a large number as its high and low part. Raises
-    :class:`~dpcheck.errors.InputError` for wrong arguments and for a mechanism that raises, returns no numbers, changes
-    shape or, unless ``seeded`` is False, has other randomness or remembers what it drew.
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``, with all its randomness from ``rng``, a
+        :class:`numpy.random.Generator`. With ``vectorized``, ``(dataset, rng, size) -> array`` of shape (size,) or
+        (size, ...), ``size`` independent outputs. All outputs have one shape; infinities and NaN are values like any
+        other. Words, dates and whole numbers of 2^53 and more are not: return codes for the first two, and a large
+        number as its high and low part.
+    data, neighbour : object
+        Two datasets that differ in one record, in any form that the mechanism takes. Every call gets the same two
+        objects; they are never copied or changed.
+    epsilon : float, optional
+        Claimed epsilon >= 0 (natural log); 1 where neither it nor ``claim`` is given.
+    delta : float
+        Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
+    claim : Claim, event, sequence of events or callable, optional
+        A claim of more than one point in place of ``epsilon``: a :class:`~dpcheck.audits.claim.Claim`, events of
+        :mod:`dpcheck.events`, or a function from epsilons (m,) to deltas (m,).
+    trials : int
+        Runs on each dataset, at least 100.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``, in (0.5, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+    seeded : bool
+        False for a mechanism with randomness of its own, such as a library's secure generator. Such an audit cannot be
+        repeated and needs runs that are independent of each other, so that ``jobs`` must be 1: a process may inherit
+        the state of a generator, and a thread share it.
+    jobs : int, optional
+        Processes, or threads where ``vectorized``; 1 by default. The result does not depend on it.
+    vectorized : bool
+        Whether one call of the mechanism returns ``size`` outputs.
+    progress : callable, optional
+        Called as ``progress(runs done, runs at most)``, counted over both datasets.
+
+    Returns
+    -------
+    PrivacyAudit
+        The verdict, the lower bound on epsilon and the output set that shows it.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for a mechanism that raises, returns no numbers, changes the shape of
+        its output or, unless ``seeded`` is False, has other randomness or remembers what it drew.
+
+    References
+    ----------
+    C. Dwork, A. Roth. The algorithmic foundations of differential privacy. 2014, Definition 2.4.
+
+    M. Jagielski, J. Ullman, A. Oprea. Auditing differentially private machine learning: how private is private SGD?
+    NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> def noisy_sum(data, rng):
+    ...     return sum(data) + rng.laplace(scale=2.0)
+    >>> dpcheck.audit_privacy(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.5, delta=0, trials=2_000).verdict
+    'consistent'
+    >>> audit = dpcheck.audit_privacy(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.1, delta=0, trials=20_000)
+    >>> audit.verdict, audit.epsilon_lower > 0.1
+    ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
     require_runs(mechanism, seed, seeded, jobs)

@@ -18,7 +18,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two neighbouring datasets, and what tells them apart."""
+    """Two neighbouring datasets, and what tells them apart.
+
+    Parameters
+    ----------
+    data, neighbour : object
+        Datasets that differ in one record.
+    words : str
+        How they differ, for a report.
+    """
 
     data: Any
     neighbour: Any
@@ -26,10 +34,29 @@ class Pair:
 
 
 def patterns(width: int, *, size: float = 1.0) -> list[Pair]:
-    """Answers to ``width`` queries, each moved by at most ``size`` between neighbours : (width,) float64.
+    """Make answers to several queries, each moved by at most ``size`` between neighbours.
 
-    The shapes in which sparse vectors, noisy maxima and histograms have been caught (Ding et al., 2018,
-    Table 1): one or half of the answers or all of them move, in the same or opposite directions.
+    Parameters
+    ----------
+    width : int
+        Number of queries, at least 1.
+    size : float
+        How far an answer moves, > 0.
+
+    Returns
+    -------
+    list of Pair
+        Pairs of answers (width,) float64: one of them moves, half or all, in the same or in opposite directions.
+
+    References
+    ----------
+    Z. Ding, Y. Wang, G. Wang, D. Zhang, D. Kifer. Detecting violations of differential privacy. CCS 2018, Table 1.
+
+    Examples
+    --------
+    >>> from dpcheck.audits.neighbours import patterns
+    >>> len(patterns(3)), patterns(3)[0].neighbour.tolist()
+    (9, [2.0, 1.0, 1.0])
     """
     require_count(width, "width")
     require_positive(size, "size")
@@ -45,14 +72,50 @@ def patterns(width: int, *, size: float = 1.0) -> list[Pair]:
 
 
 def replaced(dataset: Any, replacements: Sequence[Any]) -> Iterator[Pair]:
-    """``dataset`` (array or list) against itself with one record replaced: all records, all replacements."""
+    """Pair a dataset with itself after one record is replaced, for every record and every replacement.
+
+    Parameters
+    ----------
+    dataset : ndarray (n, ...) or list
+        The records.
+    replacements : sequence of records
+        Records that may take the place of one.
+
+    Yields
+    ------
+    Pair
+        The dataset and a neighbour.
+
+    Examples
+    --------
+    >>> from dpcheck.audits.neighbours import replaced
+    >>> [pair.neighbour for pair in replaced([1, 2], [0])]
+    [[0, 2], [1, 0]]
+    """
     for index in range(len(dataset)):
         for k, record in enumerate(replacements):
             yield Pair(dataset, with_record(dataset, index, record), f"record {index} becomes replacement {k}")
 
 
 def removed(dataset: Any) -> Iterator[Pair]:
-    """``dataset`` (array or list) against itself with one record fewer."""
+    """Pair a dataset with itself after one record is removed, for every record.
+
+    Parameters
+    ----------
+    dataset : ndarray (n, ...) or list
+        The records.
+
+    Yields
+    ------
+    Pair
+        The dataset and a neighbour with one record fewer.
+
+    Examples
+    --------
+    >>> from dpcheck.audits.neighbours import removed
+    >>> [pair.neighbour for pair in removed([1, 2])]
+    [[2], [1]]
+    """
     for index in range(len(dataset)):
         rest = (
             np.delete(dataset, index, axis=0)
@@ -63,7 +126,22 @@ def removed(dataset: Any) -> Iterator[Pair]:
 
 
 def drawn(strategy: Any, count: int = 100, *, seed: int = 0) -> list[Pair]:
-    """Pairs from a hypothesis strategy of (data, neighbour), for structured data."""
+    """Draw pairs from a hypothesis strategy, for structured data.
+
+    Parameters
+    ----------
+    strategy : hypothesis.strategies.SearchStrategy
+        A strategy of tuples (data, neighbour).
+    count : int
+        How many pairs, at least 1.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    list of Pair
+        The pairs that were drawn.
+    """
     import hypothesis
 
     require_count(count, "count")
@@ -86,11 +164,37 @@ def canary(
     mechanism: Callable[..., Any], dataset: Any, *, low: ArrayLike, high: ArrayLike, index: int = 0,
     vectorized: bool = False, steps: int = 20, seed: int = 0,
 ) -> Pair:  # fmt: skip
-    """Two records for the place ``index``, by gradient ascent on the distance of the outputs they lead to.
+    """Find two records for one place of a dataset whose outputs lie far apart, by gradient ascent.
 
-    low, high : of a record's entries, scalars or of its shape
-    Outputs are compared under the same randomness (equal streams), which leaves what the records do; the
-    gradient is taken by differences, from the farthest of some random corners, and projected onto the box.
+    Outputs are compared under the same randomness (equal streams), so that only the records matter. The gradient is
+    taken by differences, from the farthest of some random corners, and projected onto the box.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``, or with ``vectorized`` ``(dataset, rng, size) -> array``.
+    dataset : ndarray (n, ...) or list
+        Records that are numbers or arrays of numbers.
+    low, high : array_like
+        Bounds on the record's entries, scalars or of its shape, low < high.
+    index : int
+        The record's place.
+    vectorized : bool
+        Whether one call of the mechanism returns ``size`` outputs.
+    steps : int
+        Steps of the ascent, >= 0.
+    seed : int
+        Seed of all randomness, >= 0.
+
+    Returns
+    -------
+    Pair
+        The dataset with either record.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for a mechanism that fails.
     """
     require_count(steps, "steps", least=0)
     record = np.asarray(dataset[index], dtype=float)

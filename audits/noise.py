@@ -34,11 +34,26 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class NoiseAudit:
-    """What the noise looks like against the claim.
+    """What noise looks like against the claim.
 
-    scale : measured, from the standard deviation (Laplace: the mean absolute deviation)
-    p_values : test -> p-value, each to be read against ``level``
-    reason : which tests rejected, in words
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` where a test rejects, else ``"consistent"``.
+    distribution : str
+        The claimed law.
+    claimed_scale : float
+        The claimed scale.
+    scale : float
+        The measured scale, from the standard deviation (for Laplace noise, the mean absolute deviation).
+    p_values : dict of str to float
+        For each test its p-value, to be read against ``level``.
+    level : float
+        Share of the error of each test.
+    trials : int
+        Rows of the sample.
+    reason : str
+        Which tests rejected, in words.
     """
 
     verdict: str
@@ -51,7 +66,7 @@ class NoiseAudit:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         return asdict(self)
 
 
@@ -59,11 +74,50 @@ def audit_noise(
     mechanism: Callable[[Any, np.random.Generator], Any], data: Any, *, distribution: str = "gaussian",
     scale: float, trials: int = 10_000, confidence: float = 0.95, seed: int = 0,
 ) -> NoiseAudit:  # fmt: skip
-    """Audit the noise of ``mechanism(data, rng)``, number or array, over ``trials`` calls on one rng.
+    """Test whether the noise that a mechanism adds has the claimed distribution, scale and independence.
 
-    distribution, scale : as in :mod:`dpcheck.audits.noise_laws`: "gaussian" (scale is the standard
-        deviation), "laplace" (b), "exponential" (the mean); on the integers "discrete_gaussian"
-        (sigma), "geometric" (two-sided, b), at most 10^4
+    Parameters
+    ----------
+    mechanism : callable
+        ``(data, rng) -> number or array`` of one shape, called ``trials`` times on one
+        :class:`numpy.random.Generator`.
+    data : object
+        The dataset of every call.
+    distribution : {"gaussian", "laplace", "exponential", "discrete_gaussian", "geometric"}
+        The claimed law of each coordinate; the last two live on the integers.
+    scale : float
+        Its scale > 0: the standard deviation of a Gaussian, b of a Laplace or a two-sided geometric, the mean of an
+        exponential, sigma of a discrete Gaussian; at most 10^4 on the integers.
+    trials : int
+        Calls, at least 50.
+    confidence : float
+        One minus the level of all tests together, in (0.5, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+
+    Returns
+    -------
+    NoiseAudit
+        The verdict, the measured scale and the p-values.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for a mechanism that raises, changes the shape of its output or returns
+        numbers that are not finite.
+
+    References
+    ----------
+    A. C. Davison, D. V. Hinkley. Bootstrap methods and their application. 1997, chapter 4 (Monte Carlo tests).
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> def noisy_sum(data, rng):
+    ...     return sum(data) + rng.normal(scale=1.0)
+    >>> audit = dpcheck.audit_noise(noisy_sum, [1, 0], scale=1.3, trials=1_000)
+    >>> audit.verdict, round(audit.scale, 1)
+    ('violated', 1.0)
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(trials, "trials", least=50)
@@ -82,9 +136,40 @@ def audit_noise_sample(
     sample: Array, *, distribution: str = "gaussian", scale: float, centred: bool = False,
     confidence: float = 0.95, seed: int = 0,
 ) -> NoiseAudit:  # fmt: skip
-    """The same tests on noise already at hand.
+    """Test whether noise at hand has the claimed distribution, scale and independence.
 
-    sample : (trials, k);  centred : True where the constant is known to be 0 (recorded noise)
+    Parameters
+    ----------
+    sample : array_like, (trials, k)
+        Outputs of one constant plus noise, or with ``centred`` the noise itself; at least 50 rows, all finite.
+    distribution : {"gaussian", "laplace", "exponential", "discrete_gaussian", "geometric"}
+        The claimed law of each coordinate, as in :func:`dpcheck.audit_noise`.
+    scale : float
+        Its scale, > 0.
+    centred : bool
+        Whether the constant is known to be 0, as for noise that was recorded.
+    confidence : float
+        One minus the level of all tests together, in (0.5, 1).
+    seed : int
+        Seed of the simulations, >= 0.
+
+    Returns
+    -------
+    NoiseAudit
+        The verdict, the measured scale and the p-values.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcheck.audits.noise import audit_noise_sample
+    >>> sample = np.random.default_rng(0).laplace(scale=2.0, size=(500, 1))
+    >>> audit_noise_sample(sample, distribution="laplace", scale=2.0, centred=True).verdict
+    'consistent'
     """
     require(distribution in LAWS, "distribution", f"be one of {', '.join(LAWS)}", distribution)
     law = LAWS[distribution]
@@ -119,7 +204,7 @@ def audit_noise_sample(
 
 
 def _centred(samples: Array, law: Law) -> Array:
-    """(..., n, k) about the mean; discrete noise about one of its values, so that it stays on its lattice."""
+    """Centre samples (..., n, k) about the mean, or discrete noise about one of its values, which keeps its lattice."""
     if law.discrete:
         middle = (samples.shape[-2] - 1) // 2
         noise = samples - np.partition(samples, middle, axis=-2)[..., middle : middle + 1, :]
@@ -128,7 +213,7 @@ def _centred(samples: Array, law: Law) -> Array:
 
 
 def _impossible(sample: Array, noise: Array, law: Law) -> tuple[str, int]:
-    """Values of probability zero: off the lattice where noise is discrete, else repeated."""
+    """Count values of probability zero: off the lattice where noise is discrete, else repeated."""
     if law.discrete:
         return "lattice", int((np.abs(noise - np.round(noise)) > _room(sample)).sum())
     return "repeats", int((np.diff(np.sort(np.abs(noise), axis=None)) == 0).sum())

@@ -48,10 +48,20 @@ _UNFAIR = 1e-9
 
 @dataclass(frozen=True)
 class Guesses:
-    """One test: of the ``number`` canaries with the most telling scores, ``right`` were guessed right.
+    """One test of an audit of one run: how many guesses were right.
 
-    p_value : the largest probability of so many under the claim;  alpha : the test's share of the error
-    epsilon_lower : lower confidence limit of level ``1 - alpha``, for any mechanism, at the audit's delta
+    Attributes
+    ----------
+    number : int
+        Guesses made, of the canaries with the most telling scores.
+    right : int
+        Guesses that were right.
+    alpha : float
+        The test's share of the error.
+    p_value : float
+        The largest probability of so many right guesses under the claim.
+    epsilon_lower : float
+        Lower confidence limit of level ``1 - alpha`` on epsilon (natural log), for any mechanism, at the audit's delta.
     """
 
     number: int
@@ -63,12 +73,22 @@ class Guesses:
 
 @dataclass(frozen=True)
 class IndependentBound:
-    """A test and a bound under the assumptions they state, each with the confidence asked for.
+    """A test and a bound under the assumptions that they state, each with the confidence asked for.
 
-    verdict : "violated" where ``p_value`` rejects the claim, else "consistent"
-    right : of guesses of all canaries
-    gaussian_shift : lower confidence limit on mu, shift over standard deviation
-    gaussian_epsilon : of a Gaussian mechanism with this shift, at the audit's delta; None where delta = 0
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` where ``p_value`` rejects the claim, else ``"consistent"``.
+    p_value : float
+        The largest probability of so many right guesses under claim and assumption.
+    right : int
+        Right guesses, of all canaries.
+    gaussian_shift : float
+        Lower confidence limit on mu, the shift over the standard deviation of a Gaussian mechanism.
+    gaussian_epsilon : float or None
+        Epsilon (natural log) of a Gaussian mechanism with this shift, at the audit's delta; None where delta is 0.
+    assumption, gaussian_assumption : str
+        What the test assumes, and what the bound assumes besides.
     """
 
     verdict: str
@@ -82,13 +102,33 @@ class IndependentBound:
 
 @dataclass(frozen=True)
 class OneRunAudit:
-    """What was claimed, what was run, and what it showed.
+    """What an audit of one run claimed, ran and showed.
 
-    verdict : "violated" if a test rejects the claim; "inconclusive" if none would have with all its guesses right;
-        else "consistent", which says that no violation was found, not that there is none
-    epsilon_lower : one-sided lower confidence bound (natural log) at ``delta``, all tests together
-    epsilon : claimed at this delta; inf where the claim says nothing of it
-    seed : None for scores of the caller's own runs
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` if a test rejects the claim; ``"inconclusive"`` if none would have with all its guesses right;
+        else ``"consistent"``, which says that no violation was found, not that there is none.
+    epsilon_lower : float
+        One-sided lower confidence bound on epsilon (natural log) at ``delta``, for all tests together.
+    epsilon : float
+        Epsilon claimed at ``delta``; inf where the claim says nothing there.
+    delta : float
+        The delta at which both are stated.
+    claim : str
+        The claim in words.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``.
+    canaries, runs : int
+        Canaries of all runs, and the runs.
+    tests : tuple of Guesses
+        The tests, which share the error.
+    if_independent : IndependentBound
+        What the guesses say under stronger assumptions; it decides no verdict.
+    seed : int or None
+        Seed of coins and algorithm; None for scores of the caller's own runs.
+    version : str
+        Version of dpcheck that made the audit.
     """
 
     verdict: str
@@ -105,14 +145,14 @@ class OneRunAudit:
     version: str
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         return asdict(self) | {
             "epsilon": plain(self.epsilon),
             "tests": [asdict(test) for test in self.tests],
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a test."""
+        """Return a table with one row for each test."""
         import pandas as pd
 
         return pd.DataFrame(asdict(test) for test in self.tests)
@@ -123,15 +163,59 @@ def audit_one_run(
     delta: float = 0.0, claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
     runs: int = 1, seed: int = 0,
 ) -> OneRunAudit:  # fmt: skip
-    """Run ``algorithm`` on ``canaries`` records tossed in or out, and test the claim by guessing which were in.
+    """Test a privacy claim by one run on many canaries, each tossed in or out and guessed from the output.
 
-    algorithm : ``(included, rng) -> scores``; ``included`` (canaries,) bool says which canaries are in the data, or
-        which of two records is in each place; scores (canaries,) come from the private output alone, a higher one
-        where the canary looks included; infinite ones are allowed, NaN is not
-    epsilon, delta : the claim, epsilon >= 0 (natural log), delta in [0, 1); or
-    claim : instead of epsilon, privacy events, a curve epsilon -> delta or a :class:`~.claim.Claim`, tested at
-        all its points; delta then only says where ``epsilon_lower`` is given
-    guesses : how many canaries of all runs to guess, or several such numbers; fixed before anything is run
+    Neighbours differ in one coin: in one record added or removed where it includes a canary, in one record replaced
+    where it decides between two. A mechanism that keeps its claim is called violated with probability at most ``1 -
+    confidence``, over coins and mechanism.
+
+    Parameters
+    ----------
+    algorithm : callable
+        ``(included, rng) -> scores``. ``included`` (canaries,) bool says which canaries are in the data, or which of
+        two records is in each place. ``scores`` (canaries,) are made from the private output alone and are higher where
+        a canary looks included; they may be infinite, but not NaN.
+    canaries : int
+        Number of canaries, at least 1.
+    epsilon : float, optional
+        Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
+    delta : float
+        Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
+    claim : Claim, event, sequence of events or callable, optional
+        A claim that is tested at all its points, as in :func:`dpcheck.audit_privacy`.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``, in (0.5, 1).
+    guesses : int or sequence of int, optional
+        How many canaries of all runs are guessed; several numbers share the error. By default all, a quarter of them,
+        and so on.
+    runs : int
+        Independent runs, at least 1; they count as one run on all their canaries.
+    seed : int
+        Seed of coins and algorithm, >= 0.
+
+    Returns
+    -------
+    OneRunAudit
+        The verdict, the lower bound on epsilon and the tests behind it.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for an algorithm that raises or returns no scores.
+
+    References
+    ----------
+    T. Steinke, M. Nasr, M. Jagielski. Privacy auditing with one (1) training run. NeurIPS 2023.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> def release(included, rng):
+    ...     return included + rng.normal(scale=1.0, size=included.size)
+    >>> dpcheck.audit_one_run(release, 1_000, epsilon=0.1, seed=0).verdict
+    'violated'
+    >>> dpcheck.audit_one_run(release, 1_000, epsilon=4.0, delta=1e-5, seed=0).verdict
+    'consistent'
     """
     require(callable(algorithm), "algorithm", "be callable", type(algorithm).__name__)
     require_count(canaries, "canaries")
@@ -156,11 +240,49 @@ def audit_one_run_scores(
     scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float = 0.0, claim: Any = None,
     confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
 ) -> OneRunAudit:  # fmt: skip
-    """The same test on scores at hand, from a run in another library.
+    """Test a privacy claim on scores at hand, from one run on many canaries in another library.
 
-    scores : (canaries,) or (runs, canaries), from the private output alone;  included : bool, the same shape, one
-        fair coin a canary, tossed independently of everything. A random half of exactly that size is no such
-        thing, nor are coins of another bias: the bound does not hold for them.
+    Parameters
+    ----------
+    scores : array_like, (canaries,) or (runs, canaries)
+        Scores from the private output alone, higher where a canary looks included.
+    included : array_like of bool, shape of ``scores``
+        One fair coin for each canary, tossed independently of everything. The bound does not hold for a random half of
+        exactly that size, nor for coins of another bias.
+    epsilon : float, optional
+        Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
+    delta : float
+        Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
+    claim : Claim, event, sequence of events or callable, optional
+        A claim that is tested at all its points, as in :func:`dpcheck.audit_privacy`.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``, in (0.5, 1).
+    guesses : int or sequence of int, optional
+        How many canaries of all runs are guessed, as in :func:`dpcheck.audit_one_run`.
+
+    Returns
+    -------
+    OneRunAudit
+        The verdict, the lower bound on epsilon and the tests behind it.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, scores that are NaN, and coins that are plainly not fair.
+
+    References
+    ----------
+    T. Steinke, M. Nasr, M. Jagielski. Privacy auditing with one (1) training run. NeurIPS 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcheck
+    >>> rng = np.random.default_rng(0)
+    >>> included = rng.random(1_000) < 0.5
+    >>> scores = included + rng.normal(size=1_000)
+    >>> dpcheck.audit_one_run_scores(scores, included, epsilon=0.1).verdict
+    'violated'
     """
     values, coins = np.atleast_2d(np.asarray(scores, dtype=float)), np.atleast_2d(np.asarray(included))
     require(values.ndim == 2 and values.size > 0, "scores", "have shape (canaries,) or (runs, canaries)", values.shape)
@@ -240,6 +362,7 @@ def _centre(row: Floats) -> float:
 
 
 def _independent(right: int, canaries: int, claimed: Claim, delta: float, alpha: float) -> IndependentBound:
+    """Test and bound on the assumption that the output consists of independent parts."""
     most = right_if_independent(claimed.epsilons, claimed.deltas)
     p = float(stats.binom.sf(right - 1, canaries, most))
     shift = gaussian_shift_lower(right, canaries, alpha=alpha)

@@ -34,10 +34,20 @@ _ANY_DELTA = 0.999
 
 @dataclass(frozen=True, eq=False)
 class RandomnessAudit:
-    """The worst of the observations, and all of them.
+    """What a few recorded runs show about a mechanism's randomness.
 
-    implied : the epsilon at delta that this pair needs; None where the noise does not tell
-    data, neighbour : the pair, as given or as found
+    Attributes
+    ----------
+    verdict : str
+        The worst of the observations' verdicts.
+    observations : tuple of Observation
+        Everything that was seen.
+    implied : Implied or None
+        The epsilon at delta that this pair needs; None where the noise does not tell.
+    data, neighbour : object
+        The pair, as given or as found.
+    seed : int
+        Seed of all randomness.
     """
 
     verdict: str
@@ -48,7 +58,7 @@ class RandomnessAudit:
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the datasets, ready for JSON."""
+        """Return everything but the datasets, ready for JSON."""
         shown = None
         if self.implied is not None:
             shown = asdict(self.implied)
@@ -65,14 +75,52 @@ def audit_randomness(
     mechanism: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any = None, *,
     replacements: Sequence[Any] | None = None, epsilon: float | None = None, delta: float = 0.0, seed: int = 0,
 ) -> RandomnessAudit:  # fmt: skip
-    """Open ``mechanism(dataset, rng) -> number or array`` by recording and replaying its draws.
+    """Test what a mechanism does with its randomness, by recording and replaying its draws on a pair of neighbours.
 
-    neighbour : a neighbour of data; or, where ``replacements`` are given, none: the records that may
-        be put in are searched for the pair whose outputs without noise are farthest apart
-    epsilon, delta : the claim, epsilon >= 0 (natural log); None for no claim
+    All randomness has to come fresh from ``rng``, draws and their scales must not depend on the data, and the noise has
+    to be enough for the claim on this pair. Nothing is estimated: "violated" is a certain fault under what its sentence
+    assumes, and "inconclusive" something that a proof of privacy has to account for.
 
-    The mechanism must not change its dataset. Raises :class:`~dpcheck.errors.InputError` where it
-    raises or returns anything but finite numbers.
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``, finite; it must not change its dataset.
+    data : object
+        The dataset.
+    neighbour : object, optional
+        A dataset that differs from it in one record; either it or ``replacements`` is given.
+    replacements : sequence of records, optional
+        Records that may take the place of one of ``data``, an array or a list: the pair whose outputs without noise lie
+        farthest apart is searched.
+    epsilon : float, optional
+        Claimed epsilon >= 0 (natural log); None for no claim.
+    delta : float
+        Claimed delta in [0, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+
+    Returns
+    -------
+    RandomnessAudit
+        The verdict, and every observation behind it.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for a mechanism that raises or returns no finite numbers.
+
+    References
+    ----------
+    S. L. Garfinkel, P. Leclerc. Randomness concerns when deploying differential privacy. WPES 2020.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> def noisy_sum(data, rng):
+    ...     return sum(data) + rng.laplace(scale=max(data))  # the scale depends on the data
+    >>> audit = dpcheck.audit_randomness(noisy_sum, [1, 1], [1, 2], epsilon=1.0)
+    >>> audit.verdict, [each.topic for each in audit.observations if each.verdict == "violated"]
+    ('violated', ['privacy'])
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     which = "neither" if neighbour is None else "both"

@@ -37,7 +37,7 @@ class RateFit:
         One sentence: what decided, with numbers.
     faster : dict of str to float
         By how much a factor is faster than claimed, where it is, beyond chance.
-    claimed, confidence, margin, equal, cluster, offset
+    claimed, confidence, margin, equal, cluster, offset : object
         As given.
     rows, independent : int
         Rows of the table, and the independent things among them.
@@ -65,7 +65,7 @@ class RateFit:
     frame: pd.DataFrame
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the data, ready for JSON."""
+        """Return everything but the data, ready for JSON."""
         kept = ("response", "verdict", "reason", "rows", "independent", "cluster", "offset", "equal", "confidence")
         return {name: getattr(self, name) for name in kept} | {
             "margin": self.margin,
@@ -84,7 +84,7 @@ class RateFit:
         }
 
     def plot(self) -> Figure:
-        """Partial residuals with fitted and claimed lines, and local slopes, a column of panels a factor."""
+        """Draw partial residuals with fitted and claimed lines, and local slopes, one column of panels a factor."""
         from dpcheck.audits.rate_plot import draw
 
         return draw(self)

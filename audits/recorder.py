@@ -59,15 +59,33 @@ class Draw:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the value."""
+        """The shape of the value."""
         return np.shape(self.value)
 
 
 class Recorder(np.random.Generator):
-    """``draws`` lists the calls so far.
+    """A random generator that records what is drawn from it, and can replay or silence its noise.
 
-    standard : standardised noise to use instead of drawing it, in order; 0 after its end, so that
-        ``standard=()`` silences the noise. Draws of other laws (choice, integers, random ...) stay.
+    Parameters
+    ----------
+    seed : int
+        Seed of the streams, one for each call.
+    standard : array_like, optional
+        Standardised noise (m,) to use in order in place of drawing it, and 0 after its end, so that ``standard=()``
+        silences the noise. Draws of other laws (choice, integers, random ...) stay.
+
+    Attributes
+    ----------
+    draws : list of Draw
+        The calls so far.
+
+    Examples
+    --------
+    >>> from dpcheck.audits.recorder import Recorder
+    >>> rng = Recorder(0)
+    >>> value = 3.0 + rng.normal(scale=2.0)
+    >>> rng.draws[0].method, float(rng.draws[0].scale[0])
+    ('normal', 2.0)
     """
 
     def __init__(self, seed: int = 0, *, standard: ArrayLike | None = None) -> None:
@@ -88,7 +106,7 @@ class Recorder(np.random.Generator):
         return np.concatenate([np.zeros(0), *(draw.standard for draw in self.draws)])
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:
-        """Children draw from here: every call has its own stream already."""
+        """Return this generator as each child: every call has its own stream already."""
         return [self] * n_children
 
     def _draw(self, method: str, bound: inspect.BoundArguments) -> Any:
@@ -158,16 +176,23 @@ for _name, _member in vars(np.random.Generator).items():
 
 @dataclass(frozen=True)
 class Silenced:
-    """The mechanism without its additive noise, a query of the dataset; other draws are fixed.
+    """A mechanism without its additive noise: a query of the dataset, with other draws fixed.
 
-    For :func:`dpcheck.audit_sensitivity`, which searches for the pair that moves it most.
+    :func:`dpcheck.audit_sensitivity` searches it for the pair that moves it most.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``.
+    seed : int
+        Seed of the draws that stay.
     """
 
     mechanism: Callable[[Any, np.random.Generator], Any]
     seed: int = 0
 
     def __call__(self, dataset: Any) -> Any:
-        """The output on ``dataset``."""
+        """Return the output on ``dataset``."""
         return self.mechanism(dataset, Recorder(self.seed, standard=()))
 
 

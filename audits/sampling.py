@@ -28,7 +28,21 @@ _SIMULATIONS = 399
 
 @dataclass(frozen=True)
 class SamplingAudit:
-    """``reason`` says in words what the minibatches show against the scheme."""
+    """What minibatches show against the scheme that was claimed.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` where the scheme excludes or a test rejects them, else ``"consistent"``.
+    scheme : str
+        The claimed scheme.
+    population, batch, steps : int
+        Records, records in a minibatch, and minibatches.
+    p_values : dict of str to float
+        For each statistic its p-value; they share the level equally.
+    reason : str
+        What the minibatches show, in words.
+    """
 
     verdict: str
     scheme: str
@@ -39,17 +53,52 @@ class SamplingAudit:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         return asdict(self)
 
 
 def audit_sampling(
     drawn: Index, *, scheme: str, population: int, batch: int, confidence: float = 0.95, seed: int = 0
 ) -> SamplingAudit:
-    """Judge minibatches ``drawn`` : (T, capacity) record numbers, unused places -1.
+    """Test whether minibatches that were drawn follow the sampling scheme that was accounted for.
 
-    scheme : "poisson", "without_replacement" or "with_replacement" within a minibatch, each independent of the others
-    batch : records in a minibatch, on average under Poisson sampling
+    Parameters
+    ----------
+    drawn : ndarray of int, (T, capacity)
+        Record numbers of T >= 10 minibatches, with unused places -1.
+    scheme : {"poisson", "without_replacement", "with_replacement"}
+        How each minibatch is said to be drawn, independently of the others.
+    population : int
+        Number of records n.
+    batch : int
+        Records in a minibatch, under Poisson sampling on average; at most ``population``.
+    confidence : float
+        One minus the level of all tests together, in (0.5, 1).
+    seed : int
+        Seed of the simulations, >= 0.
+
+    Returns
+    -------
+    SamplingAudit
+        The verdict, the p-values and the reason.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain.
+
+    References
+    ----------
+    L. Chua et al. How private are DP-SGD implementations? ICML 2024 (shuffled minibatches accounted as Poisson ones).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcheck
+    >>> rng = np.random.default_rng(0)
+    >>> shuffled = np.concatenate([rng.permutation(100).reshape(20, 5) for _ in range(3)])
+    >>> dpcheck.audit_sampling(shuffled, scheme="without_replacement", population=100, batch=5).verdict
+    'violated'
     """
     drawn = np.asarray(drawn)
     require(drawn.ndim == 2 and len(drawn) >= 10, "drawn", "have shape (>= 10, capacity)", drawn.shape)
@@ -89,7 +138,7 @@ def audit_sampling(
 
 
 def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch: int) -> dict[str, str]:
-    """What each statistic says where it is out of place, the most telling first."""
+    """Say what each statistic shows where it is out of place, the most telling first."""
     more = {name: observed[name] > due[name] for name in due}
     shares = f"minibatches share {observed['overlap']:.3g} records with the one before, {due['overlap']:.3g} are due"
     parts = {
@@ -114,7 +163,7 @@ def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch:
 def _null(
     rng: np.random.Generator, scheme: str, population: int, batch: int, steps: int, simulations: int
 ) -> dict[str, Floats]:
-    """The statistics of so many simulations of the scheme."""
+    """Return the statistics of so many simulations of the scheme."""
     found = np.empty((simulations, len(kernels.STATISTICS)))
     order = np.arange(population)
     for row in found:
@@ -126,7 +175,7 @@ def _null(
 
 
 def _again(drawn: Index, scheme: str, population: int, batch: int) -> float:
-    """A bound on the chance that any two minibatches are the same, if any two are; else 1."""
+    """Bound the chance that any two minibatches are the same, if any two are; else 1."""
     steps = len(drawn)
     if len(np.unique(np.sort(drawn, axis=1), axis=0)) == steps:
         return 1.0

@@ -32,7 +32,19 @@ _LARGEST = 20_000
 
 @dataclass(frozen=True, eq=False)
 class NeighbourAudit:
-    """The pair that promised most, and its audit; ``searched`` : runs on either dataset before it."""
+    """The pair of neighbours that promised most, and its audit.
+
+    Attributes
+    ----------
+    pair : Pair
+        The pair that was audited.
+    audit : PrivacyAudit
+        Its audit, on runs that the search has not seen.
+    pairs : int
+        How many pairs were searched.
+    searched : int
+        Runs of the search on either dataset.
+    """
 
     pair: Pair
     audit: PrivacyAudit
@@ -41,16 +53,16 @@ class NeighbourAudit:
 
     @property
     def verdict(self) -> str:
-        """Of the audit, which is about this pair: other pairs may be worse."""
+        """The audit's verdict, which is about this pair; other pairs may be worse."""
         return self.audit.verdict
 
     @property
     def epsilon_lower(self) -> float:
-        """Of the audit."""
+        """The audit's lower confidence bound on epsilon (natural log)."""
         return self.audit.epsilon_lower
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the datasets, ready for JSON."""
+        """Return everything but the datasets, ready for JSON."""
         return {"pair": self.pair.words, "pairs": self.pairs, "searched": self.searched, "audit": self.audit.to_dict()}
 
 
@@ -60,13 +72,64 @@ def audit_neighbours(
     seeded: bool = True, jobs: int | None = None, vectorized: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> NeighbourAudit:  # fmt: skip
-    """Test the claim on the pair of neighbours, of those given, that shows most.
+    """Test whether a mechanism is (epsilon, delta)-private on the pair, of many neighbours, that promises most.
 
-    pairs : (data, neighbour) each, for instance from :mod:`dpcheck.audits.neighbours`
-    trials : runs of the audit on each dataset; the search spends as many, over all pairs, or a little more
-        where they are many
+    The search runs every pair a little, keeps the half whose outputs differ most, runs those more, and so on. The last
+    pair is audited by :func:`dpcheck.audit_privacy` on runs that the search has not seen, so that a mechanism that
+    keeps its claim on every pair is called violated with probability at most ``1 - confidence``.
 
-    All else as in :func:`~dpcheck.audits.membership.audit_privacy`.
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``, or with ``vectorized`` ``(dataset, rng, size) -> array`` of shape (size,)
+        or (size, ...); as in :func:`dpcheck.audit_privacy`.
+    pairs : iterable of Pair or of (data, neighbour)
+        Pairs of neighbouring datasets, such as those of :mod:`dpcheck.audits.neighbours`; at least one.
+    epsilon : float, optional
+        Claimed epsilon >= 0 (natural log); 1 where neither it nor ``claim`` is given.
+    delta : float
+        Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
+    claim : Claim, event, sequence of events or callable, optional
+        A claim of more than one point in place of ``epsilon``, as in :func:`dpcheck.audit_privacy`.
+    trials : int
+        Runs of the audit on each dataset, at least 100. The search spends as many over all pairs, or a little more
+        where they are many.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``, in (0.5, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+    seeded : bool
+        False for a mechanism with randomness of its own; ``jobs`` must then be 1.
+    jobs : int, optional
+        Processes, or threads where ``vectorized``, of the audit; 1 by default. The result does not depend on it.
+    vectorized : bool
+        Whether one call of the mechanism returns ``size`` outputs.
+    progress : callable, optional
+        Called as ``progress(runs done, runs at most)``, first by the search and then by the audit.
+
+    Returns
+    -------
+    NeighbourAudit
+        The pair that promised most, and its audit.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for a mechanism that fails on a pair, which the message names.
+
+    References
+    ----------
+    Z. Ding, Y. Wang, G. Wang, D. Zhang, D. Kifer. Detecting violations of differential privacy. CCS 2018.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> from dpcheck.audits.neighbours import replaced
+    >>> def noisy_maximum(data, rng):
+    ...     return max(data) + rng.laplace(scale=1.0)
+    >>> audit = dpcheck.audit_neighbours(noisy_maximum, replaced([0, 0, 1], [0, 3]), epsilon=1.0, delta=0, trials=2_000)
+    >>> audit.verdict, audit.pairs
+    ('violated', 6)
     """
     require_delta(delta)
     require_confidence(confidence)

@@ -22,7 +22,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """A pair of neighbours: ``dataset`` and the same with record ``index`` replaced."""
+    """A pair of neighbours: a dataset, and the same with one record replaced.
+
+    Attributes
+    ----------
+    dataset : ndarray (n, ...) or list
+        One dataset of the pair.
+    index : int
+        The place of the record.
+    replacement : object
+        The record that takes its place.
+    base : str
+        Which dataset it is, in words.
+    """
 
     dataset: Any
     index: int
@@ -37,7 +49,23 @@ class Witness:
 
 @dataclass(frozen=True, eq=False)
 class SensitivityAudit:
-    """Largest distance found, the pair that shows it, and how many pairs were tried."""
+    """The largest distance that a search for neighbours found.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` where ``sensitivity`` exceeds ``claimed``, else ``"consistent"``.
+    sensitivity : float
+        The largest distance found.
+    claimed : float
+        The sensitivity that was claimed.
+    norm : float
+        1, 2 or inf.
+    witness : Witness or None
+        The pair that shows it; None where no pair moved the query.
+    pairs : int
+        How many pairs were tried.
+    """
 
     verdict: str
     sensitivity: float
@@ -47,7 +75,7 @@ class SensitivityAudit:
     pairs: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Figures ready for JSON."""
+        """Return the figures, ready for JSON."""
         witness = self.witness
         return {
             "verdict": self.verdict,
@@ -68,16 +96,56 @@ def audit_sensitivity(
     query: Callable[[Any], Any], dataset: Any, replacements: Sequence[Any], *, claimed: float,
     norm: float = 2, seed: int = 0, budget: int = 20_000,
 ) -> SensitivityAudit:  # fmt: skip
-    """Search for neighbours whose outputs are farther apart than ``claimed``.
+    """Search for the pair of neighbours (one record replaced) on which a query without noise moves farthest.
 
-    query : dataset -> number or array, without randomness
-    dataset : array (n, ...) or list of n records;  replacements : records that may be put in
-    norm : 1, 2 or inf;  budget : evaluations of the query at most
+    Every distance is that of two evaluated outputs, so that a violation is exact evidence; finding none proves nothing.
 
-    Tried: every (record, replacement) of the dataset where the budget allows, else a random half
-    and then a coordinate-wise climb from the best; datasets whose records all equal one replacement,
-    the extreme case of many queries; and those on the way from one of these to another, where
-    thresholds, votes and medians turn over. An output that is not finite on one of two neighbours is infinitely far.
+    Parameters
+    ----------
+    query : callable
+        ``dataset -> number or array``, without randomness.
+    dataset : ndarray (n, ...) or list
+        At least one record.
+    replacements : sequence of records
+        Records that may take the place of one; the more extreme, the better.
+    claimed : float
+        Claimed sensitivity, finite and >= 0.
+    norm : {1, 2, inf}
+        The norm in which outputs are compared.
+    seed : int
+        Seed of the search, >= 0.
+    budget : int
+        Evaluations of the query at most, at least 10.
+
+    Returns
+    -------
+    SensitivityAudit
+        The largest distance found, and the pair that shows it.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for a query that raises, is random, changes the shape of its output or
+        returns numbers that are not finite on ``dataset``.
+
+    Notes
+    -----
+    Tried are every (record, replacement) of the dataset where the budget allows, else a random half and then a
+    coordinate-wise climb from the best; datasets whose records all equal one replacement, the extreme case of many
+    queries; and those on the way from one of these to another, where thresholds, votes and medians turn over. An output
+    that is not finite on one of two neighbours is infinitely far.
+
+    References
+    ----------
+    C. Dwork, A. Roth. The algorithmic foundations of differential privacy. 2014, Definitions 3.1 and 3.8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcheck
+    >>> audit = dpcheck.audit_sensitivity(np.mean, np.zeros(10), [0.0, 1.0], claimed=0.05)
+    >>> audit.verdict, round(audit.sensitivity, 6)
+    ('violated', 0.1)
     """
     require(callable(query), "query", "be callable", type(query).__name__)
     require(len(dataset) > 0, "dataset", "hold at least one record", "none")
@@ -145,7 +213,7 @@ def _bases(dataset: Any, replacements: Sequence[Any]) -> Iterator[tuple[str, Any
 
 
 def _extremes(replacements: Sequence[Any]) -> list[int]:
-    """At most four of them, spread over the whole."""
+    """Choose at most four replacements, spread over the whole."""
     return [int(k) for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int))]
 
 
@@ -158,7 +226,7 @@ def _filled(dataset: Any, record: Any) -> Any:
 def _walk(
     query: Callable[[Any], Any], dataset: Any, first: Any, second: Any
 ) -> Iterator[tuple[Any, int, Array, Array]]:
-    """From all records ``first`` to all ``second``, one at a time: thresholds, votes and medians move in between."""
+    """Walk from all records ``first`` to all ``second``, one at a time; thresholds, votes and medians turn over."""
     base = _filled(dataset, first)
     before = _evaluate(query, base)
     for index in range(len(dataset)):

@@ -29,18 +29,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SequentialAudit:
-    """What was claimed, what was run, and what it showed; enough to go on from.
+    """What a sequential audit claimed, ran and showed; enough to go on from.
 
-    verdict : "violated" if the claim was given up; "inconclusive" if these trials could not have
-        shown a violation even with outputs that never overlap; else "consistent", which says that
-        none was found, not that there is none
-    epsilon_lower : the largest epsilon of the grid that was given up, 0.0 if none was: with this
-        confidence the mechanism keeps no smaller one at this delta, whenever one looks
-    trials : runs on each dataset up to the decision
-    log_wealth : natural logarithm of the wealth against the claim at the end. Its exponential is an
-        e-value: those of independent audits of one claim may be multiplied
-    event : the output set that shows most, chosen on one half of the runs, with its counts in the
-        other; it illustrates, the wealth is the evidence
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` if the claim was given up; ``"inconclusive"`` if these trials could not have shown a violation
+        even with outputs that never overlap; else ``"consistent"``, which says that none was found, not that there is
+        none.
+    epsilon_lower : float
+        The largest epsilon (natural log) of a grid that was given up at ``delta``, 0 if none was; a one-sided lower
+        confidence bound, whenever one looks.
+    trials : int
+        Runs on each dataset up to the decision.
+    log_wealth : float
+        Natural logarithm of the wealth against the claim at the end. Its exponential is an e-value: those of
+        independent audits of one claim may be multiplied.
+    event : OutputSet
+        The output set that shows most, chosen on one half of the runs, with its counts in the other. It illustrates;
+        the wealth is the evidence.
+    epsilon, delta : float
+        The claim.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``.
+    seed : int or None
+        Seed of all randomness; None where the mechanism has its own.
+    version : str
+        Version of dpcheck that made the audit.
+    looks : tuple of Look
+        Trials, wealth and limit after each chunk of runs.
+    state : State
+        What an audit needs to go on.
     """
 
     verdict: str
@@ -57,7 +76,7 @@ class SequentialAudit:
     state: State = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON; ``earlier`` of :func:`audit_sequential` takes it back."""
+        """Return everything, ready for JSON; ``earlier`` of :func:`audit_sequential` takes it back."""
         return vars(self) | {
             "event": self.event.to_dict(),
             "looks": [asdict(look) for look in self.looks],
@@ -65,7 +84,7 @@ class SequentialAudit:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a look: trials, log_wealth, epsilon_lower."""
+        """Return a table with one row for each look: trials, log_wealth, epsilon_lower."""
         import pandas as pd
 
         return pd.DataFrame(asdict(look) for look in self.looks)
@@ -87,25 +106,67 @@ def audit_sequential(
     earlier: SequentialAudit | Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> SequentialAudit:
-    """Test the claim that ``mechanism`` is (epsilon, delta)-private until it is refuted or ``most`` runs are done.
+    """Test whether a mechanism is (epsilon, delta)-private, one run after the other, until the claim is refuted.
 
-    mechanism : ``(dataset, rng) -> number or array``, drawing all its randomness from ``rng``, a
-        :class:`numpy.random.Generator`; with ``vectorized`` ``(dataset, rng, size) -> array`` of
-        shape (size,) or (size, ...), ``size`` independent outputs
-    data, neighbour : whatever the mechanism takes; the same to every call, never copied or changed
-    epsilon, delta : the claim; epsilon >= 0 (natural log), delta in [0, 1)
-    most : runs on each dataset at most, those of ``earlier`` included; more than 10
-    confidence : that a true claim is never called violated, and of ``epsilon_lower``, one-sided
-    seeded : False for a mechanism whose randomness is its own, as in :func:`dpcheck.audit_privacy`: its runs must
-        be independent of each other, ``jobs`` must be 1, and no such audit can go on later
-    jobs : processes, or threads where ``vectorized``; the result is the same for any number
-    earlier : an audit of the same claim, mechanism, datasets and seed, or its ``to_dict()``, to go
-        on with; the error of both together is that of one
-    progress : called with (runs done, runs at most) over both datasets
+    The audit may be looked at, stopped and continued at any time: the probability that a mechanism that keeps its claim
+    is ever called violated is at most ``1 - confidence``.
 
-    Infinite outputs and NaN are values like any other. Raises :class:`~dpcheck.errors.InputError` for wrong arguments
-    and for a mechanism that raises, returns no numbers, changes shape or, unless ``seeded`` is False, has other
-    randomness.
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``, with all its randomness from ``rng``, a
+        :class:`numpy.random.Generator`. With ``vectorized``, ``(dataset, rng, size) -> array`` of shape (size,) or
+        (size, ...), ``size`` independent outputs. Infinities and NaN are values like any other.
+    data, neighbour : object
+        Two datasets that differ in one record, in any form that the mechanism takes; never copied or changed.
+    epsilon : float
+        Claimed epsilon >= 0 (natural log).
+    delta : float
+        Claimed delta in [0, 1).
+    most : int
+        Runs on each dataset at most, those of ``earlier`` included; more than 10.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``, in (0.5, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+    seeded : bool
+        False for a mechanism with randomness of its own: its runs must be independent of each other, ``jobs`` must be
+        1, and the audit cannot go on later.
+    jobs : int, optional
+        Processes, or threads where ``vectorized``; 1 by default. The result does not depend on it.
+    vectorized : bool
+        Whether one call of the mechanism returns ``size`` outputs.
+    earlier : SequentialAudit or mapping, optional
+        An audit of the same claim, mechanism, datasets and seed, or its ``to_dict()``, to continue. The error of both
+        together is that of one.
+    progress : callable, optional
+        Called as ``progress(runs done, runs at most)``, counted over both datasets.
+
+    Returns
+    -------
+    SequentialAudit
+        The verdict, the bound, the wealth, and the state from which an audit can go on.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, an ``earlier`` audit of something else, and a mechanism that raises, returns
+        no numbers, changes the shape of its output or, unless ``seeded`` is False, has other randomness.
+
+    References
+    ----------
+    P. Grunwald, R. de Heide, W. Koolen. Safe testing. JRSS B 86, 2024.
+
+    J. Ville. Etude critique de la notion de collectif. 1939 (the bound on the wealth's maximum).
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> def leaky(value, rng):
+    ...     return value + rng.laplace(scale=0.5)
+    >>> audit = dpcheck.audit_sequential(leaky, 1, 0, epsilon=1.0, most=20_000)
+    >>> audit.verdict, audit.trials < 5_000
+    ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
     require_runs(mechanism, seed, seeded, jobs)

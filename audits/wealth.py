@@ -43,7 +43,17 @@ _SAVED = 5_000
 
 @dataclass(frozen=True)
 class Look:
-    """Where the audit stood after ``trials`` runs a dataset."""
+    """What is known after a chunk of runs.
+
+    Attributes
+    ----------
+    trials : int
+        Runs on each dataset so far.
+    log_wealth : float
+        Natural logarithm of the wealth against the claim.
+    epsilon_lower : float
+        Lower confidence bound on epsilon (natural log).
+    """
 
     trials: int
     log_wealth: float
@@ -52,12 +62,24 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What an audit needs to go on.
+    """What a sequential audit needs to go on.
 
-    epsilons : (m,), the claims;  log_wealth, peak : (m,), against each, now and at most so far
-    chunks : run so far;  success, fitted_on : of the :class:`~.predictor.Predictor`
-    outputs : on data and neighbour, each (n, width), those that are learned from
-    first : digest of the first chunk, by which the mechanism is known again
+    Attributes
+    ----------
+    epsilons : ndarray, (m,)
+        The claims on the grid (natural log).
+    log_wealth, peak : ndarray, (m,)
+        Natural logarithm of the wealth against each claim, now and at most so far.
+    chunks : int
+        Chunks run so far.
+    success : dict of str to float
+        How well the parts of the :class:`~.predictor.Predictor` have done.
+    fitted_on : int
+        Runs that the predictor was fitted on.
+    outputs : tuple of ndarray
+        Outputs (n, width) on data and on neighbour that are learned from.
+    first : str
+        Digest of the first chunk, by which the mechanism is known again.
     """
 
     epsilons: Floats
@@ -70,7 +92,7 @@ class State:
     first: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON, with the last of the outputs where there are many."""
+        """Return the state ready for JSON, with the last of the outputs where there are many."""
         width = self.outputs[0].shape[1]
         kept = max(FIRST, _SAVED // width)
         return {
@@ -87,7 +109,18 @@ class State:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> State:
-        """What :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote.
+
+        Parameters
+        ----------
+        saved : mapping
+            The state as JSON holds it.
+
+        Returns
+        -------
+        State
+            The state.
+        """
         a, b = (
             np.frombuffer(base64.b64decode(v), "<f8").astype(np.float64).reshape(-1, saved["width"])
             for v in saved["outputs"]
@@ -99,7 +132,7 @@ class State:
 
 
 def digest(a: Floats, b: Floats) -> str:
-    """Of outputs on both datasets."""
+    """Return a digest of the outputs on both datasets."""
     return hashlib.sha256(a.tobytes() + b.tobytes()).hexdigest()
 
 

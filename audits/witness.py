@@ -55,9 +55,20 @@ _DRIFT = 10.0
 class OutputSet:
     """An output set ``{score >= threshold}`` (or ``<=``) that one dataset hits more often.
 
-    favours : "data" or "neighbour", the dataset under which the set is more likely
-    hits, other_hits : counts in the fresh runs, on the favoured dataset and on the other
-    trials : fresh runs a dataset
+    Attributes
+    ----------
+    score : Score
+        What is computed from an output.
+    direction : str
+        ``">="`` or ``"<="``.
+    threshold : float
+        Where the set begins.
+    favours : str
+        ``"data"`` or ``"neighbour"``, the dataset under which the set is more likely.
+    hits, other_hits : int
+        Counts in the fresh runs, on the favoured dataset and on the other.
+    trials : int
+        Fresh runs on each dataset.
     """
 
     score: Score
@@ -69,12 +80,23 @@ class OutputSet:
     trials: int = 0
 
     def values(self, outputs: Floats) -> Floats:
-        """What is compared: (n,) from outputs (n, k); the set is where it reaches :attr:`level`."""
+        """Return what is compared; the set is where it reaches :attr:`level`.
+
+        Parameters
+        ----------
+        outputs : ndarray, (n, k)
+            One output a row.
+
+        Returns
+        -------
+        ndarray, (n,)
+            The score with its sign.
+        """
         return evaluate(self.score, self.sign, outputs)
 
     @property
     def sign(self) -> int:
-        """Of the score in :meth:`values`."""
+        """The sign of the score in :meth:`values`."""
         return 1 if self.direction == ">=" else -1
 
     @property
@@ -83,7 +105,18 @@ class OutputSet:
         return self.sign * self.threshold
 
     def contains(self, outputs: Any) -> NDArray[np.bool_]:
-        """Which outputs, (n,) or (n, ...), lie in the set."""
+        """Say which outputs lie in the set.
+
+        Parameters
+        ----------
+        outputs : array_like, (n,) or (n, ...)
+            One output a row.
+
+        Returns
+        -------
+        ndarray of bool, (n,)
+            Whether each lies in the set.
+        """
         rows = np.asarray(outputs, float)
         return np.asarray(self.values(rows.reshape(len(rows), -1)) >= self.level)
 
@@ -105,7 +138,7 @@ class OutputSet:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The set in words and in full, and its counts; ready for JSON."""
+        """Return the set in words and in full, and its counts, ready for JSON."""
         return {
             "words": self.words,
             "score": parameters(self.score),

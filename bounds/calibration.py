@@ -77,7 +77,7 @@ class Private:
 
 @dataclass(frozen=True)
 class NotPrivate:
-    """At these exact values the curve lies above delta."""
+    """A privacy curve lies above delta at these exact values."""
 
     says: str
     multiplier: Any

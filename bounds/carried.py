@@ -102,7 +102,7 @@ def formulas(theorem: Theorem) -> dict[str, Any]:
 
 
 def carried(paper: str) -> Mapping[str, tuple[Carried, ...]]:
-    """For the ids of a paper's claims, the formulas of theorems that each carries."""
+    """Return the formulas of theorems that each claim of a paper carries, by its id."""
     found: Mapping[str, tuple[Carried, ...]] = importlib.import_module(f"dpcheck.bounds.{paper}.carried").CARRIED
     return found
 

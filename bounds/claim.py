@@ -30,9 +30,16 @@ _CARRIES_NOTHING = (Cited, Quoted, Searched)
 class Evidence:
     """What a verdict rests on.
 
-    ``readings`` gives a verdict for each way the statement can be read; the claim's own verdict is
-    for the statement as printed. ``condition`` is the assumption that makes a conditional claim
-    true; ``repaired`` says what holds instead of a false one, or why the result built on it stands.
+    Parameters
+    ----------
+    steps : tuple of Step
+        The pieces of evidence, each of which checks itself again when asked.
+    readings : tuple of (str, str)
+        A verdict for each way the statement can be read; the claim's own verdict is for the statement as printed.
+    condition : str
+        The assumption that makes a conditional claim true.
+    repaired : str
+        What holds instead of a false claim, or why the result built on it stands.
     """
 
     steps: tuple[Step, ...]
@@ -41,19 +48,19 @@ class Evidence:
     repaired: str = ""
 
     def broken(self) -> tuple[Step, ...]:
-        """Recompute every step; those that do not hold."""
+        """Recompute every step, and return those that do not hold."""
         return tuple(step for step in self.steps if not step.holds())
 
     def empty(self) -> tuple[Identity, ...]:
-        """The steps that say nothing, since both sides read the same."""
+        """Return the steps that say nothing, since both sides read the same."""
         return tuple(step for step in self.steps if isinstance(step, Identity) and step.empty())
 
     def quoted(self) -> tuple[Quoted, ...]:
-        """The claims of the catalogue that are used."""
+        """Return the claims of the catalogue that are used."""
         return tuple(step for step in self.steps if isinstance(step, Quoted))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain text throughout, fit for JSON."""
+        """Return the evidence as plain text throughout, fit for JSON."""
         return {
             "steps": [to_dict(step) for step in self.steps],
             "readings": dict(self.readings),
@@ -66,11 +73,28 @@ class Evidence:
 class Decision:
     """A verdict before its evidence has been recomputed.
 
-    A refutation needs a counterexample and a word on what can be saved; a conditional verdict
-    needs its condition; a proof needs a step that is more than a citation, and a counterexample in
-    it must belong to another reading, which is then named and refuted. ``basis`` says who reached
-    the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
-    steps the machine checked.
+    A refutation needs a counterexample and a word on what can be saved; a conditional verdict needs its condition; a
+    proof needs a step that is more than a citation, and a counterexample in it must belong to another reading, which is
+    then named and refuted.
+
+    Parameters
+    ----------
+    verdict : {"proved", "refuted", "conditional", "unresolved"}
+        The verdict.
+    method : str
+        How it was reached.
+    evidence : Evidence
+        What it rests on.
+    note : str
+        A sentence for the reader.
+    basis : str
+        Who reached the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
+        steps the machine checked.
+
+    Raises
+    ------
+    InputError
+        For a verdict whose evidence is not of the kind it needs.
     """
 
     verdict: Verdict
@@ -106,11 +130,13 @@ class Claim:
     ----------
     id : str
         The catalogue's id (``"Y17"``), one line.
-    paper, kind, location : str
-        Whose statement it is, what it is about, and where it is made.
+    paper, kind : str
+        Whose statement it is, and what it is about.
     statement : Statement or str
-        In the words of this project. Formulas belong into a
-        :func:`~dpcheck.bounds.statement.stated`, which ties them to the evidence.
+        In the words of this project. Formulas belong into a :func:`~dpcheck.bounds.statement.stated`, which ties them
+        to the evidence.
+    location : str
+        Where it is made.
     decision : callable
         Returns the :class:`Decision`; :func:`~dpcheck.bounds.judge.judge` makes one from inequalities.
     carries : tuple of Carried
@@ -121,6 +147,20 @@ class Claim:
     ------
     InputError
         If the id is not one line, or the decision is not a function.
+
+    Examples
+    --------
+    >>> from sympy import log, oo, sqrt, symbols
+    >>> from dpcheck.bounds.claim import Claim
+    >>> from dpcheck.bounds.judge import judge
+    >>> from dpcheck.bounds.prover import Domain, Inequality
+    >>> from dpcheck.bounds.statement import stated
+    >>> n = symbols("n", integer=True, positive=True)
+    >>> root = Inequality("a logarithm is below a root", log(n), sqrt(n), Domain({n: (1, oo)}))
+    >>> said = stated("{it} for all n", it=log(n) <= sqrt(n))
+    >>> claim = Claim("root", "mine", "constant", said, "Lemma 1", judge(root))
+    >>> claim.decide().verdict
+    'proved'
     """
 
     id: str
@@ -141,7 +181,13 @@ class Claim:
         require(callable(self.decision), "the decision of a claim", "be a function, such as judge(...)", self.decision)
 
     def decide(self) -> ClaimResult:
-        """Reach the verdict, recomputing all of its evidence."""
+        """Reach the verdict, recomputing all of its evidence.
+
+        Returns
+        -------
+        ClaimResult
+            The verdict that is left once every step has been recomputed.
+        """
         started = time.perf_counter()
         decision = self.decision()
         require(isinstance(decision, Decision), "a decision", "be a Decision", type(decision).__name__)
@@ -186,7 +232,18 @@ class Claim:
         return self.statement.loose(steps)
 
     def undecided(self, why: str) -> ClaimResult:
-        """The result when no decision could be reached."""
+        """Return the result of a claim on which no decision could be reached.
+
+        Parameters
+        ----------
+        why : str
+            The reason, a sentence.
+
+        Returns
+        -------
+        ClaimResult
+            Its verdict is ``unresolved``.
+        """
         return ClaimResult(self, "unresolved", "none", why, Evidence(()).to_dict(), 0.0, "judged")
 
 
@@ -199,10 +256,24 @@ def _uncovered(decision: Decision) -> list[str]:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim with its verdict: ``proved``, ``refuted``, ``conditional`` or ``unresolved``.
+    """A claim with its verdict.
 
-    ``evidence`` is plain text, as :meth:`Evidence.to_dict` gives it; ``seconds`` is wall-clock time;
-    ``basis`` says who reached the verdict.
+    Attributes
+    ----------
+    claim : Claim
+        What was decided.
+    verdict : str
+        ``"proved"``, ``"refuted"``, ``"conditional"`` or ``"unresolved"``.
+    method : str
+        How it was reached.
+    note : str
+        A sentence for the reader.
+    evidence : dict
+        Plain text, as :meth:`Evidence.to_dict` gives it.
+    seconds : float
+        Wall-clock time.
+    basis : str
+        Who reached the verdict: ``"judged"``, or a person's argument whose steps the machine checked.
     """
 
     claim: Claim
@@ -237,7 +308,7 @@ class ClaimResult:
         return tuple(step["says"] for step in self.evidence["steps"] if step["kind"] in kinds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain text throughout, fit for JSON."""
+        """Return the result as plain text throughout, fit for JSON."""
         return {
             "id": self.claim.id,
             "paper": self.claim.paper,

@@ -30,10 +30,10 @@ class Step(Protocol):
         """What the step shows, in words."""
 
     def formula(self) -> str:
-        """The step as text that can be evaluated again elsewhere."""
+        """Return the step as text that can be evaluated again elsewhere."""
 
     def latex(self) -> str:
-        """The same in LaTeX, without dollar signs."""
+        """Return the step in LaTeX, without dollar signs."""
 
     def holds(self) -> bool:
         """Recompute the step."""
@@ -70,21 +70,29 @@ def trust(step: Step) -> str:
 
 @dataclass(frozen=True)
 class Cited:
-    """A textbook fact, used and not recomputed."""
+    """A textbook fact, used and not recomputed.
+
+    Parameters
+    ----------
+    says : str
+        The fact.
+    source : str
+        Where it is from.
+    """
 
     says: str
     source: str
 
     def formula(self) -> str:
-        """Where the fact is from."""
+        """Return where the fact is from."""
         return self.source
 
     def latex(self) -> str:
-        """Where the fact is from."""
+        """Return where the fact is from."""
         return rf"\text{{{self.source}}}"
 
     def holds(self) -> bool:
-        """Always true: nothing is recomputed."""
+        """Return true always: nothing is recomputed."""
         return True
 
 
@@ -111,17 +119,17 @@ class Quoted:
     holds_here: str = ""
 
     def formula(self) -> str:
-        """The claim, the reading and its verdict."""
+        """Return the claim, the reading and its verdict."""
         reading = f', read as "{self.reading}"' if self.reading else ""
         because = f"; here: {self.holds_here}" if self.holds_here else ""
         return f"claim {self.claim}{reading}: {self.verdict()}{because}"
 
     def latex(self) -> str:
-        """The claim's id."""
+        """Return the claim's id."""
         return rf"\text{{claim {self.claim}}}"
 
     def verdict(self) -> str:
-        """The expected verdict of the claim, or of the reading that is used."""
+        """Return the expected verdict of the claim, or of the reading that is used."""
         from dpcheck.bounds.ledger import recorded  # the ledger is written from evidence
 
         entry = recorded().get(self.claim, {})
@@ -129,11 +137,11 @@ class Quoted:
         return str(found or "unknown")
 
     def holds(self) -> bool:
-        """The claim, or the reading that is used, holds as stated or under its named condition."""
+        """Say whether the claim, or the reading that is used, holds as stated or under its named condition."""
         return self.verdict() in ("proved", "conditional")
 
     def unconditional(self) -> bool:
-        """Whether nothing has to be added where it is used."""
+        """Say whether nothing has to be added where it is used."""
         return self.verdict() == "proved" and (not self.reading or bool(self.holds_here))
 
 
@@ -141,8 +149,13 @@ class Quoted:
 class Identity:
     """Two expressions are equal wherever both are defined.
 
-    A side given as a function, ``lambda: delta / 4 + delta / 4``, is kept as it is written; sympy
-    would simplify it before it could be compared or printed.
+    Parameters
+    ----------
+    says : str
+        What is shown, in words.
+    left, right : sympy expression or callable
+        The sides. One given as a function, ``lambda: delta / 4 + delta / 4``, is kept as it is written; sympy would
+        simplify it before it could be compared or printed.
     """
 
     says: str
@@ -155,20 +168,20 @@ class Identity:
         object.__setattr__(self, "right", written(self.right))
 
     def formula(self) -> str:
-        """The equation."""
+        """Return the equation."""
         return f"{self.left} = {self.right}"
 
     def empty(self) -> bool:
-        """Whether it says nothing, since both sides read the same."""
+        """Say whether it says nothing, since both sides read the same."""
         left, right = self.formula().split(" = ", 1)
         return left == right
 
     def latex(self) -> str:
-        """The equation."""
+        """Return the equation."""
         return f"{sympy.latex(self.left)} = {sympy.latex(self.right)}"
 
     def holds(self) -> bool:
-        """The difference cancels to zero symbolically; a sum whose range may run backwards shows nothing."""
+        """Say whether the difference cancels to zero; a sum whose range may run backwards shows nothing."""
         if not all(_forwards(side) for side in (self.left, self.right)):
             return False
         left, right = self.left.doit(), self.right.doit()
@@ -191,61 +204,79 @@ class AtMost:
     larger: Any
 
     def formula(self) -> str:
-        """The inequality."""
+        """Return the inequality."""
         return f"{self.smaller} <= {self.larger}"
 
     def latex(self) -> str:
-        """The inequality."""
+        """Return the inequality."""
         return rf"{sympy.latex(self.smaller)} \leq {sympy.latex(self.larger)}"
 
     def holds(self) -> bool:
-        """Every coefficient of the difference is nonnegative."""
+        """Say whether every coefficient of the difference is nonnegative."""
         above, below = sympy.fraction(sympy.together(self.larger - self.smaller))
         return _nonnegative(above) and _nonnegative(below) and bool(below != 0)
 
 
 @dataclass(frozen=True)
 class Below:
-    """One exact number is strictly below another."""
+    """One exact number is strictly below another.
+
+    Parameters
+    ----------
+    says : str
+        What is shown, in words.
+    smaller, larger : sympy expression
+        The two numbers.
+    """
 
     says: str
     smaller: Any
     larger: Any
 
     def formula(self) -> str:
-        """The inequality."""
+        """Return the inequality."""
         return f"{self.smaller} < {self.larger}"
 
     def latex(self) -> str:
-        """The inequality."""
+        """Return the inequality."""
         return f"{sympy.latex(self.smaller)} < {sympy.latex(self.larger)}"
 
     def holds(self) -> bool:
-        """The difference is positive, in ball arithmetic."""
+        """Say whether the difference is positive, in ball arithmetic."""
         return ball.sign(formula(self.larger) - formula(self.smaller), {}) == 1
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Exact values of the letters at which a claimed relation is false."""
+    """Exact values of the letters at which a claimed relation is false.
+
+    Parameters
+    ----------
+    says : str
+        What fails, in words.
+    claimed : sympy relation
+        The relation.
+    values : tuple of (letter, number)
+        The values, exact.
+    """
 
     says: str
     claimed: Any
     values: tuple[tuple[Any, Any], ...]
 
     def formula(self) -> str:
-        """The relation, the values, and what the two sides become."""
+        """Return the relation, the values, and what the two sides become."""
         at = ", ".join(f"{symbol} = {value}" for symbol, value in self.values)
         left, right = (side.subs(self.values) for side in self.claimed.args)
         return f"not {_relation(self.claimed)} at {at}: the sides are {left} and {right}"
 
     def latex(self) -> str:
-        """The relation and the values."""
+        """Return the relation and the values."""
         at = ", ".join(f"{sympy.latex(symbol)} = {sympy.latex(formula(value))}" for symbol, value in self.values)
         return rf"\neg\left({sympy.latex(self.claimed)}\right) \text{{ at }} {at}"
 
     def holds(self) -> bool:
-        """The values are ones that the letters may take, and the relation is false there.
+        """Say whether the letters may take these values and the relation is false there.
 
         Numbers are compared in ball arithmetic; letters that are left are compared symbolically.
         """
@@ -263,7 +294,19 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Enumerated:
-    """A finite enumeration, in rational arithmetic, gives this value."""
+    """A finite enumeration, in rational arithmetic, gives this value.
+
+    Parameters
+    ----------
+    says : str
+        What is shown, in words.
+    function : callable
+        What enumerates; it returns a :class:`~fractions.Fraction`.
+    arguments : tuple of int or Fraction
+        Its arguments.
+    value : Fraction
+        Its value.
+    """
 
     says: str
     function: Callable[..., Fraction]
@@ -271,12 +314,12 @@ class Enumerated:
     value: Fraction
 
     def formula(self) -> str:
-        """The call and its value."""
+        """Return the call and its value."""
         call = ", ".join(str(argument) for argument in self.arguments)
         return f"{self.function.__module__}.{self.function.__name__}({call}) = {self.value}"
 
     def latex(self) -> str:
-        """The call and its value."""
+        """Return the call and its value."""
         name = self.function.__name__.replace("_", r"\_")
         call = ", ".join(str(argument) for argument in self.arguments)
         return rf"\mathtt{{{name}}}({call}) = {self.value}"
@@ -288,10 +331,20 @@ class Enumerated:
 
 @dataclass(frozen=True)
 class Searched:
-    """An adversarial search with a fixed seed found no value above ``bound``.
+    """An adversarial search with a fixed seed found no value above a bound; it supports a proof and never replaces one.
 
-    ``function`` takes a ``numpy.random.Generator`` and returns one value; it is called ``samples``
-    times. This supports a proof and never replaces one.
+    Parameters
+    ----------
+    says : str
+        What was searched for, in words.
+    function : callable
+        Takes a :class:`numpy.random.Generator` and returns one value.
+    bound : float
+        The largest value allowed.
+    samples : int
+        How often the function is called.
+    seed : int
+        Seed of the search.
     """
 
     says: str

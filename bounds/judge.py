@@ -75,6 +75,7 @@ def _open(step: Step) -> str:
 
 
 def _method(step: Step) -> str:
+    """Name how a step is shown."""
     if isinstance(step, Inequality):
         return step.outcome().method
     return {Identity: "exact algebra", Below: "ball arithmetic", Enumerated: "exact enumeration"}.get(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def recorded() -> dict[str, dict[str, Any]]:
-    """For each claim its paper, expected verdict, method, basis, trust, and the verdict of each reading."""
+    """Return for each claim its paper, expected verdict, method, basis, trust, and the verdict of each reading."""
     text = resources.files("dpcheck.bounds").joinpath("ledger.json").read_text("utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found
@@ -34,7 +34,7 @@ def changed(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
 
 @functools.cache
 def certificates() -> dict[str, list[dict[str, Any]]]:
-    """For each claim's id the inequalities that certificates prove: what each says, and the polynomials."""
+    """Return for each claim's id the inequalities that certificates prove: what each says, and the polynomials."""
     text = resources.files("dpcheck.bounds").joinpath("certificates.json").read_text("utf-8")
     found: dict[str, list[dict[str, Any]]] = json.loads(text)
     return found

@@ -21,15 +21,40 @@ from pathlib import Path
 from dpcheck.bounds.carried import carried
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.theorem import Theorem
+from dpcheck.bounds.workers import decide_all, decide_file
 from dpcheck.errors import InputError, one_line, raised, require
 
 PAPERS = ("zhang2022", "yang2022", "zhang2025", "xu2026")
 
 
 def theorem(id: str) -> Theorem:
-    """The theorem of this id, such as ``"yang2022.theorem_2a"``.
+    """Find a theorem of the catalogue by its id.
 
-    Raises :class:`~dpcheck.errors.InputError` for an unknown id, naming those that come close.
+    Parameters
+    ----------
+    id : str
+        Such as ``"yang2022.theorem_2a"``; ``dpcheck list`` shows all.
+
+    Returns
+    -------
+    Theorem
+        Its bound, schedule, noise, rate and assumptions.
+
+    Raises
+    ------
+    InputError
+        For an unknown id; the message names those that come close.
+
+    References
+    ----------
+    The theorem's own ``paper`` and ``location``.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> found = dpcheck.theorem("yang2022.theorem_2a")
+    >>> found.schedule(n=10_000, d=50, epsilon=1, delta=1e-8, G_w=1, G_v=1, L=1)["m"]
+    50
     """
     known = {each.id: each for each in theorems()}
     if id not in known:
@@ -38,22 +63,56 @@ def theorem(id: str) -> Theorem:
 
 
 def theorems(paper: str | None = None) -> tuple[Theorem, ...]:
-    """All theorems, or those of one paper, in order of id."""
+    """List all theorems, or those of one paper, in order of id.
+
+    Parameters
+    ----------
+    paper : str, optional
+        One of ``PAPERS``, such as ``"yang2022"``.
+
+    Returns
+    -------
+    tuple of Theorem
+        The theorems.
+    """
     _require_paper(paper)
     return tuple(each for each in _catalogue()[0] if paper in (None, each.paper))
 
 
 def claims(paper: str | None = None) -> tuple[Claim, ...]:
-    """All claims, or those of one paper, in order of paper and id."""
+    """List all claims, or those of one paper, in order of paper and id.
+
+    Parameters
+    ----------
+    paper : str, optional
+        One of ``PAPERS``, such as ``"yang2022"``.
+
+    Returns
+    -------
+    tuple of Claim
+        The claims, which are not decided yet.
+    """
     _require_paper(paper)
     return tuple(each for each in _catalogue()[1] if paper in (None, each.paper))
 
 
 def find(target: str | None = None) -> tuple[Claim, ...]:
-    """The claims of a paper (``"yang2022"``), one claim (``"Y17"``), a Python file, or all.
+    """Find the claims of a paper, one claim, the claims of a Python file, or all.
 
-    Raises :class:`~dpcheck.errors.InputError` for a target that is none of these, and for a file
-    that cannot be imported or states no claims.
+    Parameters
+    ----------
+    target : str, optional
+        Such as ``"yang2022"``, ``"Y17"`` or ``"lemma.py"``; all by default.
+
+    Returns
+    -------
+    tuple of Claim
+        At least one claim.
+
+    Raises
+    ------
+    InputError
+        For a target that is none of these, and for a file that cannot be imported or states no claims.
     """
     require(target is None or isinstance(target, str), "target", "be a name", target)
     if target is not None and target.endswith(".py"):
@@ -68,15 +127,42 @@ def prove(
     target: str | None = None, *, jobs: int | None = None, seconds: float = 60.0,
     watch: Callable[[str, int, int], object] | None = None,
 ) -> tuple[ClaimResult, ...]:  # fmt: skip
-    """Decide the claims of a paper (``"yang2022"``), one claim (``"Y17"``), a Python file, or all.
+    """Decide the claims of a paper, one claim, the claims of a Python file, or all.
 
-    Every piece of evidence is recomputed, in ``jobs`` processes (default: one a core). A claim that
-    takes longer than ``seconds`` is ``unresolved``. ``watch`` is called as ``watch(id, done, total)``.
+    Every piece of evidence is recomputed, in processes of its own.
 
-    Raises :class:`~dpcheck.errors.InputError` as :func:`find` does.
+    Parameters
+    ----------
+    target : str, optional
+        Such as ``"yang2022"``, ``"Y17"`` or ``"lemma.py"``; all by default.
+    jobs : int, optional
+        Processes, one a core by default. No verdict depends on how many there are.
+    seconds : float
+        Time that a claim may take, > 0, beyond which it is ``unresolved``.
+    watch : callable, optional
+        Called as ``watch(id, done, total)`` after each claim.
+
+    Returns
+    -------
+    tuple of ClaimResult
+        For each claim its verdict (``proved``, ``refuted``, ``conditional`` or ``unresolved``) and the evidence.
+
+    Raises
+    ------
+    InputError
+        For a target that is none of these, and for a file that cannot be imported or states no claims.
+
+    References
+    ----------
+    Each result's ``claim.paper`` and ``claim.location``.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> [result] = dpcheck.prove("Y17", jobs=1)
+    >>> result.verdict, result.claim.location
+    ('refuted', 'proof of Lemma 6(a), Appendix C.2')
     """
-    from dpcheck.bounds.workers import decide_all, decide_file
-
     if isinstance(target, str) and target.endswith(".py"):
         return decide_file(target, jobs=jobs, seconds=seconds, watch=watch)
     return decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch)

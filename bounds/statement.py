@@ -26,9 +26,19 @@ _SETTINGS = ("samples", "seed", "bound")  # of a search
 
 @dataclass(frozen=True)
 class Statement:
-    """Words with formulas: ``template`` has a place in braces for each name in ``formulas``.
+    """A statement in words with formulas, which are the expressions that its evidence is about.
 
-    Raises :class:`~dpcheck.errors.InputError` unless places and names are the same.
+    Parameters
+    ----------
+    template : str
+        Words, with a name in braces where a formula stands.
+    formulas : mapping of str to sympy expression
+        A formula for each name.
+
+    Raises
+    ------
+    InputError
+        Unless places and names are the same.
     """
 
     template: str
@@ -47,7 +57,18 @@ class Statement:
         return self.template.format(**{name: plain(value) for name, value in self.formulas.items()})
 
     def loose(self, steps: Iterable[Any]) -> tuple[str, ...]:
-        """The formulas, as text, that occur in none of ``steps``; all of them if each is but a condition there."""
+        """Return the formulas that occur in none of some steps; all of them if each is but a condition there.
+
+        Parameters
+        ----------
+        steps : iterable of Step
+            The evidence.
+
+        Returns
+        -------
+        tuple of str
+            The formulas, as text.
+        """
         steps = list(steps)
         judged = [each for step in steps for each in spoken_of(step)]
         assumed = [each for step in steps for each in conditions_of(step)]
@@ -62,7 +83,18 @@ class Statement:
         )
 
     def is_stated_by(self, step: Any) -> bool:
-        """Whether a formula is the relation of the step, and the others occur in it: if it is false, so is this."""
+        """Say whether a formula is the relation of the step, and the others occur in it: if it is false, so is this.
+
+        Parameters
+        ----------
+        step : Step
+            A piece of evidence.
+
+        Returns
+        -------
+        bool
+            Whether the step states the statement.
+        """
         wanted = [_exact(value) for value in self.formulas.values()]
         judged = [each for each in spoken_of(step) if hasattr(each, "rel_op")]
         whole = any(_is_relation(each, judged) for each in wanted if hasattr(each, "rel_op"))
@@ -70,16 +102,15 @@ class Statement:
 
 
 def stated(template: str, **formulas: Any) -> Statement:
-    """The statement ``template`` with a formula for each of its places.
+    """Make the statement ``template`` with a formula for each of its places.
 
     Parameters
     ----------
     template : str
         Words, with a name in braces where a formula stands.
     **formulas : sympy expression, relation or number
-        The formula for each place. It must occur in a step of the claim's evidence: as a side, as a
-        part of a side, as a relation, as a condition of the domain or as a value. Otherwise the
-        claim is unresolved.
+        The formula for each place. It must occur in a step of the claim's evidence: as a side, as a part of a side, as
+        a relation, as a condition of the domain or as a value. Otherwise the claim is unresolved.
 
     Returns
     -------

@@ -26,8 +26,14 @@ _RELATIONS = {"<=": float.__le__, "<": float.__lt__, ">=": float.__ge__, ">": fl
 class Parameter:
     """A letter whose value the reader supplies.
 
-    ``symbol`` carries the domain (positive integer, or positive real; ``delta`` lies in (0, 1)).
-    ``default`` is used when no value is given.
+    Parameters
+    ----------
+    symbol : Symbol
+        The letter; it carries the domain (positive integer, or positive real; ``delta`` lies in (0, 1)).
+    meaning : str
+        What it stands for.
+    default : float, optional
+        The value where none is given.
     """
 
     symbol: Any
@@ -35,7 +41,23 @@ class Parameter:
     default: float | None = None
 
     def exact(self, value: Any) -> Any:
-        """``value`` as an exact sympy number, or :class:`InputError` if outside the domain."""
+        """Return a value as an exact sympy number.
+
+        Parameters
+        ----------
+        value : float
+            Read as the decimal that was written.
+
+        Returns
+        -------
+        sympy number
+            An Integer or a Rational.
+
+        Raises
+        ------
+        InputError
+            If it lies outside the domain.
+        """
         name = str(self.symbol)
         if self.symbol.is_integer:
             require_count(value, name)
@@ -51,11 +73,18 @@ class Parameter:
 class Assumption:
     """One condition of a theorem.
 
-    ``name`` is its key, unique in its theorem: the paper's label (``"A1"``), the letter it restricts
-    (``"epsilon"``) or a word (``"start"``). ``sentence`` reads ``"epsilon <= 1"``; ``location`` is its
-    place in the paper. ``relation`` is the sentence as a sympy relation in letters of the theorem, those
-    of its schedule included, or ``None`` for a condition on the problem or the run that numbers cannot
-    test.
+    Parameters
+    ----------
+    name : str
+        Its key, unique in its theorem: the paper's label (``"A1"``), the letter it restricts (``"epsilon"``) or a word
+        (``"start"``).
+    sentence : str
+        Such as ``"epsilon <= 1"``.
+    location : str
+        Its place in the paper.
+    relation : sympy relation, optional
+        The sentence in letters of the theorem, those of its schedule included; None for a condition on the problem or
+        the run that numbers cannot test.
     """
 
     name: str
@@ -68,10 +97,20 @@ class Assumption:
         return f"{self.sentence} ({self.location})"
 
     def holds(self, values: dict[Any, Any]) -> bool:
-        """Test the relation at exact ``values``; always true without a relation.
+        """Test the relation at exact values; always true without a relation.
 
-        Both sides are rounded to double precision first, so that ``delta = 1/n**2``, computed by
-        the caller in floating point, satisfies ``delta <= 1/n^2``.
+        Both sides are rounded to double precision first, so that ``delta = 1/n**2``, computed by the caller in floating
+        point, satisfies ``delta <= 1/n^2``.
+
+        Parameters
+        ----------
+        values : dict of Symbol to number
+            Exact values of its letters.
+
+        Returns
+        -------
+        bool
+            Whether it holds.
         """
         if self.relation is None:
             return True
@@ -83,18 +122,43 @@ class Assumption:
 class Theorem:
     """What a paper promises, at any sizes within its region.
 
-    ``id`` is ``"<paper>.<name>"``; ``quantity`` names what ``bound_formula`` bounds, in words, and
-    ``quantity_latex`` in the paper's notation. ``schedule_formulas`` and ``noise_formulas`` define
-    letters in order, each from parameters and earlier ones; the bound may use all of them.
-    ``regimes`` are the named terms whose maximum is the rate.
+    The methods take the parameters by name. They raise :class:`~dpcheck.errors.InputError` for a missing or unknown
+    name, a value outside its domain, and a value outside the stated region.
 
-    ``assumptions`` is the whole list: every condition that the paper's statement makes, and every one
-    that its proof needs besides, each with its place. :meth:`bound`, :meth:`schedule` and
-    :meth:`noise` refuse numbers that break one of them; :meth:`violated` names all that are broken;
-    :attr:`conditions` are those that numbers cannot test.
+    Parameters
+    ----------
+    id : str
+        ``"<paper>.<name>"``.
+    title : str
+        What it is about.
+    paper, location : str
+        The paper, and the place there.
+    quantity, quantity_latex : str
+        What ``bound_formula`` bounds, in words and in the paper's notation.
+    parameters : tuple of Parameter
+        The letters whose values the reader supplies.
+    assumptions : tuple of Assumption
+        Every condition that the statement makes, and every one that its proof needs besides, each with its place.
+    schedule_formulas, noise_formulas : tuple of (letter, expression)
+        Letters in order of definition, each from parameters and earlier ones; the bound may use all of them.
+    bound_formula : sympy expression, optional
+        The right-hand side of the guarantee; None where the paper states an order only, or no utility.
+    regimes : tuple of (name, expression)
+        The named terms whose maximum is the rate.
 
-    The methods take the parameters by name. They raise :class:`~dpcheck.errors.InputError` for a
-    missing or unknown name, a value outside its domain, and a value outside the stated region.
+    Examples
+    --------
+    >>> from sympy import Le, sqrt
+    >>> from dpcheck.bounds.symbols import epsilon, n
+    >>> from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+    >>> small = Theorem(
+    ...     id="doe2026.theorem_1", title="An imagined bound", paper="doe2026", location="Theorem 1",
+    ...     quantity="excess risk", quantity_latex="R", bound_formula=2 / (n * epsilon),
+    ...     parameters=(Parameter(n, "records"), Parameter(epsilon, "privacy loss")),
+    ...     assumptions=(Assumption("epsilon", "epsilon <= 1", "Theorem 1", Le(epsilon, 1)),),
+    ... )
+    >>> small.bound(n=100, epsilon=0.5)
+    0.04
     """
 
     id: str
@@ -116,11 +180,26 @@ class Theorem:
         require(not twice, f"names of the assumptions of {self.id}", "be unique", ", ".join(twice))
 
     def bound(self, *, constant: float | None = None, **values: float) -> float:
-        """The right-hand side of the guarantee, a number (the left-hand side of a lower bound).
+        """Return the right-hand side of the guarantee (the left-hand side of a lower bound).
 
-        Where the paper states an order and no number, it is ``constant`` times :attr:`rate`, for the
-        constant that the paper's O(.) leaves unnamed; there is no default. Everywhere else the paper
-        names its constants and ``constant`` is refused.
+        Parameters
+        ----------
+        constant : float, optional
+            Where the paper states an order and no number, the constant > 0 that its O(.) leaves unnamed: the bound is
+            ``constant`` times :attr:`rate`. There is no default. Everywhere else the paper names its constants and
+            ``constant`` is refused.
+        **values : float
+            The parameters by name.
+
+        Returns
+        -------
+        float
+            The bound.
+
+        Raises
+        ------
+        InputError
+            For values outside the region, and for a theorem that states no bound.
         """
         if self.bound_formula is None and self.rate is None:
             raise InputError(f"{self.id} states no bound on a utility; it promises {self.quantity}")
@@ -135,10 +214,18 @@ class Theorem:
         return _number(formula.xreplace(self._known("bound", formula.free_symbols, values)))
 
     def terms(self, **values: float) -> dict[str, float]:
-        """What privacy adds to the bound, and what is left without it: ``{"statistical": ..., "privacy": ...}``.
+        """Split the bound into what privacy adds and what is left without it.
 
-        The second is the bound with its constants as epsilon goes to infinity, the first what it is more than that. A
-        theorem that states an order only has the terms of :attr:`rate`, by their names.
+        Parameters
+        ----------
+        **values : float
+            The parameters by name.
+
+        Returns
+        -------
+        dict of str to float
+            ``"statistical"``, the bound with its constants as epsilon goes to infinity, and ``"privacy"``, what it is
+            more than that. A theorem that states an order only has the terms of :attr:`rate`, by their names.
         """
         if self.bound_formula is None:
             known = self._known("terms", set().union(*(term.free_symbols for _, term in self.regimes)), values)
@@ -151,11 +238,33 @@ class Theorem:
         return {"statistical": statistical, "privacy": whole - statistical}
 
     def schedule(self, **values: float) -> dict[str, float]:
-        """The algorithm's settings by name, such as ``{"T": 10000, "m": 50, "eta": 0.001}``."""
+        """Return the algorithm's settings.
+
+        Parameters
+        ----------
+        **values : float
+            The parameters by name.
+
+        Returns
+        -------
+        dict of str to float
+            Settings by name, such as ``{"T": 10000, "m": 50, "eta": 0.001}``.
+        """
         return self._defined("schedule", self.schedule_formulas, values)
 
     def noise(self, **values: float) -> dict[str, float]:
-        """The standard deviations of the noise in each coordinate, by name."""
+        """Return the standard deviations of the noise in each coordinate.
+
+        Parameters
+        ----------
+        **values : float
+            The parameters by name.
+
+        Returns
+        -------
+        dict of str to float
+            Standard deviations by name.
+        """
         return self._defined("noise", self.noise_formulas, values)
 
     @property
@@ -164,10 +273,13 @@ class Theorem:
         return sympy.Max(*(term for _, term in self.regimes)) if self.regimes else None
 
     def rate_exponents(self) -> dict[str, dict[str, float]]:
-        """For each regime, the power of each parameter in the rate.
+        """Return the power of each parameter in the rate, regime by regime.
 
-        A parameter that enters otherwise than as a power, such as delta inside a logarithm, is
-        left out.
+        Returns
+        -------
+        dict of str to dict
+            For each regime the powers by name. A parameter that enters otherwise than as a power, such as delta inside
+            a logarithm, is left out.
         """
         found: dict[str, dict[str, float]] = {}
         for regime, term in self.regimes:
@@ -186,22 +298,41 @@ class Theorem:
         return tuple(assumption for assumption in self.assumptions if assumption.relation is None)
 
     def assumption(self, name: str) -> Assumption:
-        """The assumption of this name, such as ``"A1"`` or ``"epsilon"``."""
+        """Find an assumption by its name.
+
+        Parameters
+        ----------
+        name : str
+            Such as ``"A1"`` or ``"epsilon"``.
+
+        Returns
+        -------
+        Assumption
+            The assumption.
+        """
         named = {assumption.name: assumption for assumption in self.assumptions}
         require(name in named, "assumption", f"be one of {self.id} ({', '.join(named)})", name)
         return named[name]
 
     def violated(self, **values: float) -> tuple[Assumption, ...]:
-        """The assumptions that fail at these values; empty inside the region.
+        """Return the assumptions that fail at some values.
 
-        Besides the parameters it takes the letters that the schedule and the noise define, each in place
-        of its formula: ``violated(n=100, ..., T=7)`` judges a run of 7 iterations.
+        Parameters
+        ----------
+        **values : float
+            The parameters by name, and letters that the schedule and the noise define, each in place of its formula:
+            ``violated(n=100, ..., T=7)`` judges a run of 7 iterations.
+
+        Returns
+        -------
+        tuple of Assumption
+            Empty inside the region.
         """
         known = self._resolve(self._accept("violated", self._tested(), values, defined=True), self._tested())
         return tuple(a for a in self.assumptions if not a.holds(known))
 
     def to_latex(self) -> str:
-        """The guarantee as lines of LaTeX, each between dollar signs."""
+        """Return the guarantee as lines of LaTeX, each between dollar signs."""
         lines = []
         if self.bound_formula is not None:
             lines.append(rf"{self.quantity_latex} \leq {sympy.latex(self.bound_formula)}")

@@ -8,14 +8,34 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:  # what type checkers and editors see of the names that load below; a test keeps the two in step
+    from dpcheck import datasets as datasets
+    from dpcheck import events as events
+    from dpcheck import testing as testing
     from dpcheck.accounting import certify as certify
     from dpcheck.algorithms import Algorithm as Algorithm
     from dpcheck.algorithms import RateClaim as RateClaim
+    from dpcheck.audits.clipping import audit_clipping as audit_clipping
+    from dpcheck.audits.constants import audit_constants as audit_constants
+    from dpcheck.audits.evaluation_points import audit_evaluation_points as audit_evaluation_points
+    from dpcheck.audits.floating import audit_floating_point as audit_floating_point
     from dpcheck.audits.membership import audit_privacy as audit_privacy
+    from dpcheck.audits.noise import audit_noise as audit_noise
+    from dpcheck.audits.one_run import audit_one_run as audit_one_run
+    from dpcheck.audits.one_run import audit_one_run_scores as audit_one_run_scores
+    from dpcheck.audits.randomness import audit_randomness as audit_randomness
+    from dpcheck.audits.rates import fit_rate as fit_rate
+    from dpcheck.audits.sampling import audit_sampling as audit_sampling
+    from dpcheck.audits.search import audit_neighbours as audit_neighbours
+    from dpcheck.audits.sensitivity import audit_sensitivity as audit_sensitivity
+    from dpcheck.audits.sequential import audit_sequential as audit_sequential
+    from dpcheck.bounds.registry import prove as prove
+    from dpcheck.bounds.registry import theorem as theorem
+    from dpcheck.checks import check as check
     from dpcheck.errors import InputError as InputError
-
-__version__ = "0.1.0"
+    from dpcheck.solvers import solve as solve
 
 _HOME = {
     "Algorithm": "dpcheck.algorithms",
@@ -44,17 +64,17 @@ _HOME = {
 _MODULES = {"datasets", "testing", "events"}
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])
 
+if not TYPE_CHECKING:  # a module's __getattr__ would tell type checkers that every name exists
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"dpcheck.{name}")
-    else:
-        raise AttributeError(f"module 'dpcheck' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name in _HOME:
+            value = getattr(importlib.import_module(_HOME[name]), name)
+        elif name in _MODULES:
+            value = importlib.import_module(f"dpcheck.{name}")
+        else:
+            raise AttributeError(f"module 'dpcheck' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
-
-def __dir__() -> list[str]:
-    return __all__
+    def __dir__() -> list[str]:
+        return __all__

@@ -1,4 +1,4 @@
-"""``python -m dpcheck``."""
+"""Run the command as ``python -m dpcheck``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""From privacy events to a certified epsilon: an upper bound, rounded on the safe side."""
+"""Certify epsilon from privacy events: an upper bound, rounded on the safe side."""
 
 from __future__ import annotations
 
@@ -25,10 +25,16 @@ _TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
 
 @dataclass(frozen=True)
 class Certificate:
-    """The events are (``epsilon``, ``delta``)-differentially private; ``method`` says how we know.
+    """A proof that events are (epsilon, delta)-differentially private.
 
-    ``epsilon`` is an upper bound (natural log; inf if nothing is guaranteed), between neighbours
-    as stated in the events.
+    Attributes
+    ----------
+    epsilon : float
+        Upper bound (natural log) between neighbours as stated in the events; inf if nothing is guaranteed.
+    delta : float
+        In [0, 1).
+    method : str
+        How the bound was computed.
     """
 
     epsilon: float
@@ -36,32 +42,85 @@ class Certificate:
     method: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields by name."""
+        """Return the fields by name."""
         return dataclasses.asdict(self)
 
 
 def certify(events: Any, delta: float) -> Certificate:
-    """Upper bound on the epsilon at which the composition of ``events`` is (epsilon, delta)-DP.
+    """Bound the epsilon at which a composition of privacy events is (epsilon, delta)-private from above.
 
-    ``events``: one of ``dpcheck.events`` or a sequence of them, composed adaptively; or
-    ``dp_accounting`` events, under that library's conventions and add-or-remove-one neighbours.
-    ``delta`` in [0, 1). Raises ``InputError`` for anything else, and for neighbouring relations
-    that do not agree.
+    Parameters
+    ----------
+    events : event or sequence of events
+        Events of :mod:`dpcheck.events`, composed adaptively; or ``dp_accounting`` events, under that library's
+        conventions and add-or-remove-one neighbours.
+    delta : float
+        In [0, 1).
 
-    Gaussians alone are exact (Balle and Wang 2018); one sampled step or one Laplace is solved on
-    its own curve (``dpcheck.profiles``); all else is composed as privacy loss distributions
-    (``dpcheck.losses``), which adds about 0.02% to epsilon.
+    Returns
+    -------
+    Certificate
+        The bound on epsilon (natural log), and how it was computed.
+
+    Raises
+    ------
+    InputError
+        For anything else, and for events whose neighbouring relations do not agree.
+
+    Notes
+    -----
+    Gaussians alone are exact; one sampled step or one Laplace is solved on its own curve (``dpcheck.profiles``); all
+    else is composed as privacy loss distributions (``dpcheck.losses``), which adds about 0.02% to epsilon.
+
+    References
+    ----------
+    B. Balle, Y.-X. Wang. Improving the Gaussian mechanism for differential privacy. ICML 2018, Theorem 8.
+
+    V. Doroshenko, B. Ghazi, P. Kamath, R. Kumar, P. Manurangsi. Connect the dots: tighter discrete approximations of
+    privacy loss distributions. PoPETs 2022.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> from dpcheck.events import Gaussian, Repeated, Sampled
+    >>> round(dpcheck.certify(Gaussian(1.0), delta=1e-5).epsilon, 2)
+    4.38
+    >>> step = Sampled((Gaussian(1.0),), "poisson", 1_000, 10)
+    >>> dpcheck.certify(Repeated(step, 100), delta=1e-5).epsilon < 2
+    True
     """
     require_delta(delta)
     return _certify(tally(read_events(events)), float(delta))
 
 
 def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float) -> float:
-    """The least noise multiplier z, to relative 1e-3, with certified epsilon at most ``epsilon``.
+    """Find the least noise multiplier, to relative 1e-3, whose events are certified at most at ``epsilon``.
 
-    ``make_events(z)`` gives the events; their epsilon must not increase in z. The returned z is on
-    the safe side: ``certify(make_events(z), delta).epsilon <= epsilon``. ``epsilon`` > 0, ``delta``
-    in [0, 1). Raises ``InputError`` if no z up to 1e12 is enough.
+    Parameters
+    ----------
+    make_events : callable
+        From a multiplier z > 0 to events as :func:`certify` reads them; their epsilon must not increase in z.
+    epsilon : float
+        Epsilon to reach, > 0 (natural log).
+    delta : float
+        In [0, 1).
+
+    Returns
+    -------
+    float
+        z on the safe side: ``certify(make_events(z), delta).epsilon <= epsilon``.
+
+    Raises
+    ------
+    InputError
+        If no z up to 1e12 is enough.
+
+    Examples
+    --------
+    >>> from dpcheck.accounting import calibrate
+    >>> from dpcheck.events import Gaussian
+    >>> round(calibrate(Gaussian, epsilon=1.0, delta=1e-5), 1)
+    3.7
     """
     require_positive(epsilon, "epsilon")
     require_delta(delta)
@@ -83,10 +142,25 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
 
 
 def privacy_curve(events: Any) -> Callable[[ArrayLike], Array]:
-    """The whole trade-off of ``events`` (as in :func:`certify`): a function epsilon -> delta.
+    """Compute the whole trade-off between epsilon and delta of a composition of events.
 
-    It takes finite epsilon >= 0 of any shape and gives an upper bound on delta of the same shape,
-    for compositions sharp down to delta about 1e-30.
+    Parameters
+    ----------
+    events : event or sequence of events
+        As :func:`certify` reads them.
+
+    Returns
+    -------
+    callable
+        From finite epsilons >= 0 (natural log) of any shape to upper bounds on delta of the same shape, for
+        compositions sharp down to delta about 1e-30.
+
+    Examples
+    --------
+    >>> from dpcheck.accounting import privacy_curve
+    >>> from dpcheck.events import Gaussian
+    >>> privacy_curve(Gaussian(1.0))([0.0, 1.0]).round(3).tolist()
+    [0.383, 0.127]
     """
     counted = tally(read_events(events))
 
@@ -165,7 +239,7 @@ def _directions(events: Tally, delta: float) -> list[list[tuple[Profile, int]]]:
 
 @lru_cache(maxsize=16)
 def _compositions(events: Tally, delta: float) -> list[Composition]:
-    """One for each direction, or none if ``delta`` is beyond double precision."""
+    """Return a composition for each direction, or none if ``delta`` is beyond double precision."""
     shift, pure = events.unsampled()
     guess = shift * (shift / 2 + math.sqrt(-2 * math.log(delta))) + pure
     composed: list[Composition] = []
@@ -211,5 +285,5 @@ def _solve(curve: Curve, delta: float, most: float) -> float:
 
 
 def _up(epsilon: float) -> float:
-    """Past the rounding of the last few operations."""
+    """Raise a number past the rounding of the last few operations."""
     return epsilon * (1 + 1e-13)

@@ -26,14 +26,25 @@ Array = NDArray[np.float64]
 
 
 class Bound(Protocol):
-    """What a rate needs of a :class:`~dpcheck.bounds.theorem.Theorem`."""
+    """A theorem as a rate needs it; :class:`~dpcheck.bounds.theorem.Theorem` is one."""
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """The theorem's name."""
 
     def bound(self, **values: float) -> float:
-        """The number that it states."""
+        """Return the number that the theorem states.
+
+        Parameters
+        ----------
+        **values : float
+            The theorem's parameters by name.
+
+        Returns
+        -------
+        float
+            The bound.
+        """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -189,7 +200,27 @@ class Algorithm:
         return _multipliers(self.events or ())
 
     def released(self, state: Any, data: Any, rng: np.random.Generator) -> Any:
-        """What one step returns, from a copy of ``state``; :class:`InputError` where it raises."""
+        """Return what one step releases, from a copy of ``state``.
+
+        Parameters
+        ----------
+        state : object
+            The state before the step.
+        data : object
+            The records.
+        rng : numpy.random.Generator
+            The step's randomness.
+
+        Returns
+        -------
+        object
+            What the step, or the whole run, returns.
+
+        Raises
+        ------
+        InputError
+            Where the step raises.
+        """
         try:
             if self.step is None:
                 return self.code(data, rng)
@@ -198,7 +229,20 @@ class Algorithm:
             raise InputError(f"{self.name} must run on its data, got {raised(error)}") from error
 
     def walk(self, data: Any, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
-        """For each step of a run, the state before it and what it releases; the last state with None at the end."""
+        """Run the algorithm step by step.
+
+        Parameters
+        ----------
+        data : object
+            The records.
+        rng : numpy.random.Generator
+            All randomness.
+
+        Yields
+        ------
+        tuple
+            For each step the state before it and what it releases; at the end the last state with None.
+        """
         state = self.start
         for _ in range(self.steps):
             released = self.released(state, data, rng)
@@ -212,11 +256,37 @@ class Algorithm:
         yield state, None
 
     def transcript(self, data: Any, rng: np.random.Generator) -> Array:
-        """Everything that a run releases : (numbers,)."""
+        """Run the algorithm and return everything that it releases.
+
+        Parameters
+        ----------
+        data : object
+            The records.
+        rng : numpy.random.Generator
+            All randomness.
+
+        Returns
+        -------
+        ndarray, (numbers,)
+            The releases one after the other.
+        """
         return np.concatenate([flat(released) for _, released in self.walk(data, rng) if released is not None])
 
     def output(self, data: Any, rng: np.random.Generator) -> Array:
-        """The last state of a run : (numbers,)."""
+        """Run the algorithm and return its last state.
+
+        Parameters
+        ----------
+        data : object
+            The records.
+        rng : numpy.random.Generator
+            All randomness.
+
+        Returns
+        -------
+        ndarray, (numbers,)
+            The state.
+        """
         *_, (state, _) = self.walk(data, rng)
         return flat(state)
 
@@ -245,7 +315,7 @@ def _multipliers(events: Sequence[Event]) -> list[tuple[str, float]]:
 
 
 def _adds(events: Sequence[Event]) -> bool:
-    """Whether neighbours are made by adding or removing a record."""
+    """Say whether neighbours are made by adding or removing a record."""
     inner = [event.event if isinstance(event, Repeated) else event for event in events]
     if any(isinstance(event, Repeated) for event in inner):
         return _adds(inner)

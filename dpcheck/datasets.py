@@ -30,9 +30,20 @@ VARIABLE = "DPCHECK_DATA"
 class Dataset:
     """A data set as published; :func:`load` makes it, with read-only arrays.
 
-    ``X`` (n, d) float64; ``y`` (n,) float64 in {-1, +1}, or int64 class labels 0..9 for mnist and
-    fashion_mnist; ``X_test`` and ``y_test`` likewise, None where there is no test split; ``source``
-    the URL of the set's home; ``licence`` as its publisher states it.
+    Attributes
+    ----------
+    name : str
+        The name that :func:`load` took.
+    X : ndarray, (n, d) float64
+        The rows.
+    y : ndarray, (n,)
+        Float64 in {-1, +1}, or int64 class labels 0..9 for mnist and fashion_mnist.
+    X_test, y_test : ndarray or None
+        The test split likewise; None where there is none.
+    source : str
+        URL of the set's home.
+    licence : str
+        The licence as its publisher states it.
     """
 
     name: str
@@ -44,12 +55,21 @@ class Dataset:
     licence: str
 
     def unit_ball(self, *, radius: float = 1.0) -> Dataset:
-        """Copy whose rows x are ``x / max(radius, |x|_2)``, so that every |x|_2 <= 1.
+        """Copy the set with rows x divided by ``max(radius, |x|_2)``, so that every |x|_2 <= 1.
 
-        A row's image depends on that row and ``radius`` alone: replacing one record changes one
-        row, and a sensitivity derived from |x| <= 1 holds. Dividing by the largest norm found in
-        the data would not do: one record would move every row, and the divisor itself leaks. So
-        choose ``radius`` from public knowledge, such as 28 for 784 pixels in [0, 1].
+        A row's image depends on that row and ``radius`` alone: replacing one record changes one row, and a sensitivity
+        derived from |x| <= 1 holds. Dividing by the largest norm found in the data would not do: one record would move
+        every row, and the divisor itself leaks.
+
+        Parameters
+        ----------
+        radius : float
+            A public number > 0, such as 28 for 784 pixels in [0, 1].
+
+        Returns
+        -------
+        Dataset
+            The copy; the test split is treated likewise.
         """
         require_positive(radius, "radius")
         test = None if self.X_test is None else _frozen(_into_ball(self.X_test, radius))
@@ -57,20 +77,55 @@ class Dataset:
 
 
 def names() -> tuple[str, ...]:
-    """Names that :func:`load` takes; the first, a9a, is bundled and needs no network."""
+    """Return the names that :func:`load` takes.
+
+    Returns
+    -------
+    tuple of str
+        The first, a9a, is bundled and needs no network.
+
+    Examples
+    --------
+    >>> from dpcheck import datasets
+    >>> datasets.names()[0]
+    'a9a'
+    """
     return tuple(ENTRIES)
 
 
 def load(name: str) -> Dataset:
-    """Load a data set by name; see :func:`names`.
+    """Load a data set by name.
 
-    Values are as published: diabetes in its raw units, pixels in [0, 1] and 784 a row. Only a9a is
-    scaled: its rows hold at most 14 ones, one for each of Adult's 14 attributes, and are divided by
-    sqrt(14), a constant of the encoding and not of the records, so that |x|_2 <= 1. For bounded
-    rows of the other sets see :meth:`Dataset.unit_ball`.
+    Values are as published: diabetes in its raw units, pixels in [0, 1] and 784 a row. Only a9a is scaled: its rows
+    hold at most 14 ones, one for each of Adult's 14 attributes, and are divided by sqrt(14), a constant of the encoding
+    and not of the records, so that |x|_2 <= 1. For bounded rows of the other sets see :meth:`Dataset.unit_ball`.
 
-    Raises :class:`~dpcheck.errors.InputError` for an unknown name, a failed download, and a file
-    that is not what its hash says: removed if downloaded or cached, left in the user's folder.
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+
+    Returns
+    -------
+    Dataset
+        The set, with read-only arrays.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, a failed download, and a file that is not what its hash says: removed if downloaded or
+        cached, left in the user's folder.
+
+    References
+    ----------
+    ``dpcheck/data/SOURCES.md`` names the sources, licences and hashes.
+
+    Examples
+    --------
+    >>> from dpcheck import datasets
+    >>> adult = datasets.load("a9a")
+    >>> adult.X.shape, sorted(set(adult.y.tolist()))
+    ((32561, 123), [-1.0, 1.0])
     """
     require(isinstance(name, str) and name in ENTRIES, "data set", f"be one of {', '.join(names())}", name)
     entry = ENTRIES[name]

@@ -9,19 +9,19 @@ import numpy as np
 
 
 class InputError(ValueError):
-    """Wrong usage or input; the message is one line: argument, constraint, value.
+    """Wrong usage or input; the message is one line that names the argument, the constraint and the value.
 
     The command turns it into exit code 2 without a traceback.
     """
 
 
 def one_line(value: object) -> str:
-    """Its text, without line breaks."""
+    """Return the text of a value without line breaks."""
     return " ".join(str(value).split())
 
 
 def raised(error: BaseException) -> str:
-    """What kind of error it is and what it says, on one line."""
+    """Say on one line what kind of error it is and what it says."""
     return one_line(f"{type(error).__name__}: {error}")
 
 
@@ -32,36 +32,36 @@ def require(condition: bool, name: str, constraint: str, value: object) -> None:
 
 
 def require_epsilon(epsilon: float) -> None:
-    """Epsilon is a nonnegative finite number (natural log)."""
+    """Require a nonnegative finite number (natural log)."""
     good = _is_number(epsilon) and math.isfinite(epsilon) and epsilon >= 0
     require(good, "epsilon", "be a finite number >= 0", _said(epsilon))
 
 
 def require_delta(delta: float, *, zero: bool = True) -> None:
-    """Delta lies in [0, 1), or in (0, 1) where ``zero`` is false."""
+    """Require a number in [0, 1), or in (0, 1) where ``zero`` is false."""
     good = _is_number(delta) and (0 <= delta < 1 if zero else 0 < delta < 1)
     require(good, "delta", f"lie in {'[' if zero else '('}0, 1)", _said(delta))
 
 
 def require_confidence(confidence: float) -> None:
-    """A confidence level lies strictly between 1/2 and 1."""
+    """Require a confidence level strictly between 1/2 and 1."""
     require(_is_number(confidence) and 0.5 < confidence < 1, "confidence", "lie in (0.5, 1)", _said(confidence))
 
 
 def require_positive(value: float, name: str) -> None:
-    """A finite number above zero."""
+    """Require a finite number above zero."""
     good = _is_number(value) and math.isfinite(value) and value > 0
     require(good, name, "be a finite number > 0", _said(value))
 
 
 def require_count(value: int, name: str, *, least: int = 1) -> None:
-    """A whole number, at least ``least``."""
+    """Require a whole number of at least ``least``."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     require(whole and value >= least, name, f"be a whole number >= {least}", _said(value))
 
 
 def _said(value: Any) -> Any:
-    """A word that looks like a number in quotes."""
+    """Put a word that looks like a number in quotes."""
     return repr(value) if isinstance(value, str) else value
 
 

@@ -23,8 +23,17 @@ Neighbours: TypeAlias = Literal["replace_one", "add_or_remove_one"]
 class Gaussian:
     """Gaussian noise on a query of the whole data set.
 
-    ``noise_multiplier``: standard deviation over l2 sensitivity, in [0, inf]. 0 is no noise at
-    all (epsilon is infinite), inf releases nothing about the data.
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation over l2 sensitivity, in [0, inf]. 0 is no noise at all (epsilon is infinite), inf releases
+        nothing about the data.
+
+    Examples
+    --------
+    >>> from dpcheck.events import Gaussian
+    >>> Gaussian(4.0).noise_multiplier
+    4.0
     """
 
     noise_multiplier: float
@@ -38,7 +47,10 @@ class Gaussian:
 class Laplace:
     """Laplace noise on a query of the whole data set.
 
-    ``noise_multiplier``: scale over l1 sensitivity, in [0, inf], limits as in :class:`Gaussian`.
+    Parameters
+    ----------
+    noise_multiplier : float
+        Scale b over l1 sensitivity, in [0, inf], with limits as in :class:`Gaussian`.
     """
 
     noise_multiplier: float
@@ -52,17 +64,30 @@ class Laplace:
 class Sampled:
     """Gaussian mechanisms released together on ONE fresh random minibatch.
 
-    ``mechanisms``: the multipliers refer to the query of the batch, between batches that differ
-    in one record. Under Poisson sampling with replace-one neighbours each record must moreover
-    contribute at most half of that sensitivity to the query (its clipping norm C, against a
-    replace sensitivity 2 C) and an absent record nothing; with add-or-remove-one neighbours the
-    sensitivity is C itself.
+    Under Poisson sampling with replace-one neighbours each record must moreover contribute at most half of the
+    sensitivity to the query (its clipping norm C, against a replace sensitivity 2 C) and an absent record nothing; with
+    add-or-remove-one neighbours the sensitivity is C itself.
 
-    ``scheme``: ``"poisson"`` (every record kept independently with probability
-    batch / population; batch is the expected size and may be fractional),
-    ``"without_replacement"`` (a uniform subset of that size) or ``"with_replacement"``
-    (that many uniform draws). The last two keep the size fixed, so they are analysed under
-    replace-one neighbours only.
+    Parameters
+    ----------
+    mechanisms : tuple of Gaussian
+        Their multipliers refer to the query of the batch, between batches that differ in one record.
+    scheme : {"poisson", "without_replacement", "with_replacement"}
+        Every record kept independently with probability batch / population; a uniform subset of that size; or that many
+        uniform draws. The last two keep the size fixed, so that they are analysed under replace-one neighbours only.
+    population : int
+        Number of records n, at least 1.
+    batch : float
+        Size of the minibatch, at most n without replacement; under Poisson sampling the expected one, which may be
+        fractional.
+    neighbours : {"replace_one", "add_or_remove_one"}
+        The neighbouring relation.
+
+    Examples
+    --------
+    >>> from dpcheck.events import Gaussian, Sampled
+    >>> Sampled((Gaussian(1.0), Gaussian(1.0)), "poisson", 1_000, 50).rate
+    0.05
     """
 
     mechanisms: tuple[Gaussian, ...]
@@ -94,7 +119,7 @@ class Sampled:
 
     @property
     def rate(self) -> float:
-        """Probability that a given record is in the batch (with replacement: at least once)."""
+        """The probability that a given record is in the batch (with replacement: at least once)."""
         if self.scheme != "with_replacement":
             return self.batch / self.population
         if self.population == 1:
@@ -103,14 +128,22 @@ class Sampled:
 
     @property
     def noise_multiplier(self) -> float:
-        """Of the one Gaussian that all mechanisms on this batch amount to: 1/sqrt(sum 1/z_i^2)."""
+        """The multiplier of the one Gaussian that all mechanisms on this batch amount to, 1/sqrt(sum 1/z_i^2)."""
         shift = math.hypot(*(shift_of(part.noise_multiplier) for part in self.mechanisms))
         return math.inf if shift == 0 else 1 / shift
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """``count`` >= 0 repetitions of an event, each free to depend on the earlier outputs."""
+    """Repetitions of an event, each free to depend on the earlier outputs.
+
+    Parameters
+    ----------
+    event : event
+        What is repeated.
+    count : int
+        How often, >= 0.
+    """
 
     event: Event
     count: int
@@ -125,10 +158,20 @@ class Repeated:
 class Disjoint:
     """Gaussian mechanisms on disjoint parts of the data, each free to depend on the earlier outputs.
 
-    Replacing one record changes one of the parts: together they are as private as the least private one
-    (Zhang et al. 2022, Lemma A.1, for parts that are fixed beforehand). Earlier outputs may decide which part
-    a record is in, since whichever it is, its shift is bounded (Smith and Thakurta 2022, on adaptive composition
-    of Gaussian mechanisms).
+    Replacing one record changes one of the parts: together they are as private as the least private one. Earlier
+    outputs may decide which part a record is in, since whichever it is, its shift is bounded.
+
+    Parameters
+    ----------
+    events : tuple of Gaussian
+        One event for each part, at least one.
+
+    References
+    ----------
+    L. Zhang et al. Bring your own algorithm for optimal differentially private stochastic minimax optimization. NeurIPS
+    2022, Lemma A.1 (parts that are fixed beforehand).
+
+    A. Smith, A. Thakurta. Fully adaptive composition for Gaussian differential privacy. 2022.
     """
 
     events: tuple[Gaussian, ...]
@@ -149,7 +192,26 @@ Event: TypeAlias = Gaussian | Laplace | Sampled | Repeated | Disjoint
 
 
 def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
-    """The same events with all noise multiplied by ``factor`` > 0."""
+    """Multiply all noise of some events by one factor.
+
+    Parameters
+    ----------
+    events : sequence of events
+        What is released.
+    factor : float
+        Factor on the noise, > 0.
+
+    Returns
+    -------
+    tuple of events
+        The events with their multipliers changed.
+
+    Examples
+    --------
+    >>> from dpcheck.events import Gaussian, scaled
+    >>> scaled([Gaussian(2.0)], 1.5)
+    (Gaussian(noise_multiplier=3.0),)
+    """
 
     def one(event: Any) -> Any:
         match event:
@@ -167,14 +229,38 @@ def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
 
 
 def shift_of(noise_multiplier: float) -> float:
-    """Sensitivity in units of the noise, 1 / multiplier (inf without noise)."""
+    """Return a sensitivity in units of the noise.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        In [0, inf].
+
+    Returns
+    -------
+    float
+        1 / multiplier, inf without noise.
+    """
     return math.inf if noise_multiplier == 0 else 1 / float(noise_multiplier)
 
 
 def read_events(events: Any) -> tuple[Event, ...]:
-    """One event or a sequence of them, dpcheck's or dp_accounting's (not mixed), as a tuple.
+    """Read one event or a sequence of them, dpcheck's or dp_accounting's.
 
-    dp_accounting's events are read under its own conventions and add-or-remove-one neighbours.
+    Parameters
+    ----------
+    events : event or sequence of events
+        Not a mixture of both; dp_accounting's are read under its own conventions and add-or-remove-one neighbours.
+
+    Returns
+    -------
+    tuple of events
+        dpcheck's events.
+
+    Raises
+    ------
+    InputError
+        For anything else.
     """
     many = isinstance(events, Sequence) and not isinstance(events, str)
     items = tuple(events) if many else (events,)

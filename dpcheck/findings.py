@@ -1,142 +1,67 @@
-"""Findings, and the report they make: what was looked at, what was expected, what was seen."""
+"""The report of a run of the check: its findings, to be shown, drawn, kept and read again."""
 
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.errors import InputError, require
+from dpcheck.files import write_text
+from dpcheck.results import BROKEN as BROKEN
+from dpcheck.results import SCHEMA as SCHEMA
+from dpcheck.results import Finding as Finding
+from dpcheck.results import Results
+from dpcheck.results import to_json_text as to_json_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
     from matplotlib.figure import Figure
 
-SCHEMA = "dpcheck.report/1"
-
-# The words that say a guarantee does not hold; any other word is no alarm by itself.
-BROKEN = frozenset({"violated", "refuted", "contradicted"})
-
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing checked.
+class Report(Results):
+    """All findings of one run of the check.
 
-    id : stable, e.g. "dp_sgda.repaired.transcript";  kind : "claim", "privacy", "noise",
-        "sampling", "sensitivity", "feasibility", "schedule", "accounting", "rate", "bound" or "utility"
-    subject : what was checked, a sentence;  verdict : a word;  reason : the evidence, a sentence
-    expected : the expected verdict, or several as in "violated or inconclusive"; None where none is expected
-    expected_certified : the certified epsilon that is expected, where one is
-    audited, certified, claimed : epsilon (natural log), for findings about privacy
-    evidence : everything that reproduces the verdict, ready for JSON
-    place : the file and line of the code that the finding is about, e.g. "dpcheck/solvers/nseg.py:49"
+    Attributes
+    ----------
+    findings : tuple of Finding
+        What was checked, in order.
+    algorithms : tuple of str
+        The algorithms that were checked.
+    profile : str
+        ``"quick"`` or ``"full"``.
+    seed : int
+        Seed of all randomness.
+    version : str
+        Version of dpcheck that made the report.
+    seconds : float
+        Wall-clock time.
+    tables : dict of str to list of dict
+        Measured tables by title, a dict for each row.
     """
 
-    id: str
-    kind: str
-    subject: str
-    verdict: str
-    reason: str
-    expected: str | None = None
-    expected_certified: float | None = None
-    audited: float | None = None
-    certified: float | None = None
-    claimed: float | None = None
-    evidence: dict[str, Any] = field(default_factory=dict)
-    place: str | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether the verdict and the certificate are expected; where none is, whether no guarantee is broken."""
-        return self.certificate_ok and (self.verdict not in BROKEN if self.expected is None else self._as_expected)
-
-    @property
-    def certificate_ok(self) -> bool:
-        """Whether the certified epsilon is within 1 % of the expected one, where one is expected."""
-        if self.expected_certified is None:
-            return True
-        return self.certified is not None and math.isclose(self.certified, self.expected_certified, rel_tol=0.01)
-
-    @property
-    def surprise(self) -> str:
-        """What was expected in place of what was found, for a finding that is not ``ok``."""
-        if not self.certificate_ok:
-            return f"expected a certified epsilon of {self.expected_certified:.4g}"
-        return f"expected {self.expected}" if self.expected else "expected no broken guarantee"
-
-    @property
-    def _as_expected(self) -> bool:
-        return self.expected is not None and self.verdict in self.expected.split(" or ")
-
-    @property
-    def slack(self) -> float | None:
-        """Claimed over certified epsilon: the factor by which noise is wasted (below 1: missing)."""
-        if not self.claimed or not self.certified:
-            return None
-        return self.claimed / self.certified
-
-
-@dataclass(frozen=True)
-class Report:
-    """All findings of one run of the check."""
-
-    findings: tuple[Finding, ...]
-    algorithms: tuple[str, ...]
-    profile: str
-    seed: int
-    version: str
-    seconds: float
-    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-
-    @property
-    def ok(self) -> bool:
-        """Whether every finding is as expected."""
-        return all(finding.ok for finding in self.findings)
-
-    @property
-    def inconclusive(self) -> bool:
-        """Whether some finding could not be decided and that is not expected."""
-        words = {"inconclusive", "unresolved", "not asymptotic"}
-        return any(f.verdict in words and not f._as_expected for f in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON; ``schema`` names this layout."""
-        return {
-            "schema": SCHEMA,
-            "ok": self.ok,
-            "algorithms": list(self.algorithms),
-            "profile": self.profile,
-            "seed": self.seed,
-            "version": self.version,
-            "seconds": round(self.seconds, 3),
-            "findings": [asdict(f) | {"ok": f.ok, "slack": f.slack} for f in self.findings],
-            "tables": self.tables,
-        }
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The same as a JSON text (infinities as strings, which JSON lacks), also written to ``path``."""
-        text = to_json_text(self.to_dict())
-        if path is not None:
-            from dpcheck.files import write_text
-
-            write_text(path, text + "\n")
-        return text
-
     def to_html(self, path: str | Path) -> None:
-        """A self-contained page."""
-        from dpcheck.files import write_text
+        """Write the report as a self-contained page.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        """
         from dpcheck.report.html import to_html
 
         write_text(path, to_html(self))
 
     def figures(self) -> dict[str, Figure]:
-        """Pictures of what was measured, by name, as far as there are numbers for them.
+        """Draw what was measured, as far as there are numbers for it.
 
-        ``"rates"`` : the exponents of all theorems;  ``"epsilon"`` : audited, certified and claimed;
-        ``"over bound, TITLE"`` : measured over bound, for each table that has both
+        Returns
+        -------
+        dict of str to matplotlib.figure.Figure
+            ``"rates"``, the exponents of all theorems; ``"epsilon"``, audited, certified and claimed; ``"over bound,
+            TITLE"``, measured over bound, for each table that has both.
         """
         from dpcheck.report.figures import figures
 
@@ -144,7 +69,23 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """The report that :meth:`to_json` wrote; InputError for any other text."""
+        """Read the report that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+
+        Returns
+        -------
+        Report
+            The report.
+
+        Raises
+        ------
+        InputError
+            For any other text.
+        """
         try:
             found = json.loads(text)
             require(found["schema"] == SCHEMA, "schema", f"be {SCHEMA}", found["schema"])
@@ -161,7 +102,7 @@ class Report:
             raise InputError(f"report must be JSON written by dpcheck, got {said}") from error
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a finding."""
+        """Return a table with one row for each finding."""
         import pandas as pd
 
         columns = (
@@ -170,26 +111,9 @@ class Report:
         return pd.DataFrame([{c: getattr(f, c) for c in columns} for f in self.findings])
 
 
-def to_json_text(value: Any) -> str:
-    """Indented JSON; infinities and NaN, which JSON lacks, as the strings "inf", "-inf", "nan"."""
-    return json.dumps(_finite(value), indent=2, allow_nan=False)
-
-
 def _number(name: str, value: Any) -> Any:
     return (
         float(value)
         if name in ("audited", "certified", "claimed", "expected_certified") and value is not None
         else value
     )
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return {float("inf"): "inf", float("-inf"): "-inf"}.get(value, "nan")
-    if hasattr(value, "item"):  # a NumPy scalar
-        return _finite(value.item())
-    return value

@@ -16,7 +16,7 @@ _OPTIONS = ("problem", "variant", "epsilon", "delta", "seed")
 
 
 def settings(parts: Sequence[str]) -> dict[str, Any]:
-    """NAME=VALUE, where the value is a number, true or false, or a word."""
+    """Read NAME=VALUE, where the value is a number, true or false, or a word."""
     found: dict[str, Any] = {}
     for part in parts:
         name, equals, text = part.partition("=")
@@ -32,12 +32,12 @@ def settings(parts: Sequence[str]) -> dict[str, Any]:
 
 
 def parts(text: str) -> list[str]:
-    """What stands between commas."""
+    """Split a text at its commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def numbers(parts: Sequence[str], name: str) -> dict[str, float]:
-    """NAME=NUMBER, whole numbers as such."""
+    """Read NAME=NUMBER, with whole numbers as such."""
     found = {}
     for part in parts:
         key, equals, text = part.partition("=")
@@ -51,7 +51,7 @@ def numbers(parts: Sequence[str], name: str) -> dict[str, float]:
 
 
 def exponents(text: str) -> dict[str, float]:
-    """NAME=NUMBER or NAME:NUMBER between commas, where the number may be a fraction such as -1/2."""
+    """Read NAME=NUMBER or NAME:NUMBER between commas, where the number may be a fraction such as -1/2."""
     found: dict[str, float] = {}
     for part in parts(text):
         name, _, number = part.replace(":", "=", 1).partition("=")
@@ -65,7 +65,7 @@ def exponents(text: str) -> dict[str, float]:
 
 
 def levels(parts: Sequence[str]) -> dict[str, list[float]]:
-    """NAME=LEVELS: numbers between commas, 2^10 among them, or LOW..HIGH, each twice the one before."""
+    """Read NAME=LEVELS: numbers between commas, 2^10 among them, or LOW..HIGH, each twice the one before."""
     found: dict[str, list[float]] = {}
     for part in parts:
         name, equals, text = part.partition("=")
@@ -86,7 +86,7 @@ def levels(parts: Sequence[str]) -> dict[str, list[float]]:
 
 
 def _level(text: str, part: str) -> float:
-    """A number such as .25, 1e-3 or 2^10; whole numbers as such."""
+    """Read a number such as .25, 1e-3 or 2^10, with whole numbers as such."""
     base, power, exponent = text.partition("^")
     try:
         value = float(base) ** float(exponent) if power else float(base)
@@ -97,12 +97,12 @@ def _level(text: str, part: str) -> float:
 
 
 def _plain(value: float) -> float:
-    """Whole numbers as such."""
+    """Return a whole number as such."""
     return int(value) if float(value).is_integer() else value
 
 
 def named(path: str, what: str) -> Any:
-    """MODULE:NAME, found on the path or in the working folder."""
+    """Import MODULE:NAME, found on the path or in the working folder."""
     import importlib
 
     module_name, colon, attribute = path.partition(":")
@@ -117,7 +117,7 @@ def named(path: str, what: str) -> Any:
 
 
 def dataset(text: str, name: str) -> Any:
-    """JSON, or the content of a file."""
+    """Read JSON, or the content of a file."""
     import numpy as np
 
     path = Path(text)
@@ -137,7 +137,7 @@ def dataset(text: str, name: str) -> Any:
 
 
 def report(path: str) -> str:
-    """The text of a report."""
+    """Read the text of a report."""
     try:
         return Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:

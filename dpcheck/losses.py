@@ -44,12 +44,12 @@ class Grid:
     infinite: float
 
     def variance(self) -> float:
-        """Of the finite part."""
+        """Return the variance of the finite part."""
         mass = np.exp(self.log_mass)
         return float(mass @ self.losses**2 - (mass @ self.losses) ** 2)
 
     def log_moment(self, order: float) -> float:
-        """log E e^(order loss) of the finite part."""
+        """Return log E e^(order loss) of the finite part."""
         exponent = order * self.losses + self.log_mass
         largest = float(np.max(exponent))
         return largest + math.log(float(np.sum(np.exp(exponent - largest))))

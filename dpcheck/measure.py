@@ -69,7 +69,7 @@ class Experiment:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All of them, in order."""
+        """All columns of the table, in order."""
         return (*self.keys, *self.metrics, "evaluations", "outcome")
 
     @classmethod
@@ -78,10 +78,24 @@ class Experiment:
         delta: float | None = None, fixed: Mapping[str, Any] | None = None,
         vary: Mapping[str, Sequence[float]] | None = None, seeds: int = 20,
     ) -> Experiment:  # fmt: skip
-        """``seeds`` runs of algorithm ``name`` for each combination of the ``vary`` levels, the first outermost.
+        """Plan ``seeds`` runs of algorithm ``name`` for each combination of the ``vary`` levels, the first outermost.
 
-        problem : a family that samples data sets, the algorithm's example by default;  delta : 1/n^2 by default
-        fixed : n, d and overrides of the algorithm's schedule;  vary : levels of these, of epsilon or of delta
+        Parameters
+        ----------
+        name : str
+            The algorithm.
+        problem : str, optional
+            A family that samples data sets; the algorithm's example by default.
+        variant : str, optional
+            The repaired one by default.
+        epsilon, delta : float
+            Claimed privacy (natural log); delta is 1/n^2 by default.
+        fixed : mapping, optional
+            n, d and overrides of the algorithm's schedule.
+        vary : mapping, optional
+            Levels of these, of epsilon or of delta.
+        seeds : int
+            Runs of each combination.
         """
         chosen, fixed, vary = algorithm(name), fixed or {}, vary or {}
         problem = chosen.example if problem is None else problem

@@ -19,7 +19,7 @@ class Table:
     """
 
     def __init__(self, experiment: Experiment, file: str | None = None) -> None:
-        """With what ``file`` holds, which InputError refuses unless all of it belongs to this experiment."""
+        """Start with what ``file`` holds, which InputError refuses unless all of it belongs to this experiment."""
         self.experiment, self.file = experiment, None if file is None else Path(file)
         self.rows: dict[tuple[str, ...], tuple[str, ...]] = {}
         if self.file is None or not self.file.exists():
@@ -41,15 +41,12 @@ class Table:
 
     @property
     def text(self) -> str:
-        """The rows that are known, in the experiment's order, below a line of names."""
+        """Return the rows that are known, in the experiment's order, below a line of names."""
         known = [self.rows[row.key] for row in self.experiment.rows if row.key in self.rows]
         return _written(self.experiment.columns, *known)
 
     def fill(self, *, jobs: int | None = None, watch: Callable[[int, int], object] = lambda done, total: None) -> None:
-        """Measure what is missing.  watch : called as ``watch(rows known, rows in all)``
-
-        A row that is finished is in the file, whatever happens then. When all are there, they are put in order.
-        """
+        """Measure what is missing; ``watch`` is called as ``watch(rows known, rows in all)``."""
         rows = self.experiment.rows
         missing = [row for row in rows if row.key not in self.rows]
 
@@ -70,7 +67,7 @@ class Table:
             self._write(self.file)
 
     def _write(self, file: Path) -> None:
-        """The rows that are known, in order."""
+        """Write the rows that are known, in order."""
         write_text(file, self.text)
 
     def _refused(self, found: str) -> InputError:

@@ -17,7 +17,7 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers", "privacy(**arguments): arguments of dpcheck.audit_privacy for the fixture of this name"
     )
@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def privacy(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Callable[..., None]:
-    """:func:`dpcheck.testing.assert_private` with the marker's arguments, the nearest marker first."""
+    """Give a test :func:`dpcheck.testing.assert_private` with the marker's arguments, the nearest marker first."""
     shared: dict[str, Any] = {}
     for marker in request.node.iter_markers("privacy"):
         shared = marker.kwargs | shared

@@ -65,7 +65,7 @@ def with_bound(frame: pd.DataFrame, id: str, constants: dict[str, float]) -> pd.
 
 
 def _column(values: tuple[str, ...]) -> list[float] | list[str]:
-    """Its numbers, or the text as it is if not all are; nothing counts as a missing number."""
+    """Return the column's numbers, or its text as it is if not all are; nothing counts as a missing number."""
     try:
         return [float(value) if value.strip() else float("nan") for value in values]
     except ValueError:

@@ -31,14 +31,14 @@ class Store:
             raise InputError(f"the store {self._path} must be a writable file of dpcheck: {one_line(error)}") from error
 
     def kept(self, key: list[Any], make: Callable[[], Any]) -> Any:
-        """What is stored under this key, else what ``make`` returns, which is stored at once."""
+        """Return what is stored under this key, else what ``make`` returns, which is stored at once."""
         found = self.get(key)
         if found is None:
             found = self.put(key, make())
         return found
 
     def get(self, key: list[Any]) -> Any:
-        """What is stored under this key, or None."""
+        """Return what is stored under this key, or None."""
         row = self._execute("SELECT value FROM results WHERE key = ?", (self._name(key),))
         try:
             return None if row is None else json.loads(row[0])

@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def cores() -> int:
-    """How many this process may use, which a container or ``taskset`` makes fewer than there are."""
+    """Return how many cores this process may use, which a container or ``taskset`` makes fewer than there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -33,7 +33,7 @@ class Tally:
 
     @property
     def steps(self) -> int:
-        """Number of events, all Gaussians counting as one."""
+        """The number of events, all Gaussians counting as one."""
         return sum(count for _, count in self.others) + (self.shift > 0)
 
     @property
@@ -59,7 +59,7 @@ class Tally:
         return math.hypot(*shifts), pure
 
     def __str__(self) -> str:
-        """For people: ``100 x Gaussian(4) under sampling without replacement 5 of 100, ...``."""
+        """Describe the events for people: ``100 x Gaussian(4) under sampling without replacement 5 of 100, ...``."""
         named = [f"{count} x {_name(event)}" for event, count in self.parts]
         if len(named) > _SHOWN:
             rest = sum(count for _, count in self.parts[_SHOWN - 1 :])

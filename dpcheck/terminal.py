@@ -81,7 +81,7 @@ def named(name: str, text: str) -> str:
 
 
 def say_json(value: Any) -> int:
-    """As :func:`say`."""
-    from dpcheck.findings import to_json_text
+    """Print a value as JSON; 0, the exit code where nothing is judged."""
+    from dpcheck.results import to_json_text
 
     return say(to_json_text(value))

@@ -23,9 +23,49 @@ def assert_private(
     claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0, seeded: bool = True,
     jobs: int | None = None, vectorized: bool = False,
 ) -> None:  # fmt: skip
-    """Fail where :func:`dpcheck.audit_privacy` finds the claim violated, or could not have.
+    """Fail where :func:`dpcheck.audit_privacy` finds the claim violated, or could not have found it.
 
     A correct mechanism fails with probability at most ``1 - confidence`` over the choice of seed.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``, or with ``vectorized`` ``(dataset, rng, size) -> array`` of shape (size,)
+        or (size, ...).
+    data, neighbour : object
+        Two datasets that differ in one record, in any form that the mechanism takes.
+    epsilon : float, optional
+        Claimed epsilon >= 0 (natural log); 1 where neither it nor ``claim`` is given.
+    delta : float
+        Claimed delta in [0, 1).
+    claim : Claim, event, sequence of events or callable, optional
+        A claim of more than one point in place of ``epsilon``.
+    trials : int
+        Runs on each dataset, at least 100.
+    confidence : float
+        One-sided confidence of the lower bound on epsilon, in (0.5, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+    seeded : bool
+        False for a mechanism with randomness of its own; ``jobs`` must then be 1.
+    jobs : int, optional
+        Processes, or threads where ``vectorized``; 1 by default.
+    vectorized : bool
+        Whether one call of the mechanism returns ``size`` outputs.
+
+    Raises
+    ------
+    AssertionError
+        With the witness and its counts, or with the advice to use more trials.
+    InputError
+        As :func:`dpcheck.audit_privacy` does.
+
+    Examples
+    --------
+    >>> from dpcheck.testing import assert_private
+    >>> def noisy_sum(data, rng):
+    ...     return sum(data) + rng.laplace(scale=1 / 0.5)
+    >>> assert_private(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.5, trials=2000)
     """
     from dpcheck.audits.membership import audit_privacy
 
@@ -38,7 +78,18 @@ def assert_private(
 
 
 def require_private(audit: PrivacyAudit) -> None:
-    """Fail unless the audit is consistent with its claim."""
+    """Fail unless an audit is consistent with its claim.
+
+    Parameters
+    ----------
+    audit : PrivacyAudit
+        What :func:`dpcheck.audit_privacy` returned.
+
+    Raises
+    ------
+    AssertionError
+        With the witness and its counts, or with the advice to use more trials.
+    """
     if audit.verdict == "violated":
         raise AssertionError(
             f"not {audit.claim.replace('privacy', 'private')}: epsilon >= {audit.epsilon_lower:.4g} at delta "
@@ -52,7 +103,36 @@ def assert_sensitivity(
     query: Callable[[Any], Any], dataset: Any, replacements: Sequence[Any], *, claimed: float,
     norm: float = 2, seed: int = 0,
 ) -> None:  # fmt: skip
-    """Fail where :func:`dpcheck.audit_sensitivity` finds neighbours farther apart than ``claimed``."""
+    """Fail where :func:`dpcheck.audit_sensitivity` finds neighbours farther apart than ``claimed``.
+
+    Parameters
+    ----------
+    query : callable
+        ``dataset -> number or array``, without randomness.
+    dataset : ndarray (n, ...) or list
+        At least one record.
+    replacements : sequence of records
+        Records that may take the place of one.
+    claimed : float
+        Claimed sensitivity, finite and >= 0.
+    norm : {1, 2, inf}
+        The norm in which outputs are compared.
+    seed : int
+        Seed of the search, >= 0.
+
+    Raises
+    ------
+    AssertionError
+        With the pair of neighbours.
+    InputError
+        As :func:`dpcheck.audit_sensitivity` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcheck.testing import assert_sensitivity
+    >>> assert_sensitivity(np.mean, np.zeros(10), [0.0, 1.0], claimed=0.1)
+    """
     from dpcheck.audits.sensitivity import audit_sensitivity
 
     audit = audit_sensitivity(query, dataset, replacements, claimed=claimed, norm=norm, seed=seed)
@@ -68,7 +148,38 @@ def assert_noise(
     mechanism: Callable[[Any, Any], Any], data: Any, *, distribution: str = "gaussian", scale: float,
     trials: int = 10_000, confidence: float = 0.95, seed: int = 0,
 ) -> None:  # fmt: skip
-    """Fail where :func:`dpcheck.audit_noise` sees another scale, shape or dependence."""
+    """Fail where :func:`dpcheck.audit_noise` sees another scale, shape or dependence than claimed.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``(data, rng) -> number or array`` of one shape.
+    data : object
+        The dataset of every call.
+    distribution : {"gaussian", "laplace", "exponential", "discrete_gaussian", "geometric"}
+        The claimed law of each coordinate.
+    scale : float
+        Its scale > 0, as in :func:`dpcheck.audit_noise`.
+    trials : int
+        Calls, at least 50.
+    confidence : float
+        One minus the level of all tests together, in (0.5, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+
+    Raises
+    ------
+    AssertionError
+        With what the tests saw.
+    InputError
+        As :func:`dpcheck.audit_noise` does.
+
+    Examples
+    --------
+    >>> from dpcheck.testing import assert_noise
+    >>> assert_noise(lambda data, rng: sum(data) + rng.laplace(scale=2.0), [1, 0], distribution="laplace", scale=2.0,
+    ...     trials=500)
+    """
     from dpcheck.audits.noise import audit_noise
 
     audit = audit_noise(
@@ -85,7 +196,43 @@ def assert_rate(
 ) -> None:  # fmt: skip
     """Fail unless :func:`dpcheck.fit_rate` supports every claimed exponent.
 
-    The first line of the failure is the verdict's sentence; below it stands a line a factor.
+    The first line of the failure is the verdict's sentence; a line for each factor stands below it.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A table with one row for each measurement.
+    response : str
+        The column of the measured quantity.
+    factors : sequence of str
+        The columns whose powers are fitted.
+    claimed : mapping of str to float
+        The exponent of the upper bound for each factor.
+    confidence : float
+        One-sided confidence of each comparison, in (0.5, 1).
+    margin : float
+        How much slower than claimed still counts as supported; > 0.
+    cluster : str, optional
+        A column that names what rows share, such as one random stream.
+    offset : str, optional
+        A known factor of the law: a column, or a formula of columns such as ``"log(n)"``.
+    equal : bool
+        Whether the claim is an equality rather than an upper bound.
+
+    Raises
+    ------
+    AssertionError
+        With measured and claimed exponents.
+    InputError
+        As :func:`dpcheck.fit_rate` does.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from dpcheck.testing import assert_rate
+    >>> n = np.repeat(500 * 2 ** np.arange(6), 10)
+    >>> noise = np.exp(0.1 * np.random.default_rng(0).standard_normal(n.size))
+    >>> assert_rate(pd.DataFrame({"n": n, "gap": noise / n}), response="gap", factors=["n"], claimed={"n": -1.0})
     """
     from dpcheck.audits.rates import fit_rate
 

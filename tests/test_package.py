@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from importlib import metadata
 from pathlib import Path, PurePosixPath
 
 import pytest
+from mypy import api
 
 import dpcheck
 
@@ -164,6 +166,38 @@ def test_list_compiles_nothing(tmp_path):
 @pytest.mark.parametrize("name", sorted(set(dpcheck.__all__)))
 def test_public_names_exist(name):
     assert getattr(dpcheck, name) is not None
+
+
+def seen_by_type_checkers() -> dict[str, str]:
+    """The names that ``dpcheck/__init__.py`` imports for type checkers alone, and the modules it takes them from."""
+    tree = ast.parse((ROOT / "dpcheck" / "__init__.py").read_text("utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    assert all(name.asname == name.name for each in block.body for name in each.names)  # else no name of dpcheck's own
+    return {name.name: each.module for each in block.body for name in each.names}
+
+
+def test_type_checkers_see_every_public_name_where_it_loads_from():
+    """Both mypy and pyright read the imports under TYPE_CHECKING, and nothing else of the names that load lazily."""
+    seen = seen_by_type_checkers()
+    assert seen == dpcheck._HOME | dict.fromkeys(dpcheck._MODULES, "dpcheck")
+    assert {*seen, "__version__"} == set(dpcheck.__all__)
+
+
+@pytest.mark.parametrize(("name", "returned"), [("solve", "Run"), ("check", "Report"), ("theorem", "Theorem")])
+def test_results_are_typed(name, returned):
+    assert getattr(dpcheck, name).__annotations__["return"] == returned
+
+
+def test_a_type_checker_knows_the_results_and_no_other_name(tmp_path):
+    """mypy on a user's file: types where the names are real, an error where one is not."""
+    used = "import dpcheck\nreveal_type(dpcheck.datasets.load)\nreveal_type(dpcheck.certify([], 0.0))\ndpcheck.nothing\n"
+    (tmp_path / "use.py").write_text(used)
+    options = ["--follow-imports=silent", "--config-file=", "--cache-dir", str(tmp_path / "cache")]
+    said, _, code = api.run([*options, str(tmp_path / "use.py")])
+    assert 'Revealed type is "def (name: str) -> dpcheck.datasets.Dataset"' in said, said
+    assert 'Revealed type is "dpcheck.accounting.Certificate"' in said, said
+    assert code == 1
+    assert 'Module has no attribute "nothing"' in said, said
 
 
 def test_unknown_name():

@@ -55,7 +55,7 @@ def library() -> str:
 
 @functools.cache
 def recorded() -> Mapping[str, Accepted]:
-    """For the hash of a statement what was accepted for it."""
+    """Return what was accepted for a statement, by its hash."""
     text = resources.files("dpcheck.bounds").joinpath("kernel.json").read_text("utf-8")
     return {key: Accepted(**entry) for key, entry in json.loads(text)["theorems"].items()}
 

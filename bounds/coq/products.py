@@ -114,7 +114,7 @@ def _inside(letter: Any, lows: dict[Any, Any]) -> Any:
 
 
 def _rooted(facts: list[tuple[str, Any]], lows: dict[Any, Any], write: Writer) -> Iterator[tuple[str, Any, str]]:
-    """From a x^2 <= b y^2 with positive letters: x <= c y with a number c just above the root of b/a."""
+    """Yield x <= c y, with a number c just above the root of b/a, from a x^2 <= b y^2 with positive letters."""
     for _, fact in facts:
         terms = sympy.Add.make_args(fact)
         if len(terms) != 2:

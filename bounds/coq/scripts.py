@@ -104,7 +104,7 @@ def _private(step: Private) -> str:
 
 
 def _derivative(step: Identity) -> Iterator[str]:
-    """For a second derivative: what the first one is."""
+    """Yield a proof of a second derivative that says what the first one is."""
     left = step.left
     if not isinstance(left, sympy.Derivative) or sum(count for _, count in left.variable_count) != 2:
         return
@@ -116,7 +116,7 @@ def _derivative(step: Identity) -> Iterator[str]:
 
 
 def _roots_of_squares(step: Identity) -> Iterator[str]:
-    """With each root of a quotient of squares replaced by what it is."""
+    """Yield a proof in which each root of a quotient of squares is replaced by what it is."""
     sides = (step.left, step.right)
     found = set().union(*(each.atoms(sympy.Pow) for each in sides))
     roots = {each.base for each in found if each.exp.is_Rational and each.exp.q == 2 and not each.base.is_Symbol}

@@ -23,11 +23,24 @@ NO_POINT = "no point of the domain was found at which both sides are defined"
 class Outcome:
     """What became of an inequality.
 
-    ``methods`` names what settled each case of the maxima; ``certificates`` are those found;
-    ``queries`` are the problems in SMT-LIB that a solver found to have no solution, to be run again
-    by ``z3 -in``; ``point`` is where it fails, exact; ``witness`` is a point of the domain, exact,
-    at which both sides are defined; ``note`` says why it is unresolved; ``seconds`` is wall-clock
-    time.
+    Attributes
+    ----------
+    verdict : str
+        ``"proved"``, ``"refuted"`` or ``"unresolved"``.
+    methods : tuple of str
+        What settled each case of the maxima.
+    certificates : tuple of Certificate
+        Those that were found.
+    point : mapping or None
+        Where it fails, exact.
+    seconds : float
+        Wall-clock time.
+    queries : tuple of str
+        The problems in SMT-LIB that a solver found to have no solution, to be run again by ``z3 -in``.
+    witness : mapping or None
+        A point of the domain, exact, at which both sides are defined.
+    note : str
+        Why it is unresolved.
     """
 
     verdict: Verdict
@@ -213,7 +226,7 @@ def _halves(form: forms.Form, domain: Domain, values: Mapping[Any, Any]) -> tupl
 
 
 def _exponential(difference: Any) -> Any:
-    """For a sum of logarithms with small rational factors, their argument less one, of the same sign."""
+    """Replace a sum of logarithms with small rational factors by their argument less one, of the same sign."""
     product = sympy.Integer(1)
     for term in sympy.Add.make_args(difference):
         factor, rest = term.as_coeff_Mul()

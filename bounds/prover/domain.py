@@ -18,24 +18,30 @@ _ORDERS = (sympy.Le, sympy.Ge, sympy.Lt, sympy.Gt)
 
 @dataclass(frozen=True)
 class Domain:
-    """The set of values an inequality is about.
+    """The set of values an inequality is about: an interval for each letter, and further relations.
 
     Parameters
     ----------
     intervals : mapping of Symbol to (low, high)
-        For each letter its closed interval, exact numbers or ``oo``. What the symbol itself says
-        (positive, integer, even, ...) holds too: an end at 0 of a positive letter is open, an
-        integer letter takes integers only. A letter without assumptions is a real number.
+        For each letter its closed interval, exact numbers or ``oo``. What the symbol itself says (positive, integer or
+        even) holds too: an end at 0 of a positive letter is open, an integer letter takes integers only. A letter
+        without assumptions is a real number.
     where : tuple of relations
-        Further relations (``<=``, ``<``, ``>=``, ``>``) between the letters; proofs cover their
-        boundary too.
+        Further relations (``<=``, ``<``, ``>=``, ``>``) between the letters; proofs cover their boundary too.
 
     Raises
     ------
     InputError
-        For an empty interval, an end that is not a number, two letters of one name, a letter that
-        cannot be a real number, a relation of another kind, and a letter in ``where`` without an
-        interval.
+        For an empty interval, an end that is not a number, two letters of one name, a letter that cannot be a real
+        number, a relation of another kind, and a letter in ``where`` without an interval.
+
+    Examples
+    --------
+    >>> from sympy import oo, symbols
+    >>> from dpcheck.bounds.prover import Domain
+    >>> n, m = symbols("n m", integer=True, positive=True)
+    >>> str(Domain({n: (2, oo), m: (1, oo)}, (m <= n,)))
+    'n >= 2, m >= 1, m <= n'
     """
 
     intervals: Mapping[Any, tuple[Any, Any]]
@@ -67,7 +73,18 @@ class Domain:
         return {letter: letters.limits(letter, *ends) for letter, ends in self.intervals.items()}
 
     def covers(self, *expressions: Any) -> None:
-        """Raise :class:`~dpcheck.errors.InputError` unless every letter has an interval."""
+        """Require that every letter has an interval.
+
+        Parameters
+        ----------
+        *expressions : sympy expression
+            Formulas in letters.
+
+        Raises
+        ------
+        InputError
+            If a letter has none.
+        """
         loose = set().union(*(expression.free_symbols for expression in expressions)) - self.intervals.keys()
         if not loose:
             return
@@ -79,12 +96,29 @@ class Domain:
         raise InputError(f"the domain must give an interval to {', '.join(sorted(map(str, loose)))}, got none")
 
     def differences(self) -> Iterator[Any]:
-        """Each relation of ``where`` as an expression that is at least zero."""
+        """Yield each relation of ``where`` as an expression that is at least zero.
+
+        Yields
+        ------
+        sympy expression
+            The larger side less the smaller one.
+        """
         for relation in self.where:
             yield relation.gts - relation.lts
 
     def contains(self, values: Mapping[Any, Any]) -> bool:
-        """Whether exact ``values`` of all letters lie in the domain, for certain."""
+        """Say whether exact values of all letters lie in the domain, for certain.
+
+        Parameters
+        ----------
+        values : mapping of Symbol to number
+            An exact value for each letter.
+
+        Returns
+        -------
+        bool
+            False also where it cannot be told.
+        """
         for letter, (low, high) in self.limits.items():
             at = values[letter]
             if not letters.allows(letter, at):
@@ -104,14 +138,23 @@ class Domain:
         return True
 
     def standard(self, *expressions: Any) -> tuple[dict[Any, Any], Domain | None]:
-        """Letters that say about themselves what the domain says, and the domain in them.
+        """Give letters that say about themselves what the domain says, and the domain in them.
 
-        A letter that may be 0 beside a factor of either sign, under a root of ``expressions`` or of
-        ``where``, says no more than it did: sympy would take the root of each, and lose a point.
+        Whatever sympy does with an expression in the new letters, because of a sign it knows, is right on the domain. A
+        letter that may be 0 beside a factor of either sign, under a root of ``expressions`` or of ``where``, says no
+        more than it did: sympy would take the root of each, and lose a point.
 
-        The first is a mapping from the old letters to the new; the second is ``None`` if a relation
-        turns out to be false. Whatever sympy does with an expression in the new letters, because of
-        a sign it knows, is right on the domain.
+        Parameters
+        ----------
+        *expressions : sympy expression
+            Formulas that will be written in the new letters.
+
+        Returns
+        -------
+        letters : dict
+            From the old letters to the new.
+        domain : Domain or None
+            The domain in the new letters; None if a relation turns out to be false.
         """
         new = {letter: letters.standard(letter, *ends) for letter, ends in self.limits.items()}
         mixed = letters.mixed([*expressions, *(side for each in self.where for side in each.args)], new)

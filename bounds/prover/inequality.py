@@ -20,18 +20,17 @@ _FACTOR = sympy.Symbol("factor", positive=True)  # the constant of an inequality
 
 @dataclass(frozen=True)
 class Inequality:
-    """``smaller <= larger`` at every point of ``over`` at which both sides are defined.
+    """An inequality ``smaller <= larger`` at every point of a domain at which both sides are defined.
 
-    A side is defined where all its parts, as sympy holds them, are real numbers: ``sqrt(x)`` from 0
-    on, ``log(x)`` above 0, ``1/x`` elsewhere than 0. (What sympy cancels while the formula is
-    written, as in ``x/x``, is gone before it gets here.) Nothing is proved about a domain in which
-    no such point was found.
+    A side is defined where all its parts, as sympy holds them, are real numbers: ``sqrt(x)`` from 0 on, ``log(x)``
+    above 0, ``1/x`` elsewhere than 0. (What sympy cancels while the formula is written, as in ``x/x``, is gone before
+    it gets here.) Nothing is proved about a domain in which no such point was found.
 
     Parameters
     ----------
     says : str
         What it shows, in words.
-    smaller, larger : expression
+    smaller, larger : sympy expression
         The sides, in the letters of ``over`` and the constant.
     over : Domain
         Where it is claimed.
@@ -41,8 +40,16 @@ class Inequality:
     Raises
     ------
     InputError
-        If a letter has no interval, two letters have one name, or a side holds NaN, infinity, the
-        imaginary unit or a relation.
+        If a letter has no interval, two letters have one name, or a side holds NaN, infinity, the imaginary unit or a
+        relation.
+
+    Examples
+    --------
+    >>> from sympy import log, oo, sqrt, symbols
+    >>> from dpcheck.bounds.prover import Domain, Inequality
+    >>> x = symbols("x", positive=True)
+    >>> Inequality("a logarithm is below a root", log(x), sqrt(x), Domain({x: (1, oo)})).holds()
+    True
     """
 
     says: str
@@ -70,7 +77,7 @@ class Inequality:
             self.over.covers(real(self._printed(side), "a side"))
 
     def formula(self) -> str:
-        """The inequality, where it is claimed, and what shows it."""
+        """Return the inequality, where it is claimed, and what shows it."""
         smaller, larger = self.sides()
         outcome = self.outcome()
         shown = "; ".join(str(each) for each in outcome.certificates) or outcome.note or outcome.method
@@ -80,15 +87,15 @@ class Inequality:
         return f"{where}: {outcome.verdict} by {outcome.method}: {shown}"
 
     def latex(self) -> str:
-        """The inequality."""
+        """Return the inequality."""
         smaller, larger = (sympy.latex(side) for side in self.sides())
         return rf"{smaller} \leq {larger}"
 
     def details(self) -> dict[str, Any]:
-        """How it was shown, what another program can check again, and how tight its constant is.
+        """Return how it was shown, what another program can check again, and how tight its constant is.
 
-        ``queries`` are the problems whose negation a solver found to have no solution, as text for
-        ``z3 -in``; ``witness`` is a point of the domain at which both sides are defined.
+        ``queries`` are the problems whose negation a solver found to have no solution, as text for ``z3 -in``;
+        ``witness`` is a point of the domain at which both sides are defined.
         """
         outcome = self.outcome()
         smaller, larger = self.sides()
@@ -106,7 +113,7 @@ class Inequality:
         return found
 
     def holds(self) -> bool:
-        """Whether it is proved."""
+        """Say whether it is proved."""
         return self.outcome().verdict == "proved"
 
     def outcome(self) -> Outcome:
@@ -114,24 +121,47 @@ class Inequality:
         return settle(*self.sides(), self.over)
 
     def at(self, value: Any) -> Outcome:
-        """Decide it with another constant."""
+        """Decide it with another constant.
+
+        Parameters
+        ----------
+        value : number
+            In place of the printed constant.
+
+        Returns
+        -------
+        Outcome
+            The verdict and how it was reached.
+        """
         return self._varied().at(real(value, "the constant"))
 
     def fails_beyond(self, critical: float, point: Mapping[Any, Any]) -> bool:
-        """Whether the inequality half a per cent beyond ``critical`` fails at ``point``.
+        """Say whether the inequality half a per cent beyond a critical constant fails at a point.
 
-        Evaluated by sympy in multiple precision: a second route beside the prover's balls.
+        It is evaluated by sympy in multiple precision: a second route beside the prover's balls.
+
+        Parameters
+        ----------
+        critical : float
+            The constant up to which it holds.
+        point : mapping of Symbol to number
+            A value for each letter.
+
+        Returns
+        -------
+        bool
+            Whether it fails there.
         """
         varied = self._varied()
         beyond = varied.beyond(critical, varied.grows())
         return bool(sympy.N(varied.general.xreplace({varied.letter: beyond, **point}), 50) < 0)
 
     def tightness(self) -> Tightness:
-        """Where the constant stops working; never an error, whatever the sides are."""
+        """Find where the constant stops working; never an error, whatever the sides are."""
         return self._varied().tightness()
 
     def sides(self) -> tuple[Any, Any]:
-        """Both sides with the printed constant."""
+        """Return both sides with the printed constant."""
         return self._printed(self.smaller), self._printed(self.larger)
 
     def _letter(self) -> Any:

@@ -191,7 +191,7 @@ def _logarithm(argument: Order) -> Order:
 
 
 def _exponential(exponent: Any, u: Any) -> Order:
-    """Of a linear exponent up to what vanishes; anything else is bounded or not known."""
+    """Return the order of exp of an exponent that is linear up to what vanishes; any other is bounded or not known."""
     zero = sympy.Integer(0)
     linear = sympy.expand(exponent)
     rate = linear.coeff(u, 1)

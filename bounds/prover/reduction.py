@@ -32,7 +32,7 @@ def reduced(difference: Any, domain: Domain) -> Iterator[tuple[Any, Box]]:
 
 
 def _unscaled(f: Any, box: Box) -> Iterator[tuple[Any, Box]]:
-    """Without a scale, if there is one, and as it is."""
+    """Return the problem without a scale, if there is one, and as it is."""
     scaled = _scaled(f, box)
     while (once := _scaled(*scaled) if scaled else None) is not None:
         scaled = once
@@ -83,7 +83,7 @@ def _with(fact: Any, box: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any
 
 
 def _renamed(f: Any, box: Box) -> tuple[Any, Box]:
-    """In letters v0, v1, ..., each positive if its interval says so."""
+    """Write the problem in letters v0, v1, ..., each positive if its interval says so."""
     box = {letter: ends for letter, ends in box.items() if f.has(letter)}
     new = {letter: fresh(i, low) for i, (letter, (low, _)) in enumerate(box.items())}
     return sympy.expand_log(f.xreplace(new)), {new[letter]: ends for letter, ends in box.items()}

@@ -56,7 +56,7 @@ class Tightness:
 
     @property
     def says(self) -> str:
-        """The same in words."""
+        """How tight the constant is, in words."""
         if self.critical is None:
             return _SAYS[self.status]
         word = "" if self.status == "critical" else f"{self.status} "

@@ -134,7 +134,7 @@ def refute(difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], 
 
 
 def refute_again(difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
-    """The same in proportion to the terms, which rounding spares: small numbers, then all, then extreme ones."""
+    """Search for a failure in proportion to the terms, which rounding spares: small numbers, all, then extreme ones."""
     size = 1 + sum(abs(term) for term in sympy.Add.make_args(difference))
     landscapes = (Landscape(difference / size, domain, reach) for reach in (_NEAR, REACH, _FAR))
     return next((found for each in landscapes if (found := _refute(each, genuine)) is not None), None)

@@ -31,7 +31,7 @@ TABLE_2 = {
 
 
 def wins(other: int) -> Fraction:
-    """In how many of the three diagnostics DP-RGDA is ahead of PrivateDiff (1), Sto-SPIDER (2), Ada-DP-SPIDER (3)."""
+    """Count in how many of the three diagnostics DP-RGDA beats PrivateDiff (1), Sto-SPIDER (2), Ada-DP-SPIDER (3)."""
     ours, theirs = TABLE_2["DP-RGDA"], list(TABLE_2.values())[other]
     return Fraction(sum(a < b for a, b in zip(ours, theirs, strict=True)))
 
@@ -84,7 +84,7 @@ def queries(outer: int, inner: int, period: int) -> Fraction:
 
 
 def sensitivity(threshold: int, batch: int) -> Fraction:
-    """Of the mean of ``batch`` gradients clipped one by one, when one is replaced."""
+    """Return the sensitivity of a mean of ``batch`` gradients clipped one by one, when one is replaced."""
     return Fraction(2 * threshold, batch)
 
 

@@ -49,7 +49,7 @@ def with_tree() -> tuple[Step, ...]:
 
 
 def independent() -> tuple[Step, ...]:
-    """At the least period the increments' noises exceed alpha, unless alpha >= a^{3/7}."""
+    """Show that at the least period the increments' noises exceed alpha, unless alpha >= a^{3/7}."""
     together = sqrt(PRIVATE) * INCREMENT
     return (
         Identity(

@@ -74,7 +74,7 @@ AT_WALL = ((L, Rational(1, 100)), (rho, Rational(1, 100)), (mu, Rational(1, 2)),
 
 
 def _printed(side: Any) -> Any:
-    """With the paper's own expressions for X, N_w and N_v."""
+    """Write a side with the paper's own expressions for X, N_w and N_v."""
     return side.subs({X: SMOOTH, N_w: B_w**2 / m + d * sigma_w**2, N_v: B_v**2 / m + d * sigma_v**2})
 
 

@@ -60,7 +60,10 @@ def energy_share(rng: Any) -> float:
 
 
 def block_energy(records: int, mu_: Fraction) -> Fraction:
-    """Of the saddle points of z x - z y + mu (x^2 - y^2)/2, z = 1 and one z turned into -1: energy times mu n^2/L^2."""
+    """Return mu n^2/L^2 times the energy by which the saddle of z x - z y + mu (x^2 - y^2)/2 moves.
+
+    One record's z, of 1, becomes -1.
+    """
     before, after = Fraction(1), Fraction(records - 2, records)  # means of z
     move = (after - before) / mu_  # of x = -z/mu, and of y = -z/mu
     return 2 * mu_ * move**2 * mu_ * records**2

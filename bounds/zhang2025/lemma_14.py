@@ -50,7 +50,7 @@ def blockwise_slack(x: Fraction, eta: Fraction) -> Fraction:
 
 
 def concave_slack(x: Fraction, eta: Fraction, v: Fraction) -> Fraction:
-    """The same for Phi = -x^2/2 and any ``v``."""
+    """Return the slack for Phi = -x^2/2 and any ``v``."""
     after = x - eta * v
     return 2 / eta * (after**2 - x**2) / 2 - v**2 / 2 + 2 * (v + x) ** 2 - after**2
 

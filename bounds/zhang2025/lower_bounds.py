@@ -70,7 +70,7 @@ class LowerBound(Theorem):
         return Min(1, super().rate)
 
     def to_latex(self) -> str:
-        """As :meth:`Theorem.to_latex`, with Omega for O."""
+        """Return the bound as :meth:`Theorem.to_latex` does, with Omega for O."""
         return super().to_latex().replace(r" = O\left(", r" = \Omega\left(")
 
 

@@ -139,7 +139,7 @@ def second_batch(n: int, m: int, ordered: bool = True) -> Fraction:
 
 
 def same_batch(n: int, m: int) -> Fraction:
-    """As :func:`second_batch` when both gradients are taken on the minibatch z_r."""
+    """Return what :func:`second_batch` does when both gradients are taken on the minibatch z_r."""
     zero, one = Fraction(0), Fraction(1)
     worst = zero
     for batch in combinations(range(n), m):

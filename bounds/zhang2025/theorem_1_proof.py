@@ -47,7 +47,7 @@ SIGMA_X, SIGMA_Y = dict(EQUATION_3)[sigma_x], dict(EQUATION_3)[sigma_y]
 
 
 def _inside(expression: Any) -> Any:
-    """With c = 49 on the region: ell = epsilon (1 + a), q^2 T = epsilon (1 + b)."""
+    """Write an expression with c = 49 on the region: ell = epsilon (1 + a), q^2 T = epsilon (1 + b)."""
     return expression.subs(c, CONSTANT).subs(T, epsilon * (1 + b) / q**2).subs(ell, epsilon * (1 + a))
 
 

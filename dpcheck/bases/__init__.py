@@ -1,4 +1,4 @@
-"""Non-private solvers for finite sums that output perturbation plugs in, one a file, and the door to them.
+"""Non-private solvers for finite sums that output perturbation plugs in, one a file, found by name.
 
 Zhang, Thekumparampil, Oh, He, "Bring your own algorithm for optimal differentially private stochastic
 minimax optimization", 2022, names them with their costs (Section 3 and Appendix B, Table 2). Every one stops
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Term:
-    """n^n kappa^kappa kappa_w^kappa_w kappa_v^kappa_v, with kappa_w = l/mu_w, kappa_v = l/mu_v, kappa the larger."""
+    """A term of a cost: n^n kappa^kappa kappa_w^kappa_w kappa_v^kappa_v.
+
+    Here kappa_w = l/mu_w, kappa_v = l/mu_v, and kappa is the larger.
+    """
 
     n: float = 0.0
     kappa: float = 0.0
@@ -94,7 +97,7 @@ class Solution:
 
 
 def base_kernel(name: str) -> Callable[..., Any]:
-    """The compiled base solver of this name."""
+    """Return the compiled base solver of this name."""
     require_base(name, minimisation=True)
     module = importlib.import_module(f"dpcheck.bases.{BASES[name].module}")
     found: Callable[..., Any] = getattr(module, BASES[name].attribute)
@@ -102,7 +105,7 @@ def base_kernel(name: str) -> Callable[..., Any]:
 
 
 def require_base(name: str, *, minimisation: bool) -> None:
-    """InputError, with the names that fit, unless base solver ``name`` does; minimisation : there is no v."""
+    """Require a known base solver, for saddle points unless ``minimisation``, which has no v."""
     known = [found.name for found in BASES.values() if minimisation or found.setting == "saddle"]
     require(name in known, "base", f"be one of {', '.join(known)}", name)
 
@@ -149,7 +152,7 @@ def optimum(
 
 
 def _moduli(problem: Problem, regulariser: float | tuple[float, float]) -> tuple[float, float, float, float, float]:
-    """(l, mu_w, mu_v, r_w, r_v), checked."""
+    """Return (l, mu_w, mu_v, r_w, r_v), checked."""
     given = np.asarray(regulariser, dtype=float)
     good = given.shape in ((), (2,)) and bool(np.isfinite(given).all()) and bool((given >= 0).all())
     require(good, "regulariser", "be one or two finite numbers >= 0", regulariser)
@@ -167,7 +170,7 @@ def _moduli(problem: Problem, regulariser: float | tuple[float, float]) -> tuple
 
 
 def _point(problem: Problem, value: Array | None, name: str) -> Array:
-    """A copy of ``value`` as (w, v), or of the problem's start."""
+    """Return a copy of ``value`` as (w, v), or of the problem's start."""
     point = np.array(problem.start if value is None else value, dtype=float)
     size = problem.dim_w + problem.dim_v
     require(point.shape == (size,), name, f"have shape ({size},), w and v in one", point.shape)

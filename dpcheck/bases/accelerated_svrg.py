@@ -44,7 +44,7 @@ from dpcheck.kernels.saddle import (
 
 @kernel(INNER_SIGNATURE)
 def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g):  # type: ignore[no-untyped-def]
-    """From z with g = W(z) to the solution."""
+    """Solve from z with g = W(z)."""
     n, size, d = index.size, z.size, data[5]
     rest = rest_lipschitz(constants, d, size)
     tau = max(rest / math.sqrt(n) - 1.0, 0.0)
@@ -91,7 +91,7 @@ def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g)
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """A pass, then :func:`inner`."""
+    """Make a pass, then run :func:`inner`."""
     confine(data, z)
     if index.size > constants[MOST]:
         return -1

@@ -16,7 +16,7 @@ from dpcheck.kernels.saddle import ENERGY, MOST, certificate, confine, full
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """A pass at the start, then one subproblem after the other."""
+    """Make a pass at the start, then solve one subproblem after the other."""
     n, size, d, most = index.size, z.size, data[5], constants[MOST]
     sub, relative, where = np.empty(constants.size), np.empty(2), np.empty(size)
     planned = plan(constants, n, d, size, sub, relative)

@@ -17,7 +17,7 @@ from dpcheck.kernels.saddle import ENERGY, MOST, certificate, confine, full, lip
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """Two passes over the records an iteration; the first also serves the certificate."""
+    """Make two passes over the records an iteration; the first also serves the certificate."""
     n, g, ahead = index.size, np.empty(z.size), np.empty(z.size)
     eta = (np.sqrt(2.0) - 1.0) / lipschitz(constants, data[5], z.size)
     confine(data, z)

@@ -15,7 +15,7 @@ from dpcheck.kernels.saddle import ENERGY, MOST, certificate, confine, full, lip
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """One pass over the records an iteration."""
+    """Make one pass over the records an iteration."""
     n, g, ahead = index.size, np.empty(z.size), np.empty(z.size)
     eta = lipschitz(constants, data[5], z.size) ** -2.0
     confine(data, z)

@@ -15,7 +15,7 @@ from dpcheck.kernels.saddle import ENERGY, MOST, certificate, confine, full
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """Each iteration contracts the distance by 1 - 1/kappa, kappa = (l + r)/mu."""
+    """Descend; each iteration contracts the distance by 1 - 1/kappa, kappa = (l + r)/mu."""
     n, g, ahead = index.size, np.empty(z.size), np.empty(z.size)
     confine(data, z)
     count = 0

@@ -45,7 +45,7 @@ from dpcheck.kernels.saddle import (
 
 @kernel(INNER_SIGNATURE)
 def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g):  # type: ignore[no-untyped-def]
-    """From the reference point z with g = W(z) to the solution."""
+    """Solve from the reference point z with g = W(z)."""
     n, size, d = index.size, z.size, data[5]
     p = min(2.0 / n, 1.0)
     tau = math.sqrt(0.5 * p) / rest_lipschitz(constants, d, size)
@@ -74,7 +74,7 @@ def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g)
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """A pass, then :func:`inner`."""
+    """Make a pass, then run :func:`inner`."""
     confine(data, z)
     if index.size > constants[MOST]:
         return -1

@@ -20,7 +20,7 @@ from dpcheck.kernels.saddle import ENERGY, MOST, MU_W, L, certificate, confine, 
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """Epochs: a pass at the snapshot z, m = 2n steps of two gradients each."""
+    """Run epochs: a pass at the snapshot z, m = 2n steps of two gradients each."""
     n, size, mu, most = index.size, z.size, constants[MU_W], constants[MOST]
     smooth, length = max(constants[L], mu), 2 * n
     negative = 0.5  # tau_2, the pull back to the snapshot

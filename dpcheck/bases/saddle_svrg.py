@@ -39,7 +39,7 @@ from dpcheck.kernels.saddle import (
 
 @kernel(types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, types.float64, types.int64, STREAM, VECTOR, VECTOR))
 def epoch(gradient, data, index, constants, centre, sigma, length, rng, z, g):  # type: ignore[no-untyped-def]
-    """``length`` steps from the snapshot z with g = W(z); z is then the last iterate. Returns the gradients made."""
+    """Make ``length`` steps from the snapshot z with g = W(z) to the last iterate; returns the gradients made."""
     size = z.size
     x, new, old = z.copy(), np.empty(size), np.empty(size)
     for _ in range(length):
@@ -55,7 +55,7 @@ def epoch(gradient, data, index, constants, centre, sigma, length, rng, z, g):  
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """SVRG: a pass at the snapshot, an epoch from it, and so on."""
+    """Run SVRG: a pass at the snapshot, an epoch from it, and so on."""
     n, most, g, ahead = index.size, constants[MOST], np.empty(z.size), np.empty(z.size)
     sigma = 0.25 * rest_lipschitz(constants, data[5], z.size) ** -2.0
     length = math.ceil(math.log(4.0) * (1.0 + 1.0 / sigma))
@@ -73,7 +73,7 @@ def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-un
 
 @kernel(BASE_SIGNATURE)
 def saga(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """SAGA: one gradient a step; every 2/sigma steps, at least 2n, a pass for the certificate alone."""
+    """Run SAGA: one gradient a step; every 2/sigma steps, at least 2n, a pass for the certificate alone."""
     n, size, d, most = index.size, z.size, data[5], constants[MOST]
     sigma = 1.0 / max(4.0 * rest_lipschitz(constants, d, size) ** 2, 1.5 * n - 1.0)
     length = max(math.ceil(2.0 / sigma), 2 * n)

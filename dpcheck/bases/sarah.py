@@ -36,7 +36,7 @@ THETA, LENGTH = 1 / 8, 32  # eta L and m/kappa
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """Epochs: a pass at z, one step along it, then t - 1 steps of two gradients each."""
+    """Run epochs: a pass at z, one step along it, then t - 1 steps of two gradients each."""
     n, size, mu, most = index.size, z.size, constants[MU_W], constants[MOST]
     smooth = constants[L] + constants[R_W]
     length = math.ceil(LENGTH * smooth / mu)

@@ -25,7 +25,7 @@ THETA, LENGTH = 1 / 16, 64  # eta L and m/kappa
 
 @kernel(BASE_SIGNATURE)
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """Epochs: a pass at the snapshot z, m steps of two gradients each, their average the next snapshot."""
+    """Run epochs: a pass at the snapshot z, m steps of two gradients each, their average the next snapshot."""
     n, size, mu, most = index.size, z.size, constants[MU_W], constants[MOST]
     smooth = max(constants[L], mu)
     length = math.ceil(LENGTH * smooth / mu)

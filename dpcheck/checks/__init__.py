@@ -40,30 +40,49 @@ def check(
     Parameters
     ----------
     names : str, Algorithm, path, or iterable of these, optional
-        One algorithm or several, by name, as objects, or as the Python files that declare them; all of dpcheck's own
-        by default.
+        One algorithm or several, by name, as objects, or as the Python files that declare them; all of dpcheck's own by
+        default.
     profile : {"quick", "full"}
-        A minute or two an algorithm, or the long experiments too.
+        A minute or two for each algorithm, or the long experiments too.
     seed : int
-        All randomness follows from it; >= 0.
+        Seed of all randomness, >= 0.
     jobs : int, optional
         Workers, one a core by default. No result depends on how many there are.
     watch : callable, optional
         Called as ``watch(stage, done, total)`` while a stage works.
     store : path, optional
-        A file that keeps what the rates measured as it comes, so that a check that was stopped goes on from there.
-        It is created if it is missing. What other code measured is never taken from it.
+        A file that keeps what the rates measured as it comes, so that a check that was stopped goes on from there. It
+        is created if it is missing. What other code measured is never taken from it.
 
     Returns
     -------
     Report
-        With ``ok``, true when every verdict is the expected one.
+        The findings, with ``ok``, true when every verdict is the expected one.
 
     Raises
     ------
     InputError
         For an unknown name or profile, a file that declares no algorithm, an algorithm that does not run on its data,
         and a store that cannot be written.
+
+    References
+    ----------
+    The papers of the algorithms: Zhang et al. 2022, Yang et al. 2022, Zhang et al. 2025, Xu et al. 2026.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcheck
+    >>> from dpcheck.events import Gaussian
+    >>> def noisy_mean(data, rng):
+    ...     return np.clip(data, 0, 1).mean() + rng.normal(scale=1.0 / len(data))
+    >>> mean = dpcheck.Algorithm(
+    ...     name="noisy_mean", epsilon=1.0, delta=1e-5, data=np.zeros(10), replacements=[0.0, 1.0], run=noisy_mean,
+    ...     events=Gaussian(1.0),
+    ... )
+    >>> report = dpcheck.check(mean, jobs=1)
+    >>> report.ok, "violated" in {finding.verdict for finding in report.findings if finding.kind == "privacy"}
+    (False, True)
     """
     chosen, own = _chosen(names)
     started = time.perf_counter()
@@ -173,7 +192,7 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
 
 
 def _without_game(context: Context, name: str) -> Iterator[Finding]:
-    """In place of the audits of an algorithm that has no pair of data sets to be audited on."""
+    """Stand in for the audits of an algorithm that has no pair of data sets to be audited on."""
     yield Finding(
         f"{name}.transcript", "privacy", f"{name}: whole noisy transcript", "inconclusive",
         f"{name} has no game, so that its privacy is not audited: add one to dpcheck/checks/privacy/games, or declare "

@@ -35,7 +35,7 @@ class Found:
 
     @property
     def exceeded(self) -> bool:
-        """By more than rounding."""
+        """Whether what was found contradicts the declared constant by more than rounding."""
         room = 1e-6 * max(abs(self.declared), abs(self.value)) + 1e-9
         return self.value > self.declared + room if self.at_most else self.value < self.declared - room
 
@@ -178,11 +178,11 @@ class _Search:
         return self._curved(lambda y: self.gradient(k, y), x, 0, self.d, 1.0)
 
     def less_concave(self, k: int, x: Array) -> float:
-        """Minus the curvature of -f in v, likewise."""
+        """Return minus the curvature of -f in v, in the direction where f is least concave."""
         return self._curved(lambda y: self.gradient(k, y), x, self.d, self.size, -1.0)
 
     def mean_less_concave(self, k: int, x: Array) -> float:
-        """Of the mean over the problem's own records."""
+        """Return minus the curvature in v of minus the mean over the problem's own records."""
         everyone, g = np.arange(len(self.problem.records)), np.empty(self.size)
         problem = self.problem
         data = (self.params, problem.arranged, problem.domain_w, problem.domain_v, problem.start, self.d)
@@ -199,7 +199,7 @@ class _Search:
         return self._twist(lambda w: np.asarray(problem.primal_hessian(w)), x[: self.d])
 
     def twist_of_f(self, k: int, x: Array) -> float:
-        """Of f itself."""
+        """Return how fast the Hessian of f itself moves."""
 
         def hessian(w: Array) -> Array:
             found = self._jacobian(lambda y: self.gradient(k, y), np.concatenate([w, x[self.d :]]), 0, self.d)
@@ -209,7 +209,7 @@ class _Search:
         return self._twist(hessian, x[: self.d])
 
     def stretch(self, step: float, k: int, x: Array) -> float:
-        """By which factor a clipped step of ascent in v moves two points apart."""
+        """Return the factor by which a clipped step of ascent in v moves two points apart."""
         y = np.concatenate([x[: self.d], _point(self.problem.domain_v, self.size - self.d, self.rng)])
         clip = float(np.exp(self.rng.uniform(-6, 3)))
         ends = []
@@ -244,7 +244,7 @@ class _Search:
         return -sign * float((gradient(y) - gradient(z)) @ (y - z)) / apart if apart else -math.inf
 
     def _jacobian(self, gradient: Callable[[Array], Array], x: Array, first: int, last: int) -> Array | None:
-        """By differences, in coordinates first to last : (size, last - first); None where that takes too long."""
+        """Compute the Jacobian by differences in coordinates first to last, (size, last - first); None if slow."""
         if last - first > LARGEST:
             return None
         columns = []
@@ -293,7 +293,7 @@ def extremes(problem: Any) -> Array:
 
 
 def _point(domain: Array, size: int, rng: np.random.Generator) -> Array:
-    """At random, half of the time at an end of each block."""
+    """Draw a point at random, half of the time at an end of each block."""
     x = np.zeros(size)
     for start, stop, kind, radius in domain.tolist():
         first, last = int(start), int(stop)

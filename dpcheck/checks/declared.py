@@ -121,7 +121,7 @@ def membership(context: Context, own: Algorithm) -> Iterator[Finding]:
 
 
 def candidates(own: Algorithm) -> list[Any]:
-    """At most four records that may take the place of one, spread over those that are declared."""
+    """Choose at most four records that may take the place of one, spread over those that are declared."""
     records = own.data if own.replacements is None else own.replacements
     return [records[k] for k in np.unique(np.linspace(0, len(records) - 1, 4).astype(int))]
 

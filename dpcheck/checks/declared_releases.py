@@ -50,7 +50,7 @@ class Moved:
 
     @property
     def share(self) -> float:
-        """Of what the step's event allows."""
+        """The share of what the step's event allows."""
         return 0.0 if self.by == 0 else self.by / self.allowed if self.allowed > 0 else math.inf
 
 

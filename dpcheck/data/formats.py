@@ -1,4 +1,4 @@
-"""From a file's bytes to arrays: decompression, LIBSVM text, idx, and the rows users get."""
+"""Readers from a file's bytes to arrays: decompression, LIBSVM text, idx, and the rows users get."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ _PAIR = re.compile(rb"([1-9][0-9]{0,8}):([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-
 
 
 def unpack(packed: bytes) -> bytes:
-    """Bytes of an .xz, .gz or .bz2 file decompressed, others as they are; ValueError if broken.
-
-    The first bytes decide, not the name: some servers decompress a file while they send it.
-    """
+    """Decompress the bytes of an .xz, .gz or .bz2 file, and return others as they are; ValueError if broken."""
     for start, decompress in _UNPACK.items():
         if packed.startswith(start):
             try:
@@ -45,25 +42,20 @@ def unpack(packed: bytes) -> bytes:
 
 
 def parse_npy(raw: bytes) -> Array:
-    """The array of a .npy file; pickled objects are refused."""
+    """Read the array of a .npy file; pickled objects are refused."""
     array: Array = np.load(io.BytesIO(raw), allow_pickle=False)
     return array
 
 
 def parse_idx(raw: bytes) -> Array:
-    """The unsigned bytes of an idx file: 0, 0, 8, number of axes, big-endian lengths, values."""
+    """Read the unsigned bytes of an idx file: 0, 0, 8, number of axes, big-endian lengths, values."""
     axes = raw[3]
     shape = np.frombuffer(raw, ">u4", count=axes, offset=4).tolist()
     return np.frombuffer(raw, np.uint8, offset=4 + 4 * axes).reshape(shape)
 
 
 def parse_libsvm(text: bytes, features: int) -> tuple[Rows, Rows]:
-    """Dense ``X`` (n, features) and ``y`` (n,) in {-1, +1} from LIBSVM text.
-
-    A line is ``label index:value ...``, indices start at 1 and increase, absent ones are zero.
-    Anything else (another label, a blank line, a comment, a tab, an index beyond ``features``, a
-    value that is not finite) is an InputError naming the line.
-    """
+    """Read dense ``X`` (n, features) and ``y`` (n,) in {-1, +1} from LIBSVM text."""
     require_count(features, "features")
     lines = text.removesuffix(b"\n").split(b"\n")
     X, y = np.zeros((len(lines), features)), np.empty(len(lines))
@@ -83,18 +75,18 @@ def parse_libsvm(text: bytes, features: int) -> tuple[Rows, Rows]:
 
 
 def as_float(values: Array) -> Rows:
-    """The numbers as they are."""
+    """Return the numbers as they are."""
     return np.asarray(values, dtype=np.float64)
 
 
 def ones_of_14(values: Array) -> Rows:
-    """0/1 rows with at most 14 ones, one an attribute of Adult, divided by sqrt(14)."""
+    """Divide 0/1 rows with at most 14 ones, one an attribute of Adult, by sqrt(14)."""
     rows: Rows = values / math.sqrt(14)
     return rows
 
 
 def pixels(values: Array) -> Rows:
-    """Images of bytes as flat rows in [0, 1]."""
+    """Return images of bytes as flat rows in [0, 1]."""
     rows: Rows = values.reshape(len(values), -1) / 255.0
     return rows
 
@@ -106,10 +98,7 @@ def millionths(values: Array) -> Rows:
 
 
 def printed(number: str) -> Callable[[Array], Rows]:
-    """Single-precision values as the decimals that ``number``, a printf format, prints.
-
-    Stored arrays hold float32 where the public text holds decimals: read so, both give one float64.
-    """
+    """Return single-precision values as the decimals that ``number``, a printf format, prints."""
 
     def rows(values: Array) -> Rows:
         flat = [float(number % value) for value in values.astype(np.float32).ravel().tolist()]

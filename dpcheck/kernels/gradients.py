@@ -26,7 +26,7 @@ def add_clipped(g, d, clip, batch, out):  # type: ignore[no-untyped-def]
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Sum over ``index`` of the gradients at x, each block clipped per record, over ``batch``."""
+    """Sum the gradients at x over ``index``, each block clipped per record, divided by ``batch``."""
     params, records, _, _, _, d = data
     one = np.empty(x.size)
     out[:] = 0.0
@@ -37,14 +37,14 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 @kernel(DIFFERENCE_SIGNATURE)
 def no_difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
-    """For algorithms that take no differences: compiled at once, and all NaN if one is taken after all."""
+    """Stand in where an algorithm takes no differences: compiled at once, and all NaN if one is taken after all."""
     for i in range(out.size):
         out[i] = np.nan
 
 
 @kernel(DIFFERENCE_SIGNATURE)
 def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
-    """Sum over the pairs of gradient(index[j], x) - gradient(old_index[j], old_x), clipped, over ``batch``."""
+    """Sum gradient(index[j], x) - gradient(old_index[j], old_x), clipped, over the pairs, divided by ``batch``."""
     params, records, _, _, _, d = data
     size = x.size
     one, old = np.empty(size), np.empty(size)

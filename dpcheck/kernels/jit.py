@@ -127,7 +127,7 @@ def _stamp(compiled: Any) -> None:
 
 
 def _index(compiled: Any) -> Any:
-    """Numba's record of a kernel's cached code, if it has one."""
+    """Return Numba's index of a kernel's cached code, if it has one."""
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     return index if hasattr(index, "_source_stamp") else None
 

@@ -23,11 +23,7 @@ LINE = 8  # numbers in a line of the cache
 
 
 def arranged(records: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows (x, y, |x|^2, 0, ...) of the records (x, y), which the kernels below read.
-
-    A row begins with a line of the cache, so that nothing that is read at once lies in two. It is an odd number of
-    lines long: the columns of rows a power of two apart would compete for the same few places in the cache.
-    """
+    """Return rows (x, y, |x|^2, 0, ...) of the records (x, y), which the kernels below read."""
     n, columns = records.shape
     width = LINE * ((columns + LINE) // LINE | 1)
     numbers = np.zeros(n * width + LINE)
@@ -40,17 +36,13 @@ def arranged(records: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @kernel(types.int64(MATRIX))
 def chunk(rows):  # type: ignore[no-untyped-def]
-    """How many rows to take between the two passes: they are still in a near cache when they come again."""
+    """Return how many rows to take between the two passes: they are still in a near cache when they come again."""
     return 128 if rows.shape[1] <= 32 else 32
 
 
 @kernel(types.void(MATRIX, INDICES, types.int64, types.int64, VECTOR, VECTOR, VECTOR, VECTOR), apart=True)
 def products(rows, index, count, d, w, y, h, q):  # type: ignore[no-untyped-def]
-    """h_k = <w, x>, y_k and q_k = |x|^2 of the first ``count`` rows of ``index``, arranged as above.
-
-    x has d columns; w is as long as a row, with 0 after the weights; ``index`` may go on with the rows that are needed
-    next.
-    """
+    """Compute h_k = <w, x>, y_k and q_k = |x|^2 of the first ``count`` rows of ``index``, arranged as above."""
     width, fours = rows.shape[1], 0
     if width >= WIDTH:
         fours, zero = count - count % 4, splat(0.0)

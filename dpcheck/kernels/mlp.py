@@ -42,7 +42,7 @@ def widths_of(numbers):  # type: ignore[no-untyped-def]
 
 @kernel(_INT(INDICES))
 def parameters(widths):  # type: ignore[no-untyped-def]
-    """How many parameters a network has."""
+    """Count the parameters of a network."""
     count = 0
     for layer in range(1, widths.size):
         count += (widths[layer - 1] + 1) * widths[layer]
@@ -51,7 +51,7 @@ def parameters(widths):  # type: ignore[no-untyped-def]
 
 @kernel(_INT(INDICES))
 def room(widths):  # type: ignore[no-untyped-def]
-    """How many numbers a record takes in ``work``."""
+    """Count the numbers that a record takes in ``work``."""
     count = widths[-1]
     for layer in range(widths.size - 1):
         count += widths[layer] + 1
@@ -94,7 +94,7 @@ def signals(work, widths, rows, layer):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(MATRIX, INDICES, MATRIX))
 def gather(records, index, out):  # type: ignore[no-untyped-def]
-    """Inputs of the first layer: the leading columns of the records ``index``, and 1."""
+    """Fill the inputs of the first layer: the leading columns of the records ``index``, and 1."""
     last = out.shape[1] - 1
     for j in range(index.size):
         i = index[j]
@@ -138,7 +138,7 @@ def backward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-
 
 @kernel(_FLOAT(VECTOR, VECTOR))
 def inner(a, b):  # type: ignore[no-untyped-def]
-    """<a, b>."""
+    """Return the inner product <a, b>."""
     total = 0.0
     for i in range(a.size):
         total += a[i] * b[i]
@@ -147,7 +147,7 @@ def inner(a, b):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(INDICES, _INT, VECTOR, VECTOR))
 def squares(widths, rows, work, out):  # type: ignore[no-untyped-def]
-    """Square norms of the gradients of the first ``out.size`` rows: the sum over layers of |input|^2 |signal|^2."""
+    """Fill ``out`` with square norms of the gradients of its rows: the sum over layers of |input|^2 |signal|^2."""
     out[:] = 0.0
     for layer in range(1, widths.size):
         a, s = inputs(work, widths, rows, layer - 1), signals(work, widths, rows, layer)
@@ -157,7 +157,7 @@ def squares(widths, rows, work, out):  # type: ignore[no-untyped-def]
 
 @kernel(_FLOAT(MATRIX, MATRIX))
 def outer_square(left, right):  # type: ignore[no-untyped-def]
-    """|sum over i of left_i right_i'|^2 = sum over i and j of <left_i, left_j> <right_i, right_j>, at least 0."""
+    """Return |sum_i left_i right_i'|^2 = sum over i and j of <left_i, left_j> <right_i, right_j>, at least 0."""
     total = 0.0
     for i in range(left.shape[0]):
         total += inner(left[i], left[i]) * inner(right[i], right[i])
@@ -168,7 +168,7 @@ def outer_square(left, right):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(VECTOR, VECTOR, VECTOR, VECTOR, _FLOAT, MATRIX, MATRIX, _INT))
 def split(a, b, c, d, sign, left, right, at):  # type: ignore[no-untyped-def]
-    """sign (a b' - c d') as the outer products ``at`` and ``at`` + 1 of rows of ``left`` and ``right``."""
+    """Write sign (a b' - c d') as the outer products ``at`` and ``at`` + 1 of rows of ``left`` and ``right``."""
     for i in range(a.size):
         left[at, i] = a[i] - c[i]
         left[at + 1, i] = 0.5 * (a[i] + c[i])
@@ -195,7 +195,7 @@ def add_difference_squares(a, s, pairs, out):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(INDICES, _INT, VECTOR, _INT, VECTOR))
 def difference_squares(widths, rows, work, pairs, out):  # type: ignore[no-untyped-def]
-    """Square norms of differences of gradients, the rows in blocks as in :func:`add_difference_squares`."""
+    """Fill square norms of differences of gradients, the rows in blocks as in :func:`add_difference_squares`."""
     out[:] = 0.0
     for layer in range(1, widths.size):
         a, s = inputs(work, widths, rows, layer - 1), signals(work, widths, rows, layer)
@@ -204,16 +204,13 @@ def difference_squares(widths, rows, work, pairs, out):  # type: ignore[no-untyp
 
 @kernel(_FLOAT(_FLOAT, _FLOAT))
 def clip_weight(square, bound):  # type: ignore[no-untyped-def]
-    """Factor min(1, bound / |g|) from |g|^2."""
+    """Return the factor min(1, bound / |g|) from |g|^2."""
     return 1.0 if bound == np.inf or square <= bound * bound else bound / np.sqrt(square)
 
 
 @kernel(types.void(INDICES, _INT, VECTOR, VECTOR, types.boolean, VECTOR))
 def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untyped-def]
-    """Sum over the first ``scale.size`` rows of scale_j times the gradient, into ``out`` or added to it.
-
-    The signals are overwritten.
-    """
+    """Write the sum over the first ``scale.size`` rows of scale_j times the gradient to ``out``, or add it there."""
     for layer in range(1, widths.size):
         a = inputs(work, widths, rows, layer - 1)[: scale.size]
         s = signals(work, widths, rows, layer)[: scale.size]
@@ -233,7 +230,7 @@ def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untype
 
 @kernel(_INT(VECTOR, INDICES, _FLOAT, VECTOR, VECTOR))
 def activate(theta, widths, slope, x, a):  # type: ignore[no-untyped-def]
-    """One record's layers one after another in ``a``, in plain loops; returns where the output begins."""
+    """Compute one record's layers one after another in ``a``, in plain loops; returns where the output begins."""
     for i in range(widths[0]):
         a[i] = x[i]
     start, at = 0, 0
@@ -251,7 +248,7 @@ def activate(theta, widths, slope, x, a):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(VECTOR, INDICES, _FLOAT, VECTOR, VECTOR, VECTOR, VECTOR))
 def propagate(theta, widths, slope, a, top, out, out_x):  # type: ignore[no-untyped-def]
-    """Gradients of <top, output> in the parameters and in x, one record, in plain loops, from :func:`activate`."""
+    """Compute gradients of <top, output> in the parameters and in x of one record, from :func:`activate`."""
     start, at = 0, theta.size
     for layer in range(widths.size - 1):
         start += widths[layer]

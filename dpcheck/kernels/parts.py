@@ -19,10 +19,7 @@ _BITS = 2**53  # what one ``rng.random()`` holds
 
 @kernel(types.int64(types.int64, STREAM))
 def below(n, rng):  # type: ignore[no-untyped-def]
-    """Uniform on 0, ..., n - 1, exactly; several times faster than a compiled ``rng.integers``.
-
-    The 53 bits of a draw, modulo n; those beyond the last whole multiple of n are drawn again.
-    """
+    """Draw uniformly from 0, ..., n - 1, exactly; several times faster than a compiled ``rng.integers``."""
     while True:
         bits = np.int64(rng.random() * _BITS)
         rest = bits % n
@@ -79,7 +76,7 @@ def scale(x, factor):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(VECTOR))
 def norm(x):  # type: ignore[no-untyped-def]
-    """|x|."""
+    """Return the l2 norm |x|."""
     square = 0.0
     for i in range(x.size):
         square += x[i] * x[i]
@@ -88,7 +85,7 @@ def norm(x):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(VECTOR, types.float64))
 def clip_factor(g, bound):  # type: ignore[no-untyped-def]
-    """Factor min(1, bound / |g|) that brings ``g`` into the ball of radius ``bound``."""
+    """Return the factor min(1, bound / |g|) that brings ``g`` into the ball of radius ``bound``."""
     if bound == np.inf:
         return 1.0
     square = 0.0

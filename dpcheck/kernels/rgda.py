@@ -14,7 +14,7 @@ from dpcheck.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark
 
 @kernel(types.void(VECTOR, types.int64, types.float64, types.int64))
 def clip_mean(g, d, bound, repaired):  # type: ignore[no-untyped-def]
-    """As printed: clip both blocks of a minibatch mean. Repaired: the records were clipped already."""
+    """Clip both blocks of a minibatch mean as printed; repaired, leave them, since the records were clipped."""
     if repaired == 0:
         scale(g[:d], clip_factor(g[:d], bound))
         scale(g[d:], clip_factor(g[d:], bound))
@@ -22,24 +22,20 @@ def clip_mean(g, d, bound, repaired):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(VECTOR, types.int64, types.float64, types.float64, STREAM, TAPE))
 def release_both(g, d, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
-    """Both blocks, each of this sensitivity."""
+    """Release both blocks, each of this sensitivity."""
     release(g[:d], sigma, sensitivity, rng, tape)
     release(g[d:], sigma, sensitivity, rng, tape)
 
 
 @kernel(types.void(types.int64, INDICES, STREAM, INDICES, TAPE))
 def sample_rest(used_up, deck, rng, out, tape):  # type: ignore[no-untyped-def]
-    """A minibatch without replacement from all records but the first ``used_up`` of the deck."""
+    """Draw a minibatch without replacement from all records but the first ``used_up`` of the deck."""
     sample(WITHOUT_REPLACEMENT, deck.size - used_up, out.size, deck[used_up:], rng, out, tape)
 
 
 @kernel(RUN_SIGNATURE)
 def rgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Xu et al. 2026, Algorithm 2, with Algorithm 3 written out in its place.
-
-    reals, counts : as :meth:`dpcheck.solvers.dp_rgda.DPRGDA.packed` names them;  steps : none
-    ``once`` : each record is in one minibatch, and the noise of differences lies along a tree
-    """
+    """Run Xu et al. 2026, Algorithm 2, with Algorithm 3 written out in its place."""
     alpha, eta, eta_H, lam, r, D_bar, C_v, C_u, sigma_v, sigma_u = reals
     T, q, S1, S2, K, t_thres, escapes, repaired, once = counts
     _, records, domain_w, domain_v, start, d = data

@@ -38,13 +38,13 @@ INNER_SIGNATURE = types.int64(
 
 @kernel(types.float64(VECTOR, types.int64, types.int64))
 def least(constants, d, size):  # type: ignore[no-untyped-def]
-    """The smaller modulus; mu_w where there is no v."""
+    """Return the smaller modulus; mu_w where there is no v."""
     return min(constants[MU_W], constants[MU_V]) if size > d else constants[MU_W]
 
 
 @kernel(types.float64(VECTOR, types.int64, types.int64))
 def lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
-    """Lipschitz constant l' of W: that of f is l / min(mu_w, mu_v), the regulariser's r/mu on each block."""
+    """Return the Lipschitz constant l' of W: that of f is l / min(mu_w, mu_v), the regulariser's r/mu on each block."""
     exact = constants[R_W] / constants[MU_W]
     if size > d:
         exact = max(exact, constants[R_V] / constants[MU_V])
@@ -53,12 +53,7 @@ def lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(VECTOR, types.int64, types.int64))
 def rest_lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
-    """Lipschitz constant of every record's B_i = W_i - identity, raised to 1 where it is below.
-
-    In plain coordinates B_i is f's operator M less a_w w, a_v v, with a = mu - r. Where a_w = a_v = a,
-    |M x - a x|^2 = |M x|^2 - 2a <x, M x> + a^2 |x|^2 <= (l^2 - a^2) |x|^2, as <x, M x> >= a |x|^2; the
-    difference of a_w and a_v adds at most itself.
-    """
+    """Return the Lipschitz constant of every record's B_i = W_i - identity, raised to 1 where it is below."""
     excess = 0.0
     if size > d:
         excess = abs(constants[MU_W] - constants[R_W] - constants[MU_V] + constants[R_V])
@@ -67,7 +62,7 @@ def rest_lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(GRADIENT, DATA, VECTOR, VECTOR, types.int64, VECTOR, VECTOR))
 def pull(gradient, data, constants, centre, i, z, out):  # type: ignore[no-untyped-def]
-    """W_i(z) of record ``i``: one gradient."""
+    """Compute W_i(z) of record ``i``: one gradient."""
     params, records, _, _, _, d = data
     gradient(params, records[i], z[:d], z[d:], out[:d], out[d:])
     for j in range(d):
@@ -78,7 +73,7 @@ def pull(gradient, data, constants, centre, i, z, out):  # type: ignore[no-untyp
 
 @kernel(types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, VECTOR, VECTOR))
 def full(gradient, data, index, constants, centre, z, out):  # type: ignore[no-untyped-def]
-    """W(z) over the records ``index``; returns how many gradients that were."""
+    """Compute W(z) over the records ``index``; returns how many gradients that were."""
     one = np.empty(z.size)
     out[:] = 0.0
     for i in index:
@@ -100,7 +95,7 @@ def confine(data, z):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(DATA, VECTOR, VECTOR, VECTOR, types.float64, VECTOR))
 def step(data, constants, z, g, tau, out):  # type: ignore[no-untyped-def]
-    """``out`` = P(z - tau g) in the weighted coordinates; ``out`` may be z."""
+    """Write P(z - tau g) in the weighted coordinates to ``out``, which may be z."""
     d = data[5]
     for j in range(z.size):
         out[j] = z[j] - tau / (constants[MU_W] if j < d else constants[MU_V]) * g[j]
@@ -109,7 +104,7 @@ def step(data, constants, z, g, tau, out):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(DATA, VECTOR, VECTOR, VECTOR))
 def distance(data, constants, z, other):  # type: ignore[no-untyped-def]
-    """mu_w |w - w'|^2 + mu_v |v - v'|^2."""
+    """Return mu_w |w - w'|^2 + mu_v |v - v'|^2."""
     d, total = data[5], 0.0
     for j in range(z.size):
         total += (constants[MU_W] if j < d else constants[MU_V]) * (z[j] - other[j]) ** 2
@@ -118,17 +113,7 @@ def distance(data, constants, z, other):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(DATA, VECTOR, VECTOR, VECTOR, VECTOR))
 def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
-    """A bound on mu_w |w - w*|^2 + mu_v |v - v*|^2 at a feasible z with g = W(z); costs no gradient.
-
-    With ``ahead`` = z+ = P(z - W(z)/l'), in the weighted coordinates, |z - z*| <= 2 l' |z - z+|.
-    Proof. Let eta = 1/l', r = z - z+, D = W(z) - W(z*). The projection gives
-    <z - eta W(z) - z+, z* - z+> <= 0, the solution <W(z*), z+ - z*> >= 0; together
-    <r - eta D, (z* - z) + r> <= 0, that is
-
-        eta <D, z - z*> <= <r, z - z*> - |r|^2 + eta <D, r> <= (1 + eta l') |r| |z - z*|.
-
-    The left side is at least eta |z - z*|^2, W being strongly monotone with modulus 1.
-    """
+    """Bound mu_w |w - w*|^2 + mu_v |v - v*|^2 at a feasible z with g = W(z); costs no gradient."""
     bound = lipschitz(constants, data[5], z.size)
     step(data, constants, z, g, 1.0 / bound, ahead)
     return 4.0 * bound * bound * distance(data, constants, z, ahead)
@@ -136,7 +121,7 @@ def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
 
 @kernel(types.boolean(DATA, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
 def reached(data, constants, relative, anchor, z, g, ahead):  # type: ignore[no-untyped-def]
-    """Whether the certificate is at most constants[ENERGY] + relative times |z - anchor|^2, block by block."""
+    """Say whether the certificate is at most constants[ENERGY] + relative times |z - anchor|^2, block by block."""
     d, goal = data[5], constants[ENERGY]
     for j in range(z.size):
         goal += (relative[0] if j < d else relative[1]) * (z[j] - anchor[j]) ** 2

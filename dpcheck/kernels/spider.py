@@ -11,7 +11,7 @@ from dpcheck.kernels.tape import release, sample
 
 @kernel(types.float64(VECTOR, VECTOR))
 def distance(x, y):  # type: ignore[no-untyped-def]
-    """|x - y|."""
+    """Return the l2 distance |x - y|."""
     square = 0.0
     for i in range(x.size):
         square += (x[i] - y[i]) ** 2

@@ -46,7 +46,7 @@ _LEAST_NOISE = 1e-9  # in place of none: a release without noise then decides al
 
 @kernel(types.float64(types.float64, types.float64, types.int64, types.float64))
 def mixture(along, square, most, chance):  # type: ignore[no-untyped-def]
-    """log E exp(J along - J^2 square/2), J binomial with ``most`` trials of this chance."""
+    """Return log E exp(J along - J^2 square/2), J binomial with ``most`` trials of this chance."""
     largest, total, weight = -np.inf, 0.0, 0.0  # weight : log of the binomial coefficient
     for copies in range(most + 1):
         term = weight + copies * along - 0.5 * copies * copies * square
@@ -65,10 +65,7 @@ def mixture(along, square, most, chance):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(TAPE, TAPES, INDICES, types.int64, types.int64))
 def log_ratio(tape, replays, pattern, scheme, population):  # type: ignore[no-untyped-def]
-    """Log-likelihood ratio, data over neighbour, of the releases on ``tape``.
-
-    pattern : what follows each draw of a minibatch: 1 for a release that reads it, 0 for one of all records
-    """
+    """Return the log-likelihood ratio, data over neighbour, of the releases on ``tape``."""
     cursor, _, _, released, noise, _, _ = tape
     period, size, total = pattern.size, released.shape[1], 0.0
     sampled = np.any(pattern == 1)
@@ -132,7 +129,7 @@ def phased_transcripts(  # type: ignore[no-untyped-def]
     run, base, gradient, data, reals, counts, steps, rng,
     sets, fixed, streams, tape, replays, needed, pattern, scheme, scores,
 ):  # fmt: skip
-    """Likewise for an algorithm that calls a base solver, one without chance."""
+    """Score transcripts of an algorithm that calls a base solver, one without chance, as :func:`transcripts` does."""
     out = np.empty(data[4].size)
     for trial in range(scores.size):
         tape[0][: MARKS + 1] = 0
@@ -146,7 +143,7 @@ def phased_transcripts(  # type: ignore[no-untyped-def]
 
 @kernel(types.void(RUN, GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, INDICES, MATRIX, STREAM, TAPE, MATRIX))
 def paths(run, gradient, mean, difference, data, reals, counts, steps, rng, tape, outputs):  # type: ignore[no-untyped-def]
-    """The iterates that ``tape`` asks for and the output, one run a row; 0 where a run ends early."""
+    """Write the iterates that ``tape`` asks for and the output, one run a row; 0 where a run ends early."""
     for trial in range(outputs.shape[0]):
         tape[0][: MARKS + 1] = 0
         tape[6][:] = 0.0
@@ -156,7 +153,7 @@ def paths(run, gradient, mean, difference, data, reals, counts, steps, rng, tape
 
 @kernel(types.void(PHASED, BASE, GRADIENT, DATA, VECTOR, INDICES, MATRIX, STREAM, TAPE, MATRIX))
 def phased_paths(run, base, gradient, data, reals, counts, steps, rng, tape, outputs):  # type: ignore[no-untyped-def]
-    """Likewise for an algorithm that calls a base solver."""
+    """Write the paths of an algorithm that calls a base solver, as :func:`paths` does."""
     for trial in range(outputs.shape[0]):
         tape[0][: MARKS + 1] = 0
         tape[6][:] = 0.0

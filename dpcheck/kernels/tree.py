@@ -15,7 +15,7 @@ from dpcheck.kernels.jit import MATRIX, VECTOR, kernel
 
 @kernel(types.int64(types.int64))
 def levels(increments):  # type: ignore[no-untyped-def]
-    """The most nodes that one of so many increments is in; a sum of them is made of no more."""
+    """Return the most nodes that one of so many increments is in; a sum of them is made of no more."""
     count = 0
     while increments > 0:
         increments //= 2

@@ -23,13 +23,13 @@ from dpcheck.kernels.jit import (
 
 @kernel(types.void(RUN, GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, INDICES, MATRIX, STREAM, MATRIX, TAPE))
 def trials(run, gradient, mean, difference, data, reals, counts, steps, rng, outputs, tape):  # type: ignore[no-untyped-def]
-    """One run a row of ``outputs``."""
+    """Run once for each row of ``outputs`` (runs, d_w + d_v)."""
     for trial in range(outputs.shape[0]):
         run(gradient, mean, difference, data, reals, counts, steps, rng, outputs[trial], tape)
 
 
 @kernel(types.void(PHASED, BASE, GRADIENT, DATA, VECTOR, INDICES, MATRIX, STREAM, MATRIX, TAPE))
 def phased_trials(run, base, gradient, data, reals, counts, steps, rng, outputs, tape):  # type: ignore[no-untyped-def]
-    """Likewise for an algorithm that calls a base solver."""
+    """Run an algorithm that calls a base solver once for each row of ``outputs`` (runs, d_w + d_v)."""
     for trial in range(outputs.shape[0]):
         run(base, gradient, data, reals, counts, steps, rng, outputs[trial], tape)

@@ -49,7 +49,7 @@ def _shuffle(builder, a, b, lanes):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def row(_, records, index, k):  # type: ignore[no-untyped-def]
-    """The place of row index[k] >= 0; it may be subscripted, and loaded from."""
+    """Return the place of row index[k] >= 0; it may be subscripted, and loaded from."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         matrix = context.make_array(records)(context, builder, args[0])
@@ -63,7 +63,7 @@ def row(_, records, index, k):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def load(_, a, i):  # type: ignore[no-untyped-def]
-    """Numbers i to i + 3 of a row or an array."""
+    """Load numbers i to i + 3 of a row or an array."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.load(_address(context, builder, signature.args[0], args[0], args[1], _FOUR), align=8)
@@ -116,7 +116,7 @@ def store_pairs(_, a, b, c, d, i, first, second, k):  # type: ignore[no-untyped-
 
 @intrinsic
 def splat(_, number):  # type: ignore[no-untyped-def]
-    """One number four times."""
+    """Repeat one number four times."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         empty = ir.Constant(_FOUR, ir.Undefined)
@@ -127,7 +127,7 @@ def splat(_, number):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def fma(_, a, b, c):  # type: ignore[no-untyped-def]
-    """a b + c, rounded once where the processor can."""
+    """Return a b + c, rounded once where the processor can."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.fadd(builder.fmul(args[0], args[1], flags=_FAST), args[2], flags=_FAST)
@@ -137,7 +137,7 @@ def fma(_, a, b, c):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def sums(_, a, b, c, d):  # type: ignore[no-untyped-def]
-    """The sum of each of four vectors."""
+    """Return the sum of each of four vectors."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         ab, cd = (

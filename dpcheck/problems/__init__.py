@@ -49,7 +49,31 @@ PROBLEMS = {
 
 
 def example(name: str, *, seed: int = 0) -> Problem:
-    """A small instance of the problem registered under ``name``; InputError lists the names otherwise."""
+    """Make a small instance of a problem.
+
+    Parameters
+    ----------
+    name : str
+        One of ``PROBLEMS``; ``dpcheck list`` shows them.
+    seed : int
+        Seed of its records.
+
+    Returns
+    -------
+    Problem
+        The instance.
+
+    Raises
+    ------
+    InputError
+        For an unknown name; the message lists the known ones.
+
+    Examples
+    --------
+    >>> from dpcheck.problems import example
+    >>> example("quadratic").records.shape
+    (200, 6)
+    """
     require(name in PROBLEMS, "problem", f"be one of {', '.join(PROBLEMS)}", name)
     found = getattr(importlib.import_module(f"dpcheck.problems.{name}"), PROBLEMS[name])
     instance: Problem = found.example(np.random.default_rng(seed))

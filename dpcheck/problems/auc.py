@@ -124,8 +124,18 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 class AUC(Defaults):
     """AUC of a linear score as a saddle problem; build it with :meth:`from_data`.
 
-    records : (n, d + 1) float64, rows (x, y), |x| <= 1, y in {-1, 1}
-    params : (3,) weights (s+, s-, s0);  radius : B > 0
+    Parameters
+    ----------
+    records : ndarray, (n, d + 1) float64
+        Rows (x, y) with |x| <= 1 and y in {-1, 1}.
+    params : ndarray, (3,)
+        Weights (s+, s-, s0).
+    radius : float
+        B > 0, which bounds |theta|, |a| and |b|.
+
+    References
+    ----------
+    Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Appendices A and E.5.
     """
 
     records: Array
@@ -135,10 +145,23 @@ class AUC(Defaults):
 
     @classmethod
     def from_data(cls, X: object, y: object, *, positive_share: float | None = None, radius: float = 1.0) -> AUC:
-        """From features X : (n, d), |x| <= 1, and labels y : (n,) in {-1, 1}.
+        """Make the problem of features and labels.
 
-        positive_share : public p in (0, 1) gives the repaired weights; None counts the classes on
-        the data, as printed.
+        Parameters
+        ----------
+        X : array_like, (n, d)
+            Features with |x| <= 1.
+        y : array_like, (n,)
+            Labels in {-1, 1}.
+        positive_share : float, optional
+            A public p in (0, 1) gives the repaired weights; None counts the classes on the data, as printed.
+        radius : float
+            B > 0.
+
+        Returns
+        -------
+        AUC
+            The problem.
         """
         features = as_records(X, "X")
         labels = np.asarray(y, dtype=float).ravel()
@@ -161,7 +184,7 @@ class AUC(Defaults):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> AUC:
-        """200 records in 5 dimensions, two overlapping classes, the positive one public at 0.3."""
+        """Draw the example: 200 records in 5 dimensions, two overlapping classes, the positive one public at 0.3."""
         y = np.where(rng.random(200) < 0.3, 1.0, -1.0)
         X = 0.5 * rng.standard_normal((200, 5)) + 0.4 * y[:, None]
         return cls.from_data(X / np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True)), y, positive_share=0.3)
@@ -222,7 +245,7 @@ class AUC(Defaults):
         return float(2 * self.params[2])
 
     def optimum(self) -> Array:
-        """theta maximising the square-loss AUC without privacy, unconstrained, up to scale.
+        """Return the theta that maximises the square-loss AUC without privacy, unconstrained, up to scale.
 
         theta = -(S + D D')^+ D, D = m_- - m_+, S = Sigma_+ + Sigma_-.
         """

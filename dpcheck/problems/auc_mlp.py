@@ -33,11 +33,22 @@ from dpcheck.problems.problem import BALL, BOX, Array, Defaults, ball, blocks
 
 @dataclass(frozen=True, eq=False)
 class AUCMLP(Defaults):
-    """Build it with :meth:`from_data`.
+    """AUC of a multilayer perceptron; build it with :meth:`from_data`.
 
-    records : (n, k + 1) float64, rows (x, y), |x| <= 1, y in {-1, 1}
-    weights : (3,) s+, s-, s0;  hidden : widths of the hidden layers;  slope : in (0, 1]
-    radius : B > 0, inf for none;  seed : of the start, which is public
+    Parameters
+    ----------
+    records : ndarray, (n, k + 1) float64
+        Rows (x, y) with |x| <= 1 and y in {-1, 1}.
+    weights : ndarray, (3,)
+        s+, s- and s0.
+    hidden : tuple of int
+        Widths of the hidden layers.
+    slope : float
+        Slope of the leaky ReLU, in (0, 1].
+    radius : float
+        B > 0, inf for none.
+    seed : int
+        Seed of the start, which is public.
     """
 
     records: Array
@@ -59,13 +70,36 @@ class AUCMLP(Defaults):
         cls, X: object, y: object, *, positive_share: float | None = None, hidden: Sequence[int] = (256,),
         slope: float = 0.01, radius: float = math.inf, seed: int = 0,
     ) -> AUCMLP:  # fmt: skip
-        """From features X : (n, k), |x| <= 1, and labels y : (n,) in {-1, 1}; see :meth:`AUC.from_data`."""
+        """Make the problem of features and labels.
+
+        Parameters
+        ----------
+        X : array_like, (n, k)
+            Features with |x| <= 1.
+        y : array_like, (n,)
+            Labels in {-1, 1}.
+        positive_share : float, optional
+            As in :meth:`AUC.from_data`.
+        hidden : sequence of int
+            Widths of the hidden layers.
+        slope : float
+            Slope of the leaky ReLU, in (0, 1].
+        radius : float
+            B > 0, inf for none.
+        seed : int
+            Seed of the start.
+
+        Returns
+        -------
+        AUCMLP
+            The problem.
+        """
         linear = AUC.from_data(X, y, positive_share=positive_share)
         return cls(linear.records, linear.params, tuple(hidden), slope, radius, seed)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> AUCMLP:
-        """The 200 records of the linear problem's example, 8 hidden units, B = 3."""
+        """Draw the example: the 200 records of the linear problem's example, 8 hidden units, B = 3."""
         linear = AUC.example(rng)
         return cls(linear.records, linear.params, (8,), radius=3.0)
 
@@ -129,7 +163,7 @@ class AUCMLP(Defaults):
         return float(1 / self.weights[2])
 
     def scores(self, w: Array, X: Array) -> Array:
-        """h of the rows of X : (n, k) at w."""
+        """Return the scores h (n,) of the rows of X (n, k) at w."""
         return self.network.outputs(w[:-2], X)[:, 0]
 
     @property

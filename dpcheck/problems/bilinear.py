@@ -41,8 +41,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Bilinear(Defaults):
     """A bilinear game with linear terms, on two balls.
 
-    records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
-    coupling : a >= 0;  bound : B > 0;  radius : D > 0, of both balls
+    Parameters
+    ----------
+    records : ndarray, (n, 2d) float64
+        Rows (b_i, c_i) with |b_i|, |c_i| <= bound.
+    coupling : float
+        a >= 0.
+    bound : float
+        B > 0.
+    radius : float
+        D > 0, of both balls.
     """
 
     records: Array
@@ -62,7 +70,7 @@ class Bilinear(Defaults):
         cls, n: int, d: int, rng: np.random.Generator, *, coupling: float = 1.0, bound: float = 1.0,
         radius: float = 1.0,
     ) -> Bilinear:  # fmt: skip
-        """``n`` records of a population with mean B/2 in the first coordinate of b and of c.
+        """Draw ``n`` records of a population with mean B/2 in the first coordinate of b and of c.
 
         b = (B/2) (e_1 + u), u uniform on the unit sphere (on {-1, 1} where d = 1); c likewise.
         """
@@ -75,7 +83,7 @@ class Bilinear(Defaults):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Bilinear:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
@@ -133,7 +141,7 @@ class Bilinear(Defaults):
         return self._largest(w, *self._means)
 
     def gap(self, w: Array, v: Array) -> float:
-        """max over v of f(w, .) - min over w of f(., v), over the balls."""
+        """Return max over v of f(w, .) - min over w of f(., v), over the balls."""
         b, c = self._means
         return self._largest(w, b, c) + self._largest(v, c, -b)
 
@@ -143,6 +151,6 @@ class Bilinear(Defaults):
 
     @property
     def _means(self) -> tuple[Array, Array]:
-        """Of b and of c, over the records."""
+        """Return the means of b and of c over the records."""
         mean: Array = self.records.mean(0)
         return mean[: self.dim_w], mean[self.dim_w :]

@@ -62,7 +62,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Classification(Minimisation):
     """Linear classification by a loss of the margin.
 
-    records : (n, d + 1) float64, rows (a, y);  loss : of ``LOSSES``;  width : h > 0;  radius : D > 0
+    Parameters
+    ----------
+    records : ndarray, (n, d + 1) float64
+        Rows (a, y).
+    loss : str
+        One of ``LOSSES``.
+    width : float
+        h > 0 of a smoothed hinge.
+    radius : float
+        D > 0.
     """
 
     records: Array
@@ -84,7 +93,7 @@ class Classification(Minimisation):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Classification:
-        """a uniform on the unit sphere, y = 1 with probability 1/(1 + e^{-3 a_1})."""
+        """Draw records with a uniform on the unit sphere, y = 1 with probability 1/(1 + e^{-3 a_1})."""
         require_count(n, "n")
         require_count(d, "d")
         a = rng.standard_normal((n, d))
@@ -94,7 +103,7 @@ class Classification(Minimisation):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Classification:
-        """200 records in 3 dimensions, logistic."""
+        """Draw the example: 200 records in 3 dimensions, logistic."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

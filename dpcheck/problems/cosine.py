@@ -60,8 +60,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Cosine(StronglyConcave):
     """A periodic landscape of saddles and minima.
 
-    records : (n, d) float64, entries |z_i| <= bound
-    amplitude : a > b^2/mu_y;  coupling : b > 0;  mu_y : mu > 0;  bound : B > 0;  room : >= 1
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Entries |z_i| <= bound.
+    amplitude : float
+        a > b^2/mu_y.
+    coupling, mu_y, bound : float
+        b, mu and B, all > 0.
+    room : float
+        Factor >= 1 on the radius of V.
     """
 
     records: Array
@@ -82,12 +90,12 @@ class Cosine(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Cosine:
-        """``n`` records with independent entries +-B, of mean 0."""
+        """Draw ``n`` records with independent entries +-B, of mean 0."""
         return cls(signs(n, d, rng, constants.get("bound", 1.0)), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Cosine:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     convex: ClassVar[bool] = False

@@ -63,9 +63,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Cubic(StronglyConcave):
     """A cubic well around a maximum, with data in the dual term.
 
-    records : (n, d) float64, |z| <= bound
-    descent : g > 0;  cubic : rho > 0;  coupling : b > 0;  mu_y : mu > 0
-    bound : B > 0;  radius : R > 0;  room : >= 1
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z| <= bound.
+    descent, cubic, coupling, mu_y : float
+        g, rho, b and mu, all > 0.
+    bound, radius : float
+        B and R, both > 0.
+    room : float
+        Factor >= 1 on the radius of V.
     """
 
     records: Array
@@ -86,12 +93,12 @@ class Cubic(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Cubic:
-        """``n`` records uniform on the sphere of radius B, of mean 0."""
+        """Draw ``n`` records uniformly from the sphere of radius B, of mean 0."""
         return cls(sphere(n, d, rng, constants.get("bound", 1.0)), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Cubic:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     convex: ClassVar[bool] = False

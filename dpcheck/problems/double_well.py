@@ -55,7 +55,12 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class DoubleWell(Minimisation):
     """A nonconvex minimisation problem whose stationary points are known.
 
-    records : (n, d) float64, |z| <= bound;  descent : g > 0;  bound : B > 0;  radius : R > 0
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z| <= bound.
+    descent, bound, radius : float
+        g, B and R, all > 0.
     """
 
     records: Array
@@ -71,12 +76,12 @@ class DoubleWell(Minimisation):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> DoubleWell:
-        """``n`` records uniform on the sphere of radius B, of mean 0."""
+        """Draw ``n`` records uniformly from the sphere of radius B, of mean 0."""
         return cls(sphere(n, d, rng, constants.get("bound", 1.0)), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> DoubleWell:
-        """1000 records in 3 dimensions."""
+        """Draw the example: 1000 records in 3 dimensions."""
         return cls.sample(1000, 3, rng)
 
     convex: ClassVar[bool] = False

@@ -62,8 +62,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Factorisation(StronglyConcave):
     """Factorisation of a mean matrix into a product of two vectors.
 
-    records : (n, p q) float64, matrices M row by row, |M| <= bound
-    rows : p >= 1;  mu_y : mu > 0;  bound : B > 0;  radius : R > 0;  room : >= 1
+    Parameters
+    ----------
+    records : ndarray, (n, p q) float64
+        Matrices M row by row, |M| <= bound (Frobenius).
+    rows : int
+        p >= 1.
+    mu_y, bound, radius : float
+        mu, B and R, all > 0.
+    room : float
+        Factor >= 1 on the radius of V.
     """
 
     records: Array
@@ -87,7 +95,7 @@ class Factorisation(StronglyConcave):
     def sample(
         cls, n: int, d: int, rng: np.random.Generator, *, rows: int | None = None, **constants: Any
     ) -> Factorisation:
-        """``n`` matrices of ``rows`` (by default d) rows and d columns, of mean (B/2) e_1 e_1'.
+        """Draw ``n`` matrices of ``rows`` (by default d) rows and d columns, of mean (B/2) e_1 e_1'.
 
         M = (B/2) (e_1 e_1' + U), U uniform on the Frobenius sphere.
         """
@@ -98,7 +106,7 @@ class Factorisation(StronglyConcave):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Factorisation:
-        """200 matrices of 2 rows and 3 columns."""
+        """Draw the example: 200 matrices of 2 rows and 3 columns."""
         return cls.sample(200, 3, rng, rows=2)
 
     convex: ClassVar[bool] = False

@@ -57,7 +57,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class GroupDRO(StronglyConcave):
     """The worst mixture of groups with bounded losses.
 
-    records : (n, K d) float64, rows (z_1, ..., z_K);  groups : K >= 2;  mu_y : mu > 0
+    Parameters
+    ----------
+    records : ndarray, (n, K d) float64
+        Rows (z_1, ..., z_K).
+    groups : int
+        K >= 2.
+    mu_y : float
+        mu > 0.
     """
 
     records: Array
@@ -75,7 +82,7 @@ class GroupDRO(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> GroupDRO:
-        """``n`` records, z_k normal of standard deviation 1/2 about the angle 2 pi k/K in each coordinate."""
+        """Draw ``n`` records, z_k normal of standard deviation 1/2 about the angle 2 pi k/K in each coordinate."""
         require_count(n, "n")
         require_count(d, "d")
         groups = constants.get("groups", 3)
@@ -84,7 +91,7 @@ class GroupDRO(StronglyConcave):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> GroupDRO:
-        """200 records of 3 groups in 2 dimensions."""
+        """Draw the example: 200 records of 3 groups in 2 dimensions."""
         return cls.sample(200, 2, rng)
 
     convex: ClassVar[bool] = False

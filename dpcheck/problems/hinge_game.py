@@ -81,9 +81,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class HingeGame(Defaults):
     """A bilinear game on two boxes with a hinge in each coordinate.
 
-    records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
-    coupling : a >= 0;  slope : s > 0;  place : p in (-D, D);  width : h >= 0, p + h <= D
-    bound : B > 0;  radius : D > 0, of the balls that the boxes' corners lie on
+    Parameters
+    ----------
+    records : ndarray, (n, 2d) float64
+        Rows (b_i, c_i) with |b_i|, |c_i| <= bound.
+    coupling, slope : float
+        a >= 0 and s > 0.
+    place, width : float
+        p in (-D, D) and h >= 0 with p + h <= D.
+    bound, radius : float
+        B > 0, and D > 0 of the balls that the boxes' corners lie on.
     """
 
     records: Array
@@ -106,7 +113,7 @@ class HingeGame(Defaults):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> HingeGame:
-        """``n`` records with independent entries (7 +- 1)/8 B/sqrt(d)."""
+        """Draw ``n`` records with independent entries (7 +- 1)/8 B/sqrt(d)."""
         require_count(n, "n")
         require_count(d, "d")
         signs = rng.integers(0, 2, (n, 2 * d)) * 2 - 1
@@ -114,7 +121,7 @@ class HingeGame(Defaults):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> HingeGame:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

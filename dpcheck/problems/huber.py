@@ -47,8 +47,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Huber(StronglyConcave):
     """Huber's function of the distance to a location, as a maximum over a box.
 
-    records : (n, d) float64, entries |z_i| <= bound
-    threshold : Lam > 0, of V;  bound : B > 0;  radius : R > 0, of W
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Entries |z_i| <= bound.
+    threshold : float
+        Lam > 0, of V.
+    bound, radius : float
+        B > 0, and R > 0 of W.
     """
 
     records: Array
@@ -64,12 +70,12 @@ class Huber(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Huber:
-        """``n`` records with independent entries +-B, of mean 0."""
+        """Draw ``n`` records with independent entries +-B, of mean 0."""
         return cls(signs(n, d, rng, constants.get("bound", 0.5)), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Huber:
-        """200 records in one dimension."""
+        """Draw the example: 200 records in one dimension."""
         return cls.sample(200, 1, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
@@ -132,5 +138,5 @@ class Huber(StronglyConcave):
         return self.zbar, np.zeros(self.dim_v)
 
     def minima(self) -> Array:
-        """zbar."""
+        """Return zbar, the only minimum."""
         return self.saddle()[0][None]

@@ -45,8 +45,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Hyperbola(StronglyConcave):
     """A slope that levels off, beside data that are linear in w and v.
 
-    records : (n, 1) float64, |z| <= bound
-    slope : alpha > 0;  mu_y : mu > 0;  bound : B in (0, 2 alpha);  room : >= 1
+    Parameters
+    ----------
+    records : ndarray, (n, 1) float64
+        Entries |z| <= bound.
+    slope, mu_y : float
+        alpha and mu, both > 0.
+    bound : float
+        B in (0, 2 alpha).
+    room : float
+        Factor >= 1 on the radius of V.
     """
 
     records: Array
@@ -65,13 +73,13 @@ class Hyperbola(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Hyperbola:
-        """``n`` independent records +-B, of mean 0; d must be 1."""
+        """Draw ``n`` independent records +-B, of mean 0; d must be 1."""
         require(d == 1, "d", "be 1", d)
         return cls(signs(n, 1, rng, constants.get("bound", 0.5)), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Hyperbola:
-        """200 records."""
+        """Draw the example: 200 records."""
         return cls.sample(200, 1, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

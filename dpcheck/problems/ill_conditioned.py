@@ -40,7 +40,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class IllConditioned(Minimisation):
     """A quadratic with eigenvalues from mu to l.
 
-    records : (n, d) float64 with |z_i| <= bound;  0 < mu <= smoothness;  bound : r;  radius : R >= r
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z_i| <= bound.
+    mu, smoothness : float
+        0 < mu <= l.
+    bound, radius : float
+        r > 0 and R >= r.
     """
 
     records: Array
@@ -57,13 +64,13 @@ class IllConditioned(Minimisation):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> IllConditioned:
-        """``n`` records uniform in the ball of radius r: the population's solution is 0."""
+        """Draw ``n`` records uniformly from the ball of radius r: the population's solution is 0."""
         bound = constants.get("bound", 1.0)
         return cls(MeanEstimation.sample(n, d, rng, bound=bound, radius=bound).records, **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> IllConditioned:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

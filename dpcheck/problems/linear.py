@@ -38,7 +38,12 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Linear(Minimisation):
     """A linear loss on a ball.
 
-    records : (n, d) float64 with |z_i| <= 1;  radius : D > 0
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z_i| <= 1.
+    radius : float
+        D > 0.
     """
 
     records: Array
@@ -51,7 +56,7 @@ class Linear(Minimisation):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, radius: float = 1.0) -> Linear:
-        """z = (e_1 + u)/2, u uniform on the unit sphere (on {-1, 1} where d = 1): E z = e_1/2."""
+        """Draw z = (e_1 + u)/2, u uniform on the unit sphere (on {-1, 1} where d = 1): E z = e_1/2."""
         require_count(n, "n")
         require_count(d, "d")
         u = rng.standard_normal((n, d))
@@ -61,7 +66,7 @@ class Linear(Minimisation):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Linear:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

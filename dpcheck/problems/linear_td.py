@@ -61,8 +61,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class LinearTD(StronglyConcave):
     """Temporal-difference learning with a linear value function.
 
-    records : (n, 2d + 1) float64, rows (psi, psi', r), |psi|, |psi'| <= 1, |r| <= bound
-    discount : gamma in [0, 1);  bound : r_max > 0;  radius : R > 0;  dual_radius : Lam > 0;  ridge : >= 0
+    Parameters
+    ----------
+    records : ndarray, (n, 2d + 1) float64
+        Rows (psi, psi', r) with |psi|, |psi'| <= 1 and |r| <= bound.
+    discount : float
+        gamma in [0, 1).
+    bound, radius, dual_radius : float
+        r_max, R and Lam, all > 0.
+    ridge : float
+        Weight >= 0 of |v|^2/2.
     """
 
     records: Array
@@ -87,7 +95,7 @@ class LinearTD(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> LinearTD:
-        """``n`` independent transitions: psi uniform on the sphere, psi' half of it and half of another.
+        """Draw ``n`` independent transitions: psi uniform on the sphere, psi' half of it and half of another.
 
         The reward is bound/2 times (psi_1 + a sign).
         """
@@ -97,7 +105,7 @@ class LinearTD(StronglyConcave):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> LinearTD:
-        """200 transitions in 3 dimensions."""
+        """Draw the example: 200 transitions in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

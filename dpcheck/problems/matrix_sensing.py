@@ -72,9 +72,23 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class MatrixSensing(StronglyConcave):
     """The experiment of Xu et al. 2026.
 
-    records : (n, p q + 2) float64, rows (i, A_i row by row, b_i), i a whole number in [0, n)
-    initial : ((p + q) rank,) public starting point (U_0, V_0);  rows : p;  rank : r
-    bound_a, bound_b : on |A_i| (Frobenius) and |b_i|;  radius : R;  dual_radius : Lam; all of them inf by default
+    Parameters
+    ----------
+    records : ndarray, (n, p q + 2) float64
+        Rows (i, A_i row by row, b_i), i a whole number in [0, n).
+    initial : ndarray, ((p + q) rank,)
+        Public starting point (U_0, V_0).
+    rows, rank : int
+        p and r.
+    bound_a, bound_b : float
+        Bounds on |A_i| (Frobenius) and |b_i|, inf for none.
+    radius, dual_radius : float
+        R and Lam, inf for none.
+
+    References
+    ----------
+    D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization. 2026,
+    Section 5.
     """
 
     records: Array
@@ -112,9 +126,27 @@ class MatrixSensing(StronglyConcave):
         cls, n: int, d: int, rng: np.random.Generator, *, rows: int | None = None, rank: int = 3, noise: float = 0.01,
         size: float | None = None, **constants: Any,
     ) -> MatrixSensing:  # fmt: skip
-        """The paper's population, ``n`` measurements of a matrix of ``rows`` (by default d) rows and d columns.
+        """Draw the paper's population, ``n`` measurements of a matrix of ``rows`` (by default d) rows and d columns.
 
-        size : Frobenius norm of X*, sqrt(rows d) by default
+        Parameters
+        ----------
+        n, d : int
+            Measurements and columns.
+        rng : numpy.random.Generator
+            All randomness.
+        rows, rank : int
+            Rows, d by default, and rank of the matrix.
+        noise : float
+            Standard deviation of a measurement's error.
+        size : float, optional
+            Frobenius norm of X*, sqrt(rows d) by default.
+        **constants : float
+            Fields of the problem.
+
+        Returns
+        -------
+        MatrixSensing
+            The problem.
         """
         require_count(n, "n")
         require_count(d, "d")
@@ -128,7 +160,7 @@ class MatrixSensing(StronglyConcave):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> MatrixSensing:
-        """The paper's sizes: 400 measurements of a 20 x 20 matrix of rank 3."""
+        """Draw the example: the paper's sizes, 400 measurements of a 20 x 20 matrix of rank 3."""
         return cls.sample(400, 20, rng)
 
     convex: ClassVar[bool] = False
@@ -201,7 +233,7 @@ class MatrixSensing(StronglyConcave):
         return 3 * self.bound_a**2 * self.radius
 
     def best_response(self, w: Array) -> Array:
-        """Over the whole space: where V is bounded, it must hold the residuals."""
+        """Return the argmax over the whole space: where V is bounded, it must hold the residuals."""
         U, V = self._factors(w)
         residual = self.records[:, 1:-1] @ (U @ V.T).ravel() - self.records[:, -1]
         return np.asarray(np.bincount(self._number, residual, self.dim_v) / np.maximum(self._counts(), 1))

@@ -55,8 +55,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class MDP(StronglyConcave):
     """Policy evaluation on a ring of states.
 
-    records : (n, 3) float64, transitions (s, s', r), s and s' whole numbers in [0, states), |r| <= 1
-    states : S >= 3;  discount : gamma in [0, 1);  right : q in [0, 1], the policy
+    Parameters
+    ----------
+    records : ndarray, (n, 3) float64
+        Transitions (s, s', r), s and s' whole numbers in [0, states), |r| <= 1.
+    states : int
+        S >= 3.
+    discount : float
+        gamma in [0, 1).
+    right : float
+        q in [0, 1], the policy.
     """
 
     records: Array
@@ -78,7 +86,7 @@ class MDP(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> MDP:
-        """``n`` independent transitions from the stationary law of a ring of d states."""
+        """Draw ``n`` independent transitions from the stationary law of a ring of d states."""
         require_count(n, "n")
         require_count(d, "d", least=3)
         here = rng.integers(0, d, n)
@@ -88,7 +96,7 @@ class MDP(StronglyConcave):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> MDP:
-        """500 transitions on 5 states."""
+        """Draw the example: 500 transitions on 5 states."""
         return cls.sample(500, 5, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

@@ -40,7 +40,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class MeanEstimation(Minimisation):
     """Estimation of a mean.
 
-    records : (n, d) float64 with |z_i| <= bound;  mu > 0;  bound : r;  radius : R >= r
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z_i| <= bound.
+    mu : float
+        mu > 0.
+    bound, radius : float
+        r > 0 and R >= r.
     """
 
     records: Array
@@ -59,7 +66,7 @@ class MeanEstimation(Minimisation):
     def sample(
         cls, n: int, d: int, rng: np.random.Generator, *, mu: float = 1.0, bound: float = 1.0, radius: float = 1.0
     ) -> MeanEstimation:
-        """``n`` records uniform in the ball of radius r: the population's solution is 0."""
+        """Draw ``n`` records uniformly from the ball of radius r: the population's solution is 0."""
         require_count(n, "n")
         require_count(d, "d")
         u = rng.standard_normal((n, d))
@@ -68,7 +75,7 @@ class MeanEstimation(Minimisation):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> MeanEstimation:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

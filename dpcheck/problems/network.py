@@ -13,9 +13,14 @@ from dpcheck.problems.problem import Array
 
 @dataclass(frozen=True)
 class Network:
-    """Widths and slope, and what follows from them.
+    """Widths and slope of a multilayer perceptron, and what follows from them.
 
-    widths : of inputs, hidden layers and outputs;  slope : of the leaky ReLU for negative arguments
+    Parameters
+    ----------
+    widths : tuple of int
+        Of inputs, hidden layers and outputs.
+    slope : float
+        Slope of the leaky ReLU for negative arguments.
     """
 
     widths: tuple[int, ...]
@@ -41,7 +46,20 @@ class Network:
         return found
 
     def begin(self, seed: int, radius: float = math.inf) -> Array:
-        """Parameters uniform on +-1/sqrt(w_{l-1}) in layer l, scaled into the ball of this radius."""
+        """Draw parameters uniformly from +-1/sqrt(w_{l-1}) in layer l, scaled into the ball of this radius.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of the draw.
+        radius : float
+            Radius of the ball, inf for none.
+
+        Returns
+        -------
+        ndarray, (size,)
+            The parameters.
+        """
         rng = np.random.default_rng(seed)
         theta = np.empty(self.size)
         for matrix in self.layers(theta):
@@ -50,7 +68,7 @@ class Network:
         return theta if norm <= radius else theta * (radius * (1 - 1e-12) / norm)
 
     def outputs(self, theta: Array, X: Array) -> Array:
-        """Outputs at the rows of X : (n, w_0) -> (n, w_L)."""
+        """Compute the outputs (n, w_L) at the rows of X (n, w_0), with parameters theta (size,)."""
         *hidden, last = self.layers(theta)
         for matrix in hidden:
             z = X @ matrix[:-1] + matrix[-1]

@@ -31,7 +31,7 @@ class StronglyConcave(Defaults):
 
     @property
     def params(self) -> Array:
-        """None."""
+        """The constants that the kernels read: none."""
         return np.zeros(0)
 
     @property

@@ -59,9 +59,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class NonconvexQuadratic(StronglyConcave):
     """A quadratic with an indefinite Hessian.
 
-    records : (n, d_v) float64, |z| <= bound
-    A : (d_w, d_w) float64, symmetric;  B : (d_v, d_w) float64
-    mu_y : mu > 0;  bound : b > 0;  radius : R > 0;  room : >= 1
+    Parameters
+    ----------
+    records : ndarray, (n, d_v) float64
+        Rows with |z| <= bound.
+    A, B : ndarray, (d_w, d_w) and (d_v, d_w)
+        A symmetric matrix, and the coupling.
+    mu_y, bound, radius : float
+        mu, b and R, all > 0.
+    room : float
+        Factor >= 1 on the radius of V.
     """
 
     records: Array
@@ -89,9 +96,9 @@ class NonconvexQuadratic(StronglyConcave):
         cls, n: int, d: int, rng: np.random.Generator, *, curvature: float = 1.0, coupling: float = 0.5,
         **constants: Any,
     ) -> NonconvexQuadratic:  # fmt: skip
-        """A with eigenvalues (-curvature, 1, ..., 1) in a random basis, B = coupling I.
+        """Draw A with eigenvalues (-curvature, 1, ..., 1) in a random basis, and B = coupling I.
 
-        ``n`` records uniform on the sphere of radius b, of mean 0.
+        The ``n`` records are uniform on the sphere of radius b, of mean 0.
         """
         require_count(d, "d")
         basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
@@ -100,7 +107,7 @@ class NonconvexQuadratic(StronglyConcave):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> NonconvexQuadratic:
-        """200 records in 3 dimensions, lambda_min = -3/4."""
+        """Draw the example: 200 records in 3 dimensions, lambda_min = -3/4."""
         return cls.sample(200, 3, rng)
 
     convex: ClassVar[bool] = False

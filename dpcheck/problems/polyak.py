@@ -47,7 +47,12 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Polyak(Defaults):
     """Scalar w and v, the Polyak-Lojasiewicz inequality in w.
 
-    records : (n, 1) float64 with |z| <= bound;  rho, bound, radius > 0
+    Parameters
+    ----------
+    records : ndarray, (n, 1) float64
+        Entries |z| <= bound.
+    rho, bound, radius : float
+        All > 0.
     """
 
     records: Array
@@ -63,13 +68,13 @@ class Polyak(Defaults):
 
     @classmethod
     def sample(cls, n: int, rng: np.random.Generator, **constants: Any) -> Polyak:
-        """z uniform on [-B, B]."""
+        """Draw z uniformly from [-B, B]."""
         require_count(n, "n")
         return cls(rng.uniform(-1, 1, (n, 1)) * constants.get("bound", 1.0), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Polyak:
-        """200 records."""
+        """Draw the example: 200 records."""
         return cls.sample(200, rng)
 
     convex: ClassVar[bool] = False

@@ -18,33 +18,49 @@ Array = NDArray[np.float64]
 
 
 class Problem(Protocol):
-    """min over w in W, max over v in V of the mean over records z of f(w, v; z).
+    """Minimise over w in W the maximum over v in V of the mean over records z of f(w, v; z).
 
-    name : of the file that defines it
-    records : (n, k) float64, a record a row;  params : (p,) float64, public constants
-    arranged : (n, >= k) float64, the records as kernels read them, with what a problem's own kernels keep beside them
-    gradient : kernel (params, record, w, v, out_w, out_v), both partial gradients of one record
-    value : kernel (params, record, w, v), one record's objective
-    mean, difference : kernels of ``dpcheck.kernels.gradients``, or faster ones of the problem's own
-    domain_w, domain_v : (blocks, 4) float64, rows (start, stop, BALL, BOX or SIMPLEX, radius)
-    start : (dim_w + dim_v,) where algorithms begin, (w, v)
-    lipschitz_w, lipschitz_v : bounds on the partial gradients' norms over the domains and all
-        admissible records (a public constant, never read off the data); inf where there is none
-    smoothness : Lipschitz constant of the joint gradient (inf where there is none)
-    convexity, concavity : strong convexity of f in w, strong concavity in v, of one record; 0 where f is convex
-        (concave) and no more, negative where it is not even that: minus ``smoothness``, by which any f may fall short
-    empirical_concavity : strong concavity in v of the mean over these records, no less than ``concavity``; where it
-        is more, the records decide it
-    ascent_limit : largest step at which v -> v + step clip(grad_v f(w, v; z), C) moves no two points apart, for
-        every w, admissible z and C; 0 where there is none
-    hessian_lipschitz : Lipschitz constant of the Hessian of Phi; inf where there is none
+    The closed forms concern the mean over the records, over the whole space where no domain is named, and raise
+    InputError where the problem has none.
 
-    The closed forms concern the mean over the records, over the whole space where no domain is
-    named, and raise InputError where the problem has none:
-
-    best_response : (d_v,) argmax over v of f(w, v);  primal : Phi(w) = max over v of f(w, v)
-    primal_gradient : (d_w,);  primal_hessian : (d_w, d_w)
-    saddle : (w, v) with grad f = 0 or the domains' saddle;  gap : the duality gap of (w, v)
+    Attributes
+    ----------
+    name : str
+        The file that defines it.
+    records : ndarray, (n, k) float64
+        A record a row.
+    params : ndarray, (p,) float64
+        Public constants.
+    arranged : ndarray, (n, >= k) float64
+        The records as kernels read them, with what a problem's own kernels keep beside them.
+    gradient : kernel
+        ``(params, record, w, v, out_w, out_v)``, both partial gradients of one record.
+    value : kernel
+        ``(params, record, w, v)``, one record's objective.
+    mean, difference : kernel
+        Those of ``dpcheck.kernels.gradients``, or faster ones of the problem's own.
+    dim_w, dim_v : int
+        Dimensions of w and v.
+    domain_w, domain_v : ndarray, (blocks, 4) float64
+        Rows (start, stop, BALL, BOX or SIMPLEX, radius).
+    start : ndarray, (dim_w + dim_v,)
+        Where algorithms begin, (w, v).
+    lipschitz_w, lipschitz_v : float
+        Bounds on the partial gradients' norms over the domains and all admissible records (a public constant, never
+        read off the data); inf where there is none.
+    smoothness : float
+        Lipschitz constant of the joint gradient, inf where there is none.
+    convexity, concavity : float
+        Strong convexity of f in w, strong concavity in v, of one record; 0 where f is convex (concave) and no more,
+        negative where it is not even that: minus ``smoothness``, by which any f may fall short.
+    empirical_concavity : float
+        Strong concavity in v of the mean over these records, no less than ``concavity``; where it is more, the records
+        decide it.
+    ascent_limit : float
+        Largest step at which v -> v + step clip(grad_v f(w, v; z), C) moves no two points apart, for every w,
+        admissible z and C; 0 where there is none.
+    hessian_lipschitz : float
+        Lipschitz constant of the Hessian of Phi, inf where there is none.
     """
 
     @property
@@ -89,12 +105,23 @@ class Problem(Protocol):
     def ascent_limit(self) -> float: ...
     @property
     def hessian_lipschitz(self) -> float: ...
-    def best_response(self, w: Array) -> Array: ...
-    def primal(self, w: Array) -> float: ...
-    def primal_gradient(self, w: Array) -> Array: ...
-    def primal_hessian(self, w: Array) -> Array: ...
-    def saddle(self) -> tuple[Array, Array]: ...
-    def gap(self, w: Array, v: Array) -> float: ...
+    def best_response(self, w: Array) -> Array:
+        """Return the argmax over v of f(w, v), (d_v,), at w (d_w,)."""
+
+    def primal(self, w: Array) -> float:
+        """Return Phi(w), the maximum over v of f(w, v), at w (d_w,)."""
+
+    def primal_gradient(self, w: Array) -> Array:
+        """Return the gradient of Phi, (d_w,), at w (d_w,)."""
+
+    def primal_hessian(self, w: Array) -> Array:
+        """Return the Hessian of Phi, (d_w, d_w), at w (d_w,)."""
+
+    def saddle(self) -> tuple[Array, Array]:
+        """Return (w, v) with grad f = 0, or the domains' saddle."""
+
+    def gap(self, w: Array, v: Array) -> float:
+        """Return the duality gap of w (d_w,) and v (d_v,)."""
 
 
 class Defaults:
@@ -177,7 +204,22 @@ def blocks(*parts: tuple[int, int, float]) -> Array:
 
 
 def with_record(problem: AnyProblem, index: int, record: Array) -> AnyProblem:
-    """The neighbouring problem: record ``index`` replaced (replace-one neighbours)."""
+    """Return the neighbouring problem in which one record is replaced (replace-one neighbours).
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective with its n records.
+    index : int
+        Which record, in [0, n).
+    record : ndarray, (k,)
+        What takes its place.
+
+    Returns
+    -------
+    Problem
+        A copy.
+    """
     records = problem.records.copy()
     records[index] = record
     return replace(problem, records=records)  # type: ignore[type-var]

@@ -45,7 +45,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Product(Defaults):
     """A product of w, a record and a scalar v: convex and strongly concave.
 
-    records : (n, d) float64 with |z_i| <= 1;  mu >= 1;  radius : D > 0
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z_i| <= 1.
+    mu : float
+        mu >= 1.
+    radius : float
+        D > 0.
     """
 
     records: Array
@@ -60,12 +67,12 @@ class Product(Defaults):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, mu: float = 1.0, radius: float = 1.0) -> Product:
-        """The population of :meth:`Linear.sample`: E z = e_1/2."""
+        """Draw the population of :meth:`Linear.sample`: E z = e_1/2."""
         return cls(Linear.sample(n, d, rng).records, mu, radius)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Product:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
@@ -125,7 +132,7 @@ class Product(Defaults):
         return np.outer(m, m) / self.mu
 
     def gap(self, w: Array, v: Array) -> float:
-        """max over v of f(w, .) - min over w of f(., v) on the balls."""
+        """Return max over v of f(w, .) - min over w of f(., v) on the balls."""
         m = self.records.mean(0)
         least = -self.radius * abs(v[0]) * float(np.linalg.norm(m)) - 0.5 * self.mu * v[0] ** 2
         return self.primal(w) - float(least)

@@ -39,7 +39,17 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, eq=False)
 class ProductMirror(Defaults):
-    """records : (n, d) float64 with |z_i| <= 1;  mu >= 1;  radius : D > 0."""
+    """The mirror image of product: strongly convex and concave.
+
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z_i| <= 1.
+    mu : float
+        mu >= 1.
+    radius : float
+        D > 0.
+    """
 
     records: Array
     mu: float = 1.0
@@ -51,12 +61,12 @@ class ProductMirror(Defaults):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, mu: float = 1.0, radius: float = 1.0) -> ProductMirror:
-        """The records of :meth:`Product.sample`."""
+        """Draw the records of :meth:`Product.sample`."""
         return cls(Product.sample(n, d, rng, mu=mu, radius=radius).records, mu, radius)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> ProductMirror:
-        """The records of product's example."""
+        """Draw the example: the records of product's example."""
         return cls(Product.example(rng).records)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
@@ -110,5 +120,8 @@ class ProductMirror(Defaults):
         return float(0.5 * self.mu * w[0] ** 2 + largest * abs(w[0]))
 
     def gap(self, w: Array, v: Array) -> float:
-        """max over v of f(w, .) - min over w of f(., v); the latter is -<m, v>^2/(2 mu), feasible as mu >= 1."""
+        """Return max over v of f(w, .) - min over w of f(., v).
+
+        The latter is -<m, v>^2/(2 mu), feasible as mu >= 1.
+        """
         return self.primal(w) + float((self.records.mean(0) @ v) ** 2 / (2 * self.mu))

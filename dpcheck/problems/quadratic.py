@@ -45,8 +45,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Quadratic(Defaults):
     """A strongly convex-strongly concave quadratic game on two balls.
 
-    records : (n, 2d) float64, rows (b_i, c_i) with |b_i|, |c_i| <= bound
-    mu_x, mu_y > 0 : strong convexity and concavity;  coupling : a >= 0;  radius : R > 0
+    Parameters
+    ----------
+    records : ndarray, (n, 2d) float64
+        Rows (b_i, c_i) with |b_i|, |c_i| <= bound.
+    mu_x, mu_y : float
+        Strong convexity and strong concavity, > 0.
+    coupling : float
+        a >= 0.
+    bound, radius : float
+        B and R, both > 0.
     """
 
     records: Array
@@ -65,13 +73,13 @@ class Quadratic(Defaults):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Quadratic:
-        """``n`` records of the population of :meth:`Bilinear.sample`."""
+        """Draw ``n`` records of the population of :meth:`Bilinear.sample`."""
         bound = constants.get("bound", 1.0)
         return cls(Bilinear.sample(n, d, rng, bound=bound).records, **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Quadratic:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

@@ -69,8 +69,16 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Quartic(StronglyConcave):
     """A double well with data in the dual term.
 
-    records : (n, d) float64, |z| <= bound
-    curvature : c > b^2/mu_y;  coupling : b > 0;  mu_y : mu > 0;  bound : B > 0;  radius : R > 0;  room : >= 1
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z| <= bound.
+    curvature : float
+        c > b^2/mu_y.
+    coupling, mu_y, bound, radius : float
+        b, mu, B and R, all > 0.
+    room : float
+        Factor >= 1 on the radius of V.
     """
 
     records: Array
@@ -91,12 +99,12 @@ class Quartic(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Quartic:
-        """``n`` records uniform on the sphere of radius B, of mean 0."""
+        """Draw ``n`` records uniformly from the sphere of radius B, of mean 0."""
         return cls(sphere(n, d, rng, constants.get("bound", 0.5)), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Quartic:
-        """200 records in 3 dimensions."""
+        """Draw the example: 200 records in 3 dimensions."""
         return cls.sample(200, 3, rng)
 
     convex: ClassVar[bool] = False

@@ -72,9 +72,23 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Sensing(Minimisation):
     """The value function of the experiment of Xu et al. 2026.
 
-    records : (n, p q + 1) float64, rows (A_i row by row, b_i)
-    initial : ((p + q) rank,) public starting point (U_0, V_0), in W;  rows : p;  rank : r
-    bound_a, bound_b : on the spectral norm |A_i| and on |b_i|;  radius : R;  all of them inf by default
+    Parameters
+    ----------
+    records : ndarray, (n, p q + 1) float64
+        Rows (A_i row by row, b_i).
+    initial : ndarray, ((p + q) rank,)
+        Public starting point (U_0, V_0), in W.
+    rows, rank : int
+        p and r.
+    bound_a, bound_b : float
+        Bounds on the spectral norm |A_i| and on |b_i|, inf for none.
+    radius : float
+        R, inf for none.
+
+    References
+    ----------
+    D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization. 2026,
+    Section 5.
     """
 
     records: Array
@@ -108,7 +122,7 @@ class Sensing(Minimisation):
 
     @classmethod
     def of(cls, problem: MatrixSensing) -> Sensing:
-        """The same measurements and starting point without the dual variables; bounds as far as it has them."""
+        """Take a problem's measurements, starting point and, as far as it has them, bounds; drop the dual variables."""
         owners = len(np.unique(problem.records[:, 0]))
         require(owners == len(problem.records), "problem", "have a dual variable for each record", owners)
         return cls(
@@ -121,10 +135,10 @@ class Sensing(Minimisation):
         cls, n: int, d: int, rng: np.random.Generator, *, rank: int = 2, size: float = 2.0, noise: float = 0.01,
         bound_a: float = 1.0, bound_b: float = 1.0, radius: float = 3.0,
     ) -> Sensing:  # fmt: skip
-        """``n`` measurements of a d x d matrix, the paper's population brought within the bounds.
+        """Draw ``n`` measurements of a d x d matrix, the paper's population brought within the bounds.
 
-        A_i has entries N(0, 1/d^2), shrunk to spectral norm a where it is beyond; b_i = <A_i, X*> + N(0, noise^2),
-        cut off at +-B; X* of this rank with |X*| = size (Frobenius); start N(0, 0.1^2).
+        A_i has entries N(0, 1/d^2), shrunk to spectral norm a where it is beyond; b_i = <A_i, X*> + N(0, noise^2), cut
+        off at +-B; X* of this rank with |X*| = size (Frobenius); start N(0, 0.1^2).
         """
         drawn = MatrixSensing.sample(n, d, rng, rank=rank, size=size, noise=noise)
         matrices = drawn.records[:, 1:-1]
@@ -135,7 +149,7 @@ class Sensing(Minimisation):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Sensing:
-        """400 measurements of a 4 x 4 matrix of rank 2; the paper's has 20 x 20 and rank 3."""
+        """Draw the example: 400 measurements of a 4 x 4 matrix of rank 2; the paper's has 20 x 20 and rank 3."""
         return cls.sample(400, 4, rng)
 
     convex: ClassVar[bool] = False

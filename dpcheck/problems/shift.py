@@ -43,7 +43,12 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Shift(StronglyConcave):
     """Records that shift the best response.
 
-    records : (n, 1) float64, each -1 or 1;  radius : R > 0
+    Parameters
+    ----------
+    records : ndarray, (n, 1) float64
+        Entries -1 or 1.
+    radius : float
+        R > 0.
     """
 
     records: Array
@@ -58,13 +63,13 @@ class Shift(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Shift:
-        """``n`` independent fair signs; d must be 1."""
+        """Draw ``n`` independent fair signs; d must be 1."""
         require(d == 1, "d", "be 1", d)
         return cls(signs(n, 1, rng, 1.0), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Shift:
-        """200 signs."""
+        """Draw the example: 200 signs."""
         return cls.sample(200, 1, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

@@ -44,7 +44,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Square(StronglyConcave):
     """A square whose curvature comes from the coupling alone.
 
-    records : (n, d) float64, |z| <= bound;  bound : B > 0;  radius : R > 0;  room : >= 1
+    Parameters
+    ----------
+    records : ndarray, (n, d) float64
+        Rows with |z| <= bound.
+    bound, radius : float
+        B and R, both > 0.
+    room : float
+        Factor >= 1 on the radius of V.
     """
 
     records: Array
@@ -61,12 +68,12 @@ class Square(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Square:
-        """``n`` records uniform on the sphere of radius B, of mean 0."""
+        """Draw ``n`` records uniformly from the sphere of radius B, of mean 0."""
         return cls(sphere(n, d, rng, constants.get("bound", 1.0)), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Square:
-        """200 records in one dimension."""
+        """Draw the example: 200 records in one dimension."""
         return cls.sample(200, 1, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

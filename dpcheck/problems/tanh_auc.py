@@ -83,8 +83,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class TanhAUC(StronglyConcave):
     """AUC maximisation with the score tanh <theta, x>.
 
-    records : (n, d + 1) float64, rows (x, y), |x| <= 1, y in {-1, 1}
-    positive_share : public p in (0, 1);  radius : R > 0, of theta
+    Parameters
+    ----------
+    records : ndarray, (n, d + 1) float64
+        Rows (x, y) with |x| <= 1 and y in {-1, 1}.
+    positive_share : float
+        Public p in (0, 1).
+    radius : float
+        R > 0, of theta.
     """
 
     records: Array
@@ -104,7 +110,7 @@ class TanhAUC(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> TanhAUC:
-        """``n`` records of two overlapping classes, the positive one with probability p."""
+        """Draw ``n`` records of two overlapping classes, the positive one with probability p."""
         y = np.where(rng.random(n) < constants.get("positive_share", 0.5), 1.0, -1.0)
         x = 0.5 * rng.standard_normal((n, d)) + 0.4 * y[:, None]
         x /= np.maximum(1.0, np.linalg.norm(x, axis=1, keepdims=True))
@@ -112,7 +118,7 @@ class TanhAUC(StronglyConcave):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> TanhAUC:
-        """200 records in 5 dimensions, the positive class public at 0.3."""
+        """Draw the example: 200 records in 5 dimensions, the positive class public at 0.3."""
         return cls.sample(200, 5, rng, positive_share=0.3)
 
     convex: ClassVar[bool] = False

@@ -40,11 +40,22 @@ from dpcheck.problems.problem import Array, Defaults, as_records, ball
 
 @dataclass(frozen=True, eq=False)
 class TDMLP(Defaults):
-    """Build it with :meth:`from_transitions`, :meth:`from_gymnasium` or :meth:`chain`.
+    """Temporal-difference learning with a perceptron; build it with :meth:`from_transitions` or :meth:`chain`.
 
-    records : (n, 2k + 2) float64, rows (s, s', r, c), |s|, |s'| <= 1, |r| <= reward, c in {0, 1}
-    hidden : H;  gamma : discount in [0, 1);  reward : R > 0;  radius : B > 0, inf for none
-    seed : of the start, which is public: theta random, omega 0
+    Parameters
+    ----------
+    records : ndarray, (n, 2k + 2) float64
+        Rows (s, s', r, c) with |s|, |s'| <= 1, |r| <= reward and c in {0, 1}.
+    hidden : int
+        H hidden units.
+    gamma : float
+        Discount in [0, 1).
+    reward : float
+        R > 0.
+    radius : float
+        B > 0, inf for none.
+    seed : int
+        Seed of the start, which is public: theta random, omega 0.
     """
 
     records: Array
@@ -76,9 +87,25 @@ class TDMLP(Defaults):
     def from_transitions(
         cls, states: object, next_states: object, rewards: object, ended: object, *, scale: float = 1.0, **settings: Any
     ) -> TDMLP:
-        """From states and next states (n, k), rewards (n,), and whether the episode ended there (n,) bool.
+        """Make the problem of transitions.
 
-        A state s is stored as s / max(scale, |s|), ``scale`` a public number.
+        Parameters
+        ----------
+        states, next_states : array_like, (n, k)
+            A state s is stored as s / max(scale, |s|).
+        rewards : array_like, (n,)
+            The rewards.
+        ended : array_like of bool, (n,)
+            Whether the episode ended there.
+        scale : float
+            A public number > 0.
+        **settings : object
+            Fields of the problem.
+
+        Returns
+        -------
+        TDMLP
+            The problem.
         """
         require_positive(scale, "scale")
         s = as_records(states, "states")
@@ -91,9 +118,25 @@ class TDMLP(Defaults):
 
     @classmethod
     def from_gymnasium(cls, environment: str, n: int, *, seed: int = 0, scale: float = 1.0, **settings: Any) -> TDMLP:
-        """``n`` transitions of a gymnasium environment under uniformly random actions.
+        """Draw transitions of a gymnasium environment under uniformly random actions.
 
-        The paper takes CartPole, Acrobot and Pong; observations must be vectors.
+        Parameters
+        ----------
+        environment : str
+            Its name; the paper takes CartPole, Acrobot and Pong. Observations must be vectors.
+        n : int
+            Number of transitions.
+        seed : int
+            Seed of the environment and of the actions.
+        scale : float
+            A public number > 0, as in :meth:`from_transitions`.
+        **settings : object
+            Fields of the problem.
+
+        Returns
+        -------
+        TDMLP
+            The problem.
         """
         try:
             import gymnasium  # type: ignore[import-not-found, unused-ignore]
@@ -115,7 +158,7 @@ class TDMLP(Defaults):
 
     @classmethod
     def chain(cls, n: int, rng: np.random.Generator, **settings: Any) -> TDMLP:
-        """``n`` transitions of a walk on 0, ..., 9: up with probability 0.7, down otherwise (0 stays at 0).
+        """Draw ``n`` transitions of a walk on 0, ..., 9: up with probability 0.7, down otherwise (0 stays at 0).
 
         Reaching 9 pays 1 and ends the episode, which starts again at 0. State i is (cos, sin)(pi i/9).
         """
@@ -130,7 +173,7 @@ class TDMLP(Defaults):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> TDMLP:
-        """200 transitions of the chain, 4 hidden units, B = 2."""
+        """Draw the example: 200 transitions of the chain, 4 hidden units, B = 2."""
         return cls.chain(200, rng, hidden=4, radius=2.0)
 
     convex: ClassVar[bool] = False

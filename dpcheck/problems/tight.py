@@ -37,7 +37,12 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class Tight(Minimisation):
     """A scalar quadratic whose minimiser is as sensitive as its bound allows.
 
-    records : (n, 1) float64 with |z| <= bound;  mu > 0;  bound : g > 0
+    Parameters
+    ----------
+    records : ndarray, (n, 1) float64
+        Entries |z| <= bound.
+    mu, bound : float
+        mu and g, both > 0.
     """
 
     records: Array
@@ -52,7 +57,7 @@ class Tight(Minimisation):
 
     @classmethod
     def spike(cls, n: int, *, mu: float = 1.0, bound: float = 1.0) -> Tight:
-        """``n`` records, the first g and the others 0."""
+        """Make ``n`` records, the first g and the others 0."""
         require_count(n, "n")
         records = np.zeros((n, 1))
         records[0] = bound
@@ -60,7 +65,7 @@ class Tight(Minimisation):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Tight:
-        """200 records."""
+        """Draw the example: 200 records."""
         return cls.spike(200)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

@@ -32,12 +32,24 @@ from dpcheck.problems.problem import Array, Defaults, as_records, ball
 
 @dataclass(frozen=True, eq=False)
 class WGAN(Defaults):
-    """Build it with :meth:`from_images`.
+    """A Wasserstein generative network with a penalty; build it with :meth:`from_images`.
 
-    records : (n, k + m) float64, rows (x, z), pixels in [-1, 1], |z| <= 2 sqrt(m)
-    latent : m;  generator, discriminator : their hidden widths;  penalty : lambda >= 0
-    slope : of the leaky ReLU;  radius : B > 0 for w and for v, inf for none
-    seed : of the start, which is public
+    Parameters
+    ----------
+    records : ndarray, (n, k + m) float64
+        Rows (x, z), pixels in [-1, 1], |z| <= 2 sqrt(m).
+    latent : int
+        Dimension m of z.
+    generator, discriminator : tuple of int
+        Widths of their hidden layers.
+    penalty : float
+        lambda >= 0.
+    slope : float
+        Slope of the leaky ReLU.
+    radius : float
+        B > 0 for w and for v, inf for none.
+    seed : int
+        Seed of the start, which is public.
     """
 
     records: Array
@@ -72,7 +84,26 @@ class WGAN(Defaults):
         cls, X: object, *, latent: int = 100, seed: int = 0, generator: Sequence[int] = (128, 256, 512, 1024),
         discriminator: Sequence[int] = (512, 256), **settings: Any,
     ) -> WGAN:  # fmt: skip
-        """From images X : (n, k) with pixels in [0, 1]; z ~ N(0, I), shortened to 2 sqrt(latent) where longer."""
+        """Make the problem of images.
+
+        Parameters
+        ----------
+        X : array_like, (n, k)
+            Pixels in [0, 1].
+        latent : int
+            Dimension of z ~ N(0, I), shortened to 2 sqrt(latent) where longer.
+        seed : int
+            Seed of z and of the start.
+        generator, discriminator : sequence of int
+            Widths of their hidden layers.
+        **settings : object
+            Fields of the problem.
+
+        Returns
+        -------
+        WGAN
+            The problem.
+        """
         images = as_records(X, "X")
         require(bool((images >= 0).all() and (images <= 1).all()), "X", "have pixels in [0, 1]", images)
         require_count(latent, "latent")
@@ -84,7 +115,7 @@ class WGAN(Defaults):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> WGAN:
-        """200 images of 6 pixels, two kinds with noise; 2 latent dimensions, 5 and 4 hidden units, B = 3."""
+        """Draw the example: 200 images of 6 pixels, two kinds with noise; 2 latent, 5 and 4 hidden units, B = 3."""
         kinds = np.array([[0.9, 0.9, 0.9, 0.1, 0.1, 0.1], [0.1, 0.9, 0.1, 0.9, 0.1, 0.9]])
         X = np.clip(kinds[rng.integers(0, 2, 200)] + 0.1 * rng.standard_normal((200, 6)), 0, 1)
         return cls.from_images(X, latent=2, generator=(5,), discriminator=(4,), radius=3.0)

@@ -61,9 +61,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 class WorstGroup(StronglyConcave):
     """Worst-group logistic regression.
 
-    records : (n, d + 2) float64, rows (k, x, y), k a whole number in [0, K), |x| <= 1, y in {-1, 1}
-    shares : (K,) public shares p_k > 0 of the groups, of sum 1, K >= 2
-    mu_y : mu > 0;  radius : R > 0
+    Parameters
+    ----------
+    records : ndarray, (n, d + 2) float64
+        Rows (k, x, y), k a whole number in [0, K), |x| <= 1, y in {-1, 1}.
+    shares : ndarray, (K,)
+        Public shares p_k > 0 of the K >= 2 groups, of sum 1.
+    mu_y, radius : float
+        mu and R, both > 0.
     """
 
     records: Array
@@ -91,7 +96,7 @@ class WorstGroup(StronglyConcave):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> WorstGroup:
-        """``n`` records of three groups; the labels follow a direction that turns with k, one in ten flipped."""
+        """Draw ``n`` records of three groups; the labels follow a direction that turns with k, one in ten flipped."""
         require_count(n, "n")
         require_count(d, "d", least=2)
         shares = np.array([0.6, 0.3, 0.1])
@@ -105,7 +110,7 @@ class WorstGroup(StronglyConcave):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> WorstGroup:
-        """500 records of 3 groups in 3 dimensions."""
+        """Draw the example: 500 records of 3 groups in 3 dimensions."""
         return cls.sample(500, 3, rng)
 
     gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)

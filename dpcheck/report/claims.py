@@ -61,7 +61,7 @@ def explanation(result: ClaimResult) -> str:
 
 
 def summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float) -> str:
-    """Counts, time, and whether each verdict is the recorded one (``None``: there is no record)."""
+    """Say the counts, the time, and whether each verdict is the expected one (``None``: none is expected)."""
     counts = Counter[str](result.verdict for result in results)
     shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLORS if counts[verdict])
     line = f"{len(results)} claim{'s' * (len(results) != 1)}: {shown}; {seconds:.1f} s"
@@ -81,5 +81,5 @@ def _crux(result: ClaimResult) -> str:
 
 
 def _room(room: dict[str, object]) -> str:
-    """How tight a constant is."""
+    """Say how tight a constant is."""
     return str(room["says"]) if room["critical"] is not None else f"{room['printed']:g}: {room['says']}"

@@ -37,7 +37,7 @@ def rows_of(names: list[str], width: float) -> tuple[Figure, Any, list[float]]:
 
 
 def _wrapped(name: str, most: int) -> list[str]:
-    """A name in lines, broken after spaces and underscores."""
+    """Break a name into lines, after spaces and underscores."""
     lines = [""]
     for part in re.findall(r"[^_ ]*[_ ]*", name):
         if len(lines[-1]) + len(part.rstrip()) > most and lines[-1]:
@@ -47,14 +47,14 @@ def _wrapped(name: str, most: int) -> list[str]:
 
 
 def stripe(axis: Any, y: float) -> None:
-    """Behind a row that breaks a promise."""
+    """Draw a stripe behind a row that breaks a promise."""
     axis.axhspan(y - 0.5, y + 0.5, color=ALARM, alpha=0.1, linewidth=0)
 
 
 def segment(
     axis: Any, y: float, low: float, high: float, ends: tuple[float, float], color: str, label: str = ""
 ) -> None:
-    """A line from low to high, with an arrow where it goes beyond the axis."""
+    """Draw a line from low to high, with an arrow where it goes beyond the axis."""
     if np.isnan(low) or np.isnan(high) or low > high:
         return
     inside = np.clip([low, high], *ends)
@@ -65,7 +65,7 @@ def segment(
 
 
 def below(figure: Figure, axis: Any, width: float) -> None:
-    """A legend below the figure, each kind of mark once, in as many columns as there is room for."""
+    """Draw a legend below the figure, each kind of mark once, in as many columns as there is room for."""
     handles, labels = axis.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
     columns = max(1, min(4, int(width / (0.05 * max(map(len, labels)) + 0.5))))
@@ -74,13 +74,13 @@ def below(figure: Figure, axis: Any, width: float) -> None:
 
 
 def literal(legend: Any) -> None:
-    """Names as they are: a dollar sign is no formula."""
+    """Return names as they are: a dollar sign is no formula."""
     for text in legend.get_texts():
         text.set_parse_math(False)
 
 
 def title(figure: Figure, words: str, width: float) -> None:
-    """Words above a figure, in lines that it has room for."""
+    """Write words above a figure, in lines that it has room for."""
     whole = words.replace(" = ", "\u00a0=\u00a0")  # one setting stays on one line
     lines = textwrap.wrap(whole, int(14.5 * width))
     figure.suptitle("\n".join(lines), fontsize=TEXT + 1, parse_math=False)

@@ -14,12 +14,12 @@ from dpcheck.report.sandwiches import sandwiches, variants_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dpcheck.findings import Report
+    from dpcheck.results import Results
 
 RATES = "Measured rates"  # the table of a report whose rows are exponents
 
 
-def figures(report: Report) -> dict[str, Figure]:
+def figures(report: Results) -> dict[str, Figure]:
     """Every figure that the findings and tables of a report have numbers for, by its name."""
     found = {}
     rates = report.tables.get(RATES, [])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from dpcheck.findings import BROKEN, Finding, Report, to_json_text
 from dpcheck.report.terminal import by_algorithm, number
+from dpcheck.results import BROKEN, Finding, Results, to_json_text
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c2430 }
@@ -25,8 +25,8 @@ pre { background: #1d232d } .verdict { background: #14291f } .verdict.bad { back
 _BAR_WIDTH, _BAR_HEIGHT = 300, 18
 
 
-def to_html(report: Report) -> str:
-    """The page."""
+def to_html(report: Results) -> str:
+    """Return the page."""
     surprises = [f for f in report.findings if not f.ok]
     text = (
         f"{len(surprises)} finding(s) are not as expected: {', '.join(f.id for f in surprises)}"
@@ -69,7 +69,7 @@ def _privacy(findings: list[Finding]) -> str:
 
 
 def _bar(f: Finding) -> str:
-    """Audited (dark) inside certified (light), the claim as a line."""
+    """Draw audited (dark) inside certified (light), with the claim as a line."""
     values = [v for v in (f.audited, f.certified, f.claimed) if v is not None and v < float("inf")]
     if not values or max(values) <= 0:
         return ""
@@ -114,12 +114,12 @@ def _word(f: Finding) -> str:
     return f'<span class="{style}">{escape(f.verdict)}</span>'
 
 
-def _figures(report: Report) -> str:
-    from dpcheck.report.figures import svg
+def _figures(report: Results) -> str:
+    from dpcheck.report.figures import figures, svg
 
     return "".join(
         f'<figure role="img" aria-label="{escape(name)}">{svg(figure)}</figure>'
-        for name, figure in report.figures().items()
+        for name, figure in figures(report).items()
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from dpcheck.findings import Report
+from dpcheck.results import Results
 
 
-def to_junit(report: Report) -> str:
+def to_junit(report: Results) -> str:
     """One test case a finding; a finding that is not as expected fails."""
     failures = sum(not finding.ok for finding in report.findings)
     suite = ET.Element(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 
-from dpcheck.findings import Report
+from dpcheck.results import Results
 
 
-def render(report: Report, format: str, *, color: bool = False) -> str:
+def render(report: Results, format: str, *, color: bool = False) -> str:
     """``report`` as text: "terminal", "json", "junit", "sarif" or "html"."""
     if format == "json":
         return report.to_json() + "\n"

@@ -16,7 +16,7 @@ from dpcheck.style import ALARM, CLAIMED, FAINT, MEASURED, PAGE, TEXT
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dpcheck.findings import Finding
+    from dpcheck.results import Finding
 
 # What a finding about privacy audits, by the end of its id; "" where that does not say.
 _RELEASED = {"transcript": "o", "iterates": "D", "output": "^", "": "s"}
@@ -64,7 +64,7 @@ def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
 
 @dataclass(frozen=True)
 class _Variant:
-    """label : algorithm and variant;  audits : by what was released;  certified : NaN where there is none"""
+    """A variant's row: its label, the audits by what was released, and ``certified``, NaN where there is none."""
 
     label: str
     audits: dict[str, float]

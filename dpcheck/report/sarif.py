@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from dpcheck.findings import BROKEN, Finding, Report, to_json_text
+from dpcheck.results import BROKEN, Finding, Results, to_json_text
 
 # kind of finding -> what it says of the code, and what to do about it
 _HELP = {
@@ -30,7 +30,7 @@ _HELP = {
 _BASE = "%SRCROOT%"  # the name that code hosts expect
 
 
-def to_sarif(report: Report) -> str:
+def to_sarif(report: Results) -> str:
     """One result a finding; what is not expected is an error, an expected breach a note."""
     rules = sorted({finding.kind for finding in report.findings})
     driver = {

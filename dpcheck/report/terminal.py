@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpcheck.findings import BROKEN, Finding, Report
+from dpcheck.results import BROKEN, Finding, Results
 
 _GOOD = {"consistent", "proved", "supported"}
 _HEADINGS = {
@@ -24,7 +24,7 @@ _SECTION = {
 }  # fmt: skip
 
 
-def print_report(report: Report, console: Console) -> None:
+def print_report(report: Results, console: Console) -> None:
     """Everything found, in plain words, the verdict last."""
     console.print(
         f"[bold]dpcheck {report.version}[/]  {', '.join(report.algorithms)}  "
@@ -73,7 +73,7 @@ def _sandwiches(findings: list[Finding]) -> Table:
 
 
 def by_algorithm(findings: list[Finding]) -> list[tuple[str, list[Finding]]]:
-    """Findings about privacy in groups, each with its algorithm's name; one group without, if there is but one."""
+    """Group findings about privacy, each with its algorithm's name; one group without, if there is but one."""
     groups: dict[str, list[Finding]] = {}
     for f in findings:
         groups.setdefault(f.id.split(".", 1)[0], []).append(f)
@@ -96,7 +96,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
 
 
 def number(value: float | int | None) -> str:
-    """A figure for people: three or four digits, empty for None."""
+    """Print a figure for people: three or four digits, empty for None."""
     if value is None:
         return ""
     if isinstance(value, int):
@@ -115,7 +115,7 @@ def _word(finding: Finding) -> Text:
     return Text(f"• {verdict}", style="yellow" if verdict in BROKEN else "cyan")
 
 
-def _verdict(report: Report) -> RenderableType:
+def _verdict(report: Results) -> RenderableType:
     counts: dict[str, int] = {}
     for finding in report.findings:
         counts[finding.verdict] = counts.get(finding.verdict, 0) + 1

@@ -60,5 +60,5 @@ def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
 
 
 def _wrapped(text: str, indent: str = "  ") -> list[str]:
-    """Lines of at most 80 columns, those after the first one further in."""
+    """Wrap a text into lines of at most 80 columns, those after the first one further in."""
     return textwrap.wrap(text, 80, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)

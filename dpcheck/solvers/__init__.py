@@ -1,4 +1,4 @@
-"""Reference implementations of the papers' algorithms, one a file, and the door to them."""
+"""Reference implementations of the papers' algorithms, one a file, found by name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,29 @@ ALGORITHMS = {
 
 
 def algorithm(name: str) -> type[Solver]:
-    """Algorithm registered under ``name``; :class:`InputError` lists the names otherwise."""
+    """Find an algorithm by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of ``ALGORITHMS``.
+
+    Returns
+    -------
+    type
+        Its class, a :class:`~dpcheck.solvers.solver.Solver`.
+
+    Raises
+    ------
+    InputError
+        For an unknown name; the message lists the known ones.
+
+    Examples
+    --------
+    >>> from dpcheck.solvers import algorithm
+    >>> algorithm("dp_sgda").paper
+    'yang2022'
+    """
     require(name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", name)
     *module, attribute = ALGORITHMS[name].split(".")
     found: type[Solver] = getattr(
@@ -54,9 +76,37 @@ def algorithm(name: str) -> type[Solver]:
 def configure(
     name: str, problem: Problem, *, epsilon: float, delta: float, variant: str | None = None, **overrides: Any
 ) -> Solver:
-    """Algorithm ``name`` with its theorem's schedule for ``problem``, save the overrides.
+    """Set up an algorithm with its theorem's schedule for a problem, save the overrides.
 
-    variant : "repaired" where there is one, by default
+    Parameters
+    ----------
+    name : str
+        One of ``ALGORITHMS``.
+    problem : Problem
+        The objective with its n records; neighbours replace one record.
+    epsilon, delta : float
+        Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+    variant : {"as_printed", "repaired"}, optional
+        ``"repaired"`` by default, where there is one.
+    **overrides : object
+        Parameters in place of the schedule's; see the algorithm's own ``configure``.
+
+    Returns
+    -------
+    Solver
+        The configuration; its ``notes`` name the assumptions that it breaks, and each override.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or override, values outside their domain, and a problem that the algorithm is not made for.
+
+    Examples
+    --------
+    >>> from dpcheck.problems import example
+    >>> from dpcheck.solvers import configure
+    >>> configure("dp_sgda", example("quadratic"), epsilon=1.0, delta=1e-5, steps=50, batch=10).batch
+    10
     """
     from dpcheck.solvers.departures import departures
     from dpcheck.solvers.promises import Given, broken
@@ -90,23 +140,58 @@ def solve(
     seed: int = 0, variant: str | None = None, record: bool = False, at: Sequence[int] | int = 20,
     watch: Callable[[int, int], object] | None = None, **overrides: Any,
 ) -> Run:  # fmt: skip
-    """Run algorithm ``name`` on ``problem`` at (epsilon, delta), replace-one neighbours, natural log.
+    """Run an algorithm on a problem at (epsilon, delta).
 
-    problem : a problem, the name of one (see ``dpcheck list``), or None for the algorithm's example
-    delta : in (0, 1), 1/n^2 by default
-    variant : "as_printed" follows the paper to the letter, "repaired" mends what cannot stand
-    record : keep every minibatch, release and iterate in ``run.history``
-    at : the iterations whose iterates are kept, or how many of them, spread evenly in log t
-    watch : called as ``watch(releases so far, releases in all)`` while the run goes on
-    overrides : parameters in place of the theorem's schedule (see the algorithm's ``configure``)
+    Parameters
+    ----------
+    name : str
+        An algorithm's name; ``dpcheck list`` shows them.
+    problem : Problem or str, optional
+        The objective with its n records, or the name of an example; the algorithm's own example by default. Neighbours
+        replace one record.
+    epsilon : float
+        Claimed epsilon > 0 (natural log).
+    delta : float, optional
+        Claimed delta in (0, 1); 1/n^2 by default.
+    seed : int
+        Seed of all randomness, >= 0.
+    variant : {"as_printed", "repaired"}, optional
+        ``"as_printed"`` follows the paper to the letter, ``"repaired"``, the default where there is one, mends what
+        cannot stand.
+    record : bool
+        Whether to keep every minibatch, release and iterate in ``run.history``.
+    at : sequence of int or int
+        The iterations whose iterates are kept, or how many of them, spread evenly in log t.
+    watch : callable, optional
+        Called as ``watch(releases so far, releases in all)`` while the run goes on.
+    **overrides : object
+        Parameters in place of the theorem's schedule; see the algorithm's own ``configure``.
 
-    Returns a run with ``x, y`` (the paper's w, v), ``history``, ``events`` (what :func:`certify`
-    reads), ``notes`` and ``to_frame`` (gap, gradient norm, curvature and epsilon spent at the kept
-    iterates). The notes name each assumption of the theorem that the problem or these parameters break,
-    with its place (save what no run can know, ``dpcheck.solvers.promises.UNKNOWN``); what the print
-    understates; each override; what is reconstructed; and a certificate above the claim. Raises
-    InputError for unknown names, values outside their domain, and problems that the algorithm is not
-    made for.
+    Returns
+    -------
+    Run
+        The output ``x, y`` (w and v of the paper) with ``history``, ``events`` and ``notes``. The notes name each
+        assumption of the theorem that the problem or the parameters break, with its place (save what no run can know,
+        ``dpcheck.solvers.promises.UNKNOWN``), what the paper as published understates, each override, what is
+        reconstructed, and a certificate above the claim.
+
+    Raises
+    ------
+    InputError
+        For unknown names, values outside their domain, and problems that the algorithm is not made for.
+
+    References
+    ----------
+    The algorithm's paper and place: ``run.solver.paper`` and ``run.solver.source``.
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> run = dpcheck.solve("dp_sgda", "quadratic", epsilon=1.0, delta=1e-5, steps=50, seed=0)
+    >>> run.x.shape, run.outcome
+    ((3,), 'finished')
+    >>> dpcheck.certify(run.events, delta=1e-5).epsilon <= 1.0
+    True
     """
     if problem is None or isinstance(problem, str):
         from dpcheck.problems import example
@@ -126,7 +211,7 @@ def solve(
 
 
 def _above(run: Run, epsilon: float, delta: float) -> tuple[str, ...]:
-    """That a run is certified above what it claims, where it is."""
+    """Say that a run is certified above what it claims, where it is."""
     from dpcheck.accounting import certify
 
     certified = certify(run.events, delta=delta).epsilon
@@ -137,7 +222,7 @@ def _above(run: Run, epsilon: float, delta: float) -> tuple[str, ...]:
 
 
 def _spread(iterations: int, count: int) -> list[int]:
-    """The first and last iteration, and others between, evenly in the logarithm."""
+    """Choose the first and last iteration, and others between, evenly in the logarithm."""
     last = iterations - 1
     return sorted({*np.unique(np.geomspace(1, last + 1, max(count, 1)).round().astype(int) - 1).tolist(), last})
 

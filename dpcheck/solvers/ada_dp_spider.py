@@ -86,12 +86,30 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
 
 @dataclass(frozen=True, eq=False)
 class AdaDPSpider(Solver):
-    """One configuration; :meth:`configure` fills it as the file's head says.
+    """Ada-DP-SPIDER, Algorithms 1 and 2 of Tao et al. 2025; :meth:`configure` fills it as the file's head says.
 
-    steps : T at most;  b1, b2 : minibatches of a refresh and of a difference;  refreshes : at most
-    eta : step;  kappa : the drift that calls for a refresh;  chi : noise level, alpha = 4 chi
-    R, Gamma, Q : of the escape;  L0, Ls : clipping norms of a gradient, and of a difference a unit of distance
-    sigma_1, sigma_2 : noise over the clipping norm
+    Parameters
+    ----------
+    steps : int
+        Iterations T at most.
+    b1, b2 : int
+        Minibatches of a refresh and of a difference.
+    refreshes : int
+        Refreshes at most.
+    eta : float
+        Step size.
+    kappa : float
+        The drift that calls for a refresh.
+    chi : float
+        Noise level; the accuracy alpha is 4 chi.
+    R, Gamma, Q : float, int, int
+        Distance, steps and rounds of the escape.
+    L0, Ls : float
+        Clipping norms (l2) of a gradient, and of a difference for each unit of distance.
+    sigma_1, sigma_2 : float
+        Noise over the clipping norm on either.
+    notes : tuple of str
+        What a run should say about the configuration.
     """
 
     steps: int
@@ -127,11 +145,57 @@ class AdaDPSpider(Solver):
         Gamma: int | None = None, Q: int | None = None, L0: float | None = None, Ls: float | None = None,
         rho: float | None = None, F0: float = 1.0, failure: float = 0.1, private: bool = True,
     ) -> Self:  # fmt: skip
-        """Sizes as DP-SPIDER takes them (see :meth:`Plan.of`), the rest as above, save what is given.
+        """Set up Ada-DP-SPIDER with the sizes of DP-SPIDER, save what is given.
 
-        refreshes : T/q by default, or what :meth:`Plan.drifts` asks for;  F0 : bound on F(w_0) - min F
-        rho : Lipschitz constant of the Hessian, the problem's by default;  failure : omega
-        private : False switches the noise off, chi stays
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records and no v; neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired"}
+            The one variant that there is.
+        steps : int, optional
+            Iterations T at most, as :meth:`Plan.of` has them.
+        b1, b2 : int, optional
+            Minibatches of a refresh and of a difference, at most n; n and max{n/sqrt T, 1/(T a^2)} by default.
+        refreshes : int, optional
+            Refreshes at most, which bounds the privacy; T/q by default, or what :meth:`Plan.drifts` asks for.
+        eta : float, optional
+            Step size > 0; 1/(2 Ls) by default.
+        kappa : float, optional
+            The drift that calls for a refresh, > 0.
+        chi : float, optional
+            Noise level > 0, which stays where ``private`` is False; the accuracy alpha is 4 chi.
+        R, Gamma, Q : float, int and int, optional
+            Distance > 0, steps and rounds of the escape.
+        L0, Ls : float, optional
+            Clipping norms (l2) of a gradient, and of a difference for each unit of distance; the problem's by default.
+        rho : float, optional
+            Lipschitz constant of the Hessian; the problem's by default.
+        F0 : float
+            Bound on F(w_0) - min F, > 0.
+        failure : float
+            omega of the paper, a probability in (0, 1).
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        AdaDPSpider
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        Y. Tao et al. Second-order convergence in private stochastic non-convex optimization. 2025, Algorithms 1 and 2.
+
+        D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization.
+        2026, Section 5.
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         plan = Plan.of(problem, sizes, F0, steps, None, b1, b2, eta, L0, Ls)
@@ -161,7 +225,7 @@ class AdaDPSpider(Solver):
         )  # fmt: skip
 
     def setting(self, option: str, problem: Problem) -> Any:
-        """rho is the problem's where it is not given."""
+        """Return the problem's rho where none is given."""
         return problem.hessian_lipschitz if option == "rho" else super().setting(option, problem)
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
@@ -173,7 +237,7 @@ class AdaDPSpider(Solver):
         )  # fmt: skip
 
     def packed(self, problem: Problem) -> Packed:
-        """In the order in which :func:`run` unpacks them."""
+        """Pack the numbers in the order in which :func:`run` unpacks them."""
         fits(problem, self.b1, self.b2)
         return (
             np.array([self.eta, self.kappa, self.chi, self.R, self.L0, self.Ls, self.sigma_1, self.sigma_2]),

@@ -15,11 +15,7 @@ from dpcheck.solvers.solver import Solver
 def departures(
     configured: Solver, problem: Problem, epsilon: float, delta: float, variant: str, overrides: dict[str, Any]
 ) -> Iterator[str]:  # fmt: skip
-    """Overrides that are other values than the schedule has by itself.
-
-    A number is compared with the schedule of the theorem, sampling and output that were chosen; a word with the
-    schedule that has no overrides at all.
-    """
+    """Name each override that is another value than the schedule has by itself."""
     given = {option: value for option, value in overrides.items() if value is not None}
     chosen = {option: given.pop(option) for option in configured.choices if option in given}
     words = {option: value for option, value in given.items() if isinstance(value, str)}
@@ -46,7 +42,7 @@ def _of(configured: Solver, option: str, problem: Problem, given: dict[str, Any]
 
 
 def said(value: Any) -> str:
-    """A number in six digits, a schedule that varies by its ends, a word as it is."""
+    """Print a number in six digits, a schedule that varies by its ends, a word as it is."""
     if isinstance(value, str) or value is None:
         return str(value).lower()
     values = np.atleast_1d(np.asarray(value, dtype=float))

@@ -69,12 +69,34 @@ from dpcheck.solvers.solver import (
 
 @dataclass(frozen=True, eq=False)
 class DPRGDA(Solver):
-    """One configuration; :meth:`configure` fills it from Theorem 1 or 2.
+    """DP-RGDA, Algorithms 2 and 3 of Xu et al. 2026; :meth:`configure` takes its numbers from Theorem 1 or 2.
 
-    steps, period : T, q;  S1, S2 : minibatches of a refresh and a difference;  K : ascent steps
-    alpha : accuracy;  eta, eta_H, lam : step sizes;  r, t_thres, D_bar : of the escape
-    C_v, C_u : clipping thresholds;  sigma_v, sigma_u : noise;  escapes : perturbations at most (repaired)
-    once : each record is in one minibatch, and the noise of differences lies along a tree (Theorem 2, repaired)
+    Parameters
+    ----------
+    steps, period : int
+        T iterations, and q of them between refreshes.
+    S1, S2 : int
+        Minibatches of a refresh and of a difference.
+    K : int
+        Steps of an inner ascent.
+    alpha : float
+        Accuracy of the second-order point.
+    eta, eta_H, lam : float
+        Step sizes of descent, of the escape and of ascent.
+    r, t_thres, D_bar : float, int, float
+        Size of the perturbation, steps and mean square move of the escape.
+    C_v, C_u : float
+        Clipping norms (l2) of a gradient and of a difference.
+    sigma_v, sigma_u : float
+        Standard deviations of the noise on them.
+    escapes : int
+        Perturbations at most, in the repaired variant.
+    repaired : bool
+        Whether this is the repaired variant.
+    once : bool
+        Whether each record is in one minibatch and the noise of differences lies along a tree (Theorem 2, repaired).
+    notes : tuple of str
+        What a run should say about the configuration.
     """
 
     steps: int
@@ -118,10 +140,62 @@ class DPRGDA(Solver):
         C_v: float | None = None, C_u: float | None = None, F0: float = 1.0, C: float = 4.0,
         failure: float = 0.1, escapes: int | None = None, theorem: str = "1", private: bool = True,
     ) -> Self:  # fmt: skip
-        """The theorem's schedule, save what is given.
+        """Set up DP-RGDA by Theorem 1 or 2, save what is given.
 
-        theorem : "1" for the empirical risk, "2" for that of the population which the records are drawn from
-        F0 : bound on Phi(x_0) - min Phi;  failure : delta_1 and delta_2;  C : the escape's constant
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records, strongly concave in v and smooth; neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired", "as_printed"}
+            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
+        alpha : float, optional
+            Accuracy > 0; with a = sqrt(d log(1/delta))/(n epsilon), a^(2/3) for Theorem 1 and n^(-1/3) + a^(1/2) for
+            Theorem 2.
+        steps, period : int, optional
+            T and q, as Lemma 5 or Lemma 8 has them.
+        S1, S2 : int, optional
+            Minibatches of a refresh and of a difference, at most n.
+        K : int, optional
+            Steps of an inner ascent; at least 2 in the repaired variant, of the order of kappa.
+        eta, eta_H, lam : float, optional
+            Step sizes > 0 of descent, of the escape (1/L_Phi) and of ascent (1/(6 L)).
+        r : float, optional
+            Size of the perturbation, > 0.
+        t_thres : int, optional
+            Steps of an escape.
+        D_bar : float, optional
+            Mean square move below which an escape has failed, > 0.
+        C_v, C_u : float, optional
+            Clipping norms (l2) of a gradient and of a difference, > 0.
+        F0 : float
+            Bound on Phi(x_0) - min Phi, > 0.
+        C : float
+            The escape's constant, > 0.
+        failure : float
+            delta_1 and delta_2 of the paper, probabilities of failure in (0, 1).
+        escapes : int, optional
+            Perturbations at most, >= 0, after which a repaired run ends uncertified.
+        theorem : {"1", "2"}
+            1 for the empirical risk, 2 for that of the population which the records are drawn from.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        DPRGDA
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization.
+        2026, Algorithms 2 and 3, Lemmas 5 to 8, Theorems 1 and 2.
         """
         theorem = str(theorem)  # a command line reads 1 as a number
         require(theorem in ("1", "2"), "theorem", "be 1 or 2", theorem)
@@ -257,7 +331,7 @@ class DPRGDA(Solver):
         )  # fmt: skip
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
-        """Refreshes and differences, v and u on the same minibatch; the most that may happen."""
+        """Return refreshes and differences, of v and u on the same minibatch; the most that may happen."""
         iterations = self.steps if iterations is None else iterations
         refreshes = _refreshes(iterations, self.period, self.escapes if self.repaired else 0)
         half = math.sqrt(2) / 2  # of the joint multiplier of a pair
@@ -275,7 +349,7 @@ class DPRGDA(Solver):
         return 2 * count, count, max(self.S1, self.S2)
 
     def packed(self, problem: Problem) -> Packed:
-        """In the order in which :func:`rgda` unpacks them."""
+        """Pack the numbers in the order in which :func:`rgda` unpacks them."""
         n = len(problem.records)
         require(self.K >= 2 or not self.repaired, "K", "be at least 2", self.K)
         require(self.repaired or not self.once, "once", "be False as printed", self.once)
@@ -303,7 +377,7 @@ def bounded(problem: Problem, name: str) -> float:
 
 
 def _refreshes(iterations: int, period: int, escapes: int) -> int:
-    """At most: one an iteration, each period begins with one, and so does what follows a perturbation."""
+    """Count the refreshes at most: one an iteration; each period begins with one, and so does an escape."""
     return min(iterations, math.ceil(iterations / period) + escapes)
 
 

@@ -58,12 +58,24 @@ def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) ->
 
 @dataclass(frozen=True, eq=False)
 class GradientDescentAscent(Solver):
-    """One configuration of the loop.
+    """One configuration of private stochastic gradient descent ascent.
 
-    eta_w, eta_v : (T,) step sizes;  sigma_w, sigma_v : noise std on the minibatch mean gradient
-    batch : m (expected size under Poisson);  sampling : a key of ``SCHEMES``
-    clip_w, clip_v : per-record clipping norms, inf for none
-    output : "average" of iterates 1..T, the "last", w_T, as printed, or a "uniform" one of them
+    Parameters
+    ----------
+    eta_w, eta_v : array_like, (T,)
+        Step sizes, finite and >= 0.
+    sigma_w, sigma_v : float
+        Standard deviation of the noise on the minibatch's mean gradient, >= 0.
+    batch : int
+        Minibatch m, the expected one under Poisson sampling.
+    sampling : {"without_replacement", "with_replacement", "poisson"}
+        How minibatches are drawn.
+    clip_w, clip_v : float
+        Clipping norms (l2) of one record's gradients, inf for none.
+    output : {"average", "last", "uniform"}
+        The average of the iterates 1, ..., T, the last, w_T, or one of them drawn uniformly.
+    notes : tuple of str
+        What a run should say about the configuration.
     """
 
     eta_w: Array
@@ -137,7 +149,7 @@ class GradientDescentAscent(Solver):
 
 
 class DPSGDA(GradientDescentAscent):
-    """Algorithm 1 of Yang et al.; :meth:`configure` fills it from Theorem 2a, 2b or 3."""
+    """DP-SGDA, Algorithm 1 of Yang et al. 2022; :meth:`configure` takes its numbers from Theorem 2a, 2b or 3."""
 
     name = "dp_sgda"
     paper = "yang2022"
@@ -158,15 +170,52 @@ class DPSGDA(GradientDescentAscent):
         sampling: Scheme | None = None, clip_w: float = math.inf, clip_v: float = math.inf,
         output: str | None = None, theorem: str = "2a", pl: float | None = None, private: bool = True,
     ) -> Self:  # fmt: skip
-        """Parameters of the theorem at (epsilon, delta), save those given.
+        """Set up DP-SGDA by Theorem 2a, 2b or 3, save what is given.
 
-        theorem : "2a" for smooth convex-concave problems, "2b" for those that are not smooth, "3" (and 5) for problems
-            strongly concave in v whose mean obeys the Polyak-Lojasiewicz inequality in w, with modulus ``pl``
-        steps : T; n by default, for 2b n^2
-        eta : in w and v; by default, where N = max(sqrt n, sqrt(d log(1/delta))/epsilon), 1/(L N) with the proof's L,
-            the smoothness, as unit, for 2b 1/(n N), and for 3 the steps of its proof, which fall with t
-        output : the average by default, for 3 the last iterate
-        private : False switches the noise off, for the non-private baseline
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records; neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired", "as_printed"}
+            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
+        steps : int, optional
+            T; n by default, n^2 for Theorem 2b.
+        batch : int, optional
+            Minibatch m, at most n; by default Remark 1's max(1, n sqrt(epsilon/(4T))).
+        eta : float, optional
+            Step size > 0 in w and v. By default, with N = max(sqrt n, sqrt(d log(1/delta))/epsilon), 1/(L N) where the
+            proof has L, the smoothness, as unit; 1/(n N) for Theorem 2b; for Theorem 3 its proof's steps, which fall
+            with t.
+        sampling : {"with_replacement", "without_replacement", "poisson"}, optional
+            By default with replacement as printed, and without in the repaired variant.
+        clip_w, clip_v : float
+            Clipping norms (l2) of one record's gradients, > 0, inf for none.
+        output : {"average", "last", "uniform"}, optional
+            The average by default, for Theorem 3 the last iterate.
+        theorem : {"2a", "2b", "3"}
+            2a for smooth convex-concave problems, 2b for those that are not smooth, 3 (and 5) for problems strongly
+            concave in v whose mean obeys the Polyak-Lojasiewicz inequality in w.
+        pl : float, optional
+            Modulus of that inequality, > 0; given with Theorem 3 and only there.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        DPSGDA
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Algorithm 1, Remark 1, Theorems 2 and
+        3.
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):

@@ -32,7 +32,7 @@ from dpcheck.solvers.solver import Sizes, modulus, private_modulus, require_leng
 
 
 class DPSGDAClipped(GradientDescentAscent):
-    """Algorithm 1 of Zhang et al.; :meth:`configure` fills it from Theorem 2."""
+    """DP-SGDA with clipping, Algorithm 1 of Zhang et al. 2025; :meth:`configure` takes its numbers from Theorem 2."""
 
     name = "dp_sgda_clipped"
     paper = "zhang2025"
@@ -44,10 +44,44 @@ class DPSGDAClipped(GradientDescentAscent):
         steps: int | None = None, batch: int | None = None, eta_w: float | None = None, eta_v: float | None = None,
         clip_w: float | None = None, clip_v: float | None = None, output: str = "uniform", private: bool = True,
     ) -> Self:  # fmt: skip
-        """Theorem 2's schedule with every constant 1, save what is given.
+        """Set up clipped DP-SGDA by Theorem 2 with every constant 1, save what is given.
 
-        steps : T = n epsilon/sqrt(d log(1/delta));  batch : m, the larger of T and Remark 1's
-        eta_w : 1/(16 (kappa + 1)^2 l);  eta_v : 1/l;  clip_w, clip_v : C1, C2, G_w and G_v by default
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records, strongly concave in v and smooth unless the steps are given; neighbours
+            replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired", "as_printed"}
+            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
+        steps : int, optional
+            T; n epsilon/sqrt(d log(1/delta)) by default.
+        batch : int, optional
+            Minibatch m, at most n; by default Remark 1's of Yang et al. 2022, and repaired at least T.
+        eta_w, eta_v : float, optional
+            Step sizes > 0; 1/(16 (kappa + 1)^2 l) and 1/l by default.
+        clip_w, clip_v : float, optional
+            Clipping norms C1, C2 (l2), finite and > 0; the problem's G_w and G_v by default.
+        output : {"uniform", "average", "last"}
+            A uniformly drawn iterate, the average, or the last.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        DPSGDAClipped
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        Q. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
+        2025, Algorithm 1, Theorems 1 and 2.
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n, l, mu = sizes.n, problem.smoothness, modulus(problem)

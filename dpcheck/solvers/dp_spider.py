@@ -67,8 +67,18 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
 class Plan:
     """What the SPIDER algorithms share: sizes, minibatches, step and clipping norms, checked.
 
-    steps, period : T and q;  b1, b2 : minibatches of a refresh and of a difference;  eta : step
-    L0, Ls : clipping norms of a gradient, and of a difference a unit of distance
+    Parameters
+    ----------
+    sizes : Sizes
+        Records, dimension and budget.
+    steps, period : int
+        T and q.
+    b1, b2 : int
+        Minibatches of a refresh and of a difference.
+    eta : float
+        Step size.
+    L0, Ls : float
+        Clipping norms (l2) of a gradient, and of a difference for each unit of distance.
     """
 
     sizes: Sizes
@@ -85,10 +95,10 @@ class Plan:
         cls, problem: Problem, sizes: Sizes, F0: float, steps: int | None, period: int | None, b1: int | None,
         b2: int | None, eta: float | None, L0: float | None, Ls: float | None,
     ) -> Plan:  # fmt: skip
-        """The theorem's orders with constant 1, save what is given.
+        """Take the theorem's orders with constant 1, save what is given.
 
-        b1 = n, T = max{((Ls F0)^{1/4}/(sqrt(L0) a))^{4/3}, 1/a}, q = 1/(T a^2),
-        b2 = max{n/sqrt T, 1/(T a^2)}, eta = 1/(2 Ls);  F0 : bound on F(w_0) - min F
+        b1 = n, T = max{((Ls F0)^{1/4}/(sqrt(L0) a))^{4/3}, 1/a}, q = 1/(T a^2), b2 = max{n/sqrt T, 1/(T a^2)} and
+        eta = 1/(2 Ls), where F0 bounds F(w_0) - min F.
         """
         require(problem.dim_v == 0, "problem", "have no v: this algorithm minimises over w alone", problem.name)
         require_positive(F0, "F0")
@@ -116,7 +126,7 @@ class Plan:
 
     @property
     def refreshes(self) -> int:
-        """As many as a refresh every q iterations makes."""
+        """How many refreshes one every q iterations makes."""
         return math.ceil(self.steps / self.period)
 
     def drifts(self, F0: float) -> int:
@@ -138,7 +148,7 @@ class Plan:
         )
 
     def events(self, sigma_1: float, sigma_2: float, refreshes: int, differences: int) -> tuple[Event, ...]:
-        """See :func:`spider_events`."""
+        """Return the events of such a run, as :func:`spider_events` has them."""
         return spider_events(sigma_1, sigma_2, self.sizes.n, self.b1, self.b2, refreshes, differences)
 
     def calibrated(self, refreshes: int, differences: int, others: tuple[Event, ...] = ()) -> tuple[float, float]:
@@ -179,11 +189,22 @@ def spider_events(
 
 @dataclass(frozen=True, eq=False)
 class DPSpider(Solver):
-    """One configuration; :meth:`configure` fills it from the theorem.
+    """DP-SPIDER, Algorithm 1 of Arora et al. 2023; :meth:`configure` takes its numbers from their theorem.
 
-    steps, period : T and q;  b1, b2 : minibatches of a refresh and of a difference;  eta : step
-    L0, Ls : clipping norms of a gradient, and of a difference a unit of distance
-    sigma_1, sigma_2 : noise over the clipping norm
+    Parameters
+    ----------
+    steps, period : int
+        T iterations, and q of them between refreshes.
+    b1, b2 : int
+        Minibatches of a refresh and of a difference.
+    eta : float
+        Step size.
+    L0, Ls : float
+        Clipping norms (l2) of a gradient, and of a difference for each unit of distance.
+    sigma_1, sigma_2 : float
+        Noise over the clipping norm on either.
+    notes : tuple of str
+        What a run should say about the configuration.
     """
 
     steps: int
@@ -212,9 +233,46 @@ class DPSpider(Solver):
         eta: float | None = None, L0: float | None = None, Ls: float | None = None, F0: float = 1.0,
         private: bool = True,
     ) -> Self:  # fmt: skip
-        """The theorem's schedule (see :meth:`Plan.of`), save what is given.
+        """Set up DP-SPIDER by the orders of its theorem with constant 1, save what is given.
 
-        F0 : bound on F(w_0) - min F;  private : False switches the noise off
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records and no v; neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired", "as_printed"}
+            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
+        steps, period : int, optional
+            T and q, as :meth:`Plan.of` has them.
+        b1, b2 : int, optional
+            Minibatches of a refresh and of a difference, at most n; n and max{n/sqrt T, 1/(T a^2)} by default.
+        eta : float, optional
+            Step size > 0; 1/(2 Ls) by default.
+        L0, Ls : float, optional
+            Clipping norms (l2) of a gradient, and of a difference for each unit of distance; the problem's by default.
+        F0 : float
+            Bound on F(w_0) - min F, > 0.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        DPSpider
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        R. Arora et al. Faster rates of convergence to stationary points in differentially private optimization. ICML
+        2023, Algorithm 1.
+
+        D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization.
+        2026, Table 1.
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         plan = Plan.of(problem, sizes, F0, steps, period, b1, b2, eta, L0, Ls)
@@ -239,7 +297,7 @@ class DPSpider(Solver):
         )
 
     def packed(self, problem: Problem) -> Packed:
-        """In the order in which :func:`run` unpacks them."""
+        """Pack the numbers in the order in which :func:`run` unpacks them."""
         fits(problem, self.b1, self.b2)
         return (
             np.array([self.eta, self.L0, self.Ls, self.sigma_1, self.sigma_2]),

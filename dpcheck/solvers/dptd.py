@@ -37,7 +37,7 @@ from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian, require_norm
 
 @kernel(RUN_SIGNATURE)
 def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """steps : (3, T), nu and the noise on p and on q."""
+    """Run averaged descent ascent; ``steps`` (3, T) holds nu and the noise on p and on q."""
     chi, eta, alpha, beta, sensitivity_w, sensitivity_v = reals[:6]
     batch = counts[0]
     _, records, domain_w, domain_v, start, d = data
@@ -68,7 +68,23 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
 
 @dataclass(frozen=True, eq=False)
 class DPTD(Solver):
-    """nu : (T,);  chi, eta, alpha, beta : step and averaging factors;  batch : m;  sigma_w, sigma_v : (T,) noise."""
+    """DPTD, private temporal-difference learning by averaged gradients, of Zhao et al. 2023.
+
+    Parameters
+    ----------
+    nu : ndarray, (T,)
+        Step sizes.
+    sigma_w, sigma_v : ndarray, (T,)
+        Standard deviations of the noise on the averages.
+    batch : int
+        Minibatch m.
+    clip_w, clip_v : float
+        Clipping norms (l2) of one record's gradients, inf for none.
+    chi, eta, alpha, beta : float
+        Factors of the steps and of the averages.
+    notes : tuple of str
+        What a run should say about the configuration.
+    """
 
     nu: Array
     sigma_w: Array
@@ -98,7 +114,44 @@ class DPTD(Solver):
         chi: float = 2.0, eta: float = 2.0, alpha: float = 3.0, beta: float = 3.0, a: float = 0.25, b: float = 3.0,
         private: bool = True,
     ) -> Self:  # fmt: skip
-        """T = n steps with nu_t = a/sqrt(t + b), save what is given; G in w and in v are clip or Lipschitz norms."""
+        """Set up DPTD with T = n steps nu_t = a/sqrt(t + b), save what is given.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records; neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired", "as_printed"}
+            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
+        steps : int, optional
+            T; n by default.
+        batch : int
+            Minibatch m, at most n.
+        clip_w, clip_v : float
+            Clipping norms (l2) of one record's gradients, > 0, inf where the problem is Lipschitz.
+        chi, eta, alpha, beta : float
+            Factors of the steps and of the averages, > 0.
+        a, b : float
+            Factor and offset of nu_t, > 0.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        DPTD
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        Q. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
+        2025, appendix (DPTD of Zhao et al. 2023).
+        """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n = sizes.n
         steps = n if steps is None else steps
@@ -131,14 +184,14 @@ class DPTD(Solver):
         return cls(nu, noise[0], noise[1], batch, clip_w, clip_v, chi, eta, alpha, beta)
 
     def quiet(self) -> Self:
-        """The same without noise."""
+        """Return the same configuration without noise."""
         zero = np.zeros_like(self.nu)
         return type(self)(
             self.nu, zero, zero, self.batch, self.clip_w, self.clip_v, self.chi, self.eta, self.alpha, self.beta
         )
 
     def iterations(self, problem: Problem) -> int:
-        """T."""
+        """Return T."""
         return self.nu.size
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
@@ -158,7 +211,7 @@ class DPTD(Solver):
         return tuple(steps)
 
     def packed(self, problem: Problem) -> Packed:
-        """In the order in which :func:`run` unpacks them."""
+        """Pack the numbers in the order in which :func:`run` unpacks them."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         return (
@@ -169,6 +222,6 @@ class DPTD(Solver):
         )  # fmt: skip
 
     def _sensitivities(self, problem: Problem) -> tuple[float, float]:
-        """Of the minibatch mean, in w and in v."""
+        """Return the sensitivities (l2) of the minibatch mean, in w and in v."""
         bounds = (min(problem.lipschitz_w, self.clip_w), min(problem.lipschitz_v, self.clip_v))
         return 2 * bounds[0] / self.batch, 2 * bounds[1] / self.batch

@@ -46,7 +46,10 @@ SAMPLINGS = ("single_pass", "with_replacement")
 
 
 class NISPP(Phased):
-    """:class:`Phased` with equal weights on both sides, both released as one vector, and averaged."""
+    """Noisy inexact stochastic proximal point, the double-loop baseline of Boob and Guzman 2024.
+
+    It is :class:`Phased` with equal weights on both sides, released as one vector, and averaged.
+    """
 
     name = "nispp"
     paper = "yang2022"
@@ -62,9 +65,45 @@ class NISPP(Phased):
         batch: int | None = None, lam: float | None = None, sampling: str = "single_pass",
         base: str = SADDLE_BASE, most: int = 100_000_000, private: bool = True,
     ) -> Self:  # fmt: skip
-        """batch : B;  lam : weight of the proximal term;  sampling : see the file's head, for the defaults too
+        """Set up noisy inexact stochastic proximal point by the schedule of its sampling, save what is given.
 
-        base, most : see ``output_perturbation``
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records, convex-concave on bounded domains; neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired"}
+            The one variant that there is.
+        batch : int, optional
+            Records B of a phase, at most n; sqrt n by default.
+        lam : float, optional
+            Weight of the proximal term, > 0; by default as the file's head says.
+        sampling : {"single_pass", "with_replacement"}
+            Each record in one phase, or each phase on B draws from all records.
+        base : str
+            Base solver of a phase, one of :data:`dpcheck.bases.BASES`.
+        most : int
+            Gradient evaluations that a phase may take.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        NISPP
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        D. Boob, C. Guzman. Optimal algorithms for differentially private stochastic monotone variational inequalities
+        and saddle-point problems. Mathematical Programming 2024, Algorithm 2.
+
+        Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Section 4.
         """
         from dpcheck.bases import require_base
 
@@ -116,13 +155,13 @@ class NISPP(Phased):
     choices = (*Phased.choices, "sampling")
 
     def setting(self, option: str, problem: Problem) -> Any:
-        """The first phase has what all of them have."""
+        """Read the batch and lam off the first phase, since all have the same."""
         first = dict(zip(FIELDS, self.phases[0].tolist(), strict=True))
         read = {"batch": first["last"] - first["first"], "lam": first["r_w"]}
         return read[option] if option in read else super().setting(option, problem)
 
     def packed(self, problem: Problem) -> Packed:
-        """As elsewhere, and the output averaged."""
+        """Pack as :class:`Phased` does, and have the output averaged."""
         reals, counts, phases = super().packed(problem)
         counts[1] = 1
         return reals, counts, phases

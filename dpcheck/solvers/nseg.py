@@ -77,7 +77,25 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
 
 @dataclass(frozen=True, eq=False)
 class NSEG(Solver):
-    """steps : T;  batch : m;  eta : step;  sigma : noise on both blocks;  clip_w, clip_v : per-record norms."""
+    """Noisy stochastic extragradient, the single-loop baseline of Boob and Guzman 2024.
+
+    Parameters
+    ----------
+    steps : int
+        Iterations T.
+    batch : int
+        Minibatch m.
+    eta : float
+        Step size.
+    sigma : float
+        Standard deviation of the noise on both blocks.
+    sampling : {"without_replacement", "with_replacement", "poisson"}
+        How minibatches are drawn.
+    clip_w, clip_v : float
+        Clipping norms (l2) of one record's gradients, inf for none.
+    notes : tuple of str
+        What a run should say about the configuration.
+    """
 
     steps: int
     batch: int
@@ -106,7 +124,47 @@ class NSEG(Solver):
         sampling: Scheme = "without_replacement", clip_w: float = math.inf, clip_v: float = math.inf,
         private: bool = True,
     ) -> Self:  # fmt: skip
-        """The schedule of this ``sampling`` in the file's head, save what is given."""
+        """Set up noisy stochastic extragradient by the schedule of its sampling, save what is given.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records; neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired"}
+            The one variant that there is.
+        steps : int, optional
+            T; n by default, n^2 with replacement.
+        batch : int, optional
+            Minibatch m, at most n; n sqrt(epsilon/(8 n)) by default, 1 with replacement.
+        eta : float, optional
+            Step size > 0; 1/(L N) by default, 1/(L n N) with replacement, with N = max(sqrt n, sqrt(d
+            log(1/delta))/epsilon).
+        sampling : {"without_replacement", "with_replacement", "poisson"}
+            How minibatches are drawn.
+        clip_w, clip_v : float
+            Clipping norms (l2) of one record's gradients, > 0, inf where the problem is Lipschitz.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        NSEG
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        D. Boob, C. Guzman. Optimal algorithms for differentially private stochastic monotone variational inequalities
+        and saddle-point problems. Mathematical Programming 2024, Algorithm 1.
+
+        Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Section 4.
+        """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n = sizes.n
         require(sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", sampling)
@@ -143,7 +201,7 @@ class NSEG(Solver):
         return (Repeated(step, min(2 * seen + 1, 2 * self.steps)),)
 
     def packed(self, problem: Problem) -> Packed:
-        """In the order in which :func:`run` unpacks them."""
+        """Pack the numbers in the order in which :func:`run` unpacks them."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         sensitivity = _sensitivity(problem, self.batch, self.clip_w, self.clip_v)
@@ -155,5 +213,5 @@ class NSEG(Solver):
 
 
 def _sensitivity(problem: Problem, batch: int, clip_w: float, clip_v: float) -> float:
-    """Of the minibatch mean of both blocks as one vector."""
+    """Return the sensitivity (l2) of the minibatch mean of both blocks as one vector."""
     return 2 * math.hypot(min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v)) / batch

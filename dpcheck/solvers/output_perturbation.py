@@ -110,12 +110,22 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
 
 @dataclass(frozen=True, eq=False)
 class Phased(Solver):
-    """One configuration: a schedule of phases, and the base solver that carries them out.
+    """A schedule of phases, and the base solver that carries them out.
 
-    phases : (rows, len(FIELDS)) float64;  smoothness : of f;  base : a name of ``dpcheck.bases``
-    most : gradient evaluations a phase may take
-    sampling : "single_pass", each phase on the records that its row names, or "with_replacement", each on as many
-    that are drawn from all
+    Parameters
+    ----------
+    phases : ndarray, (phases, len(FIELDS))
+        For each phase its records, regularisation, accuracy, noise and sensitivity.
+    smoothness : float
+        Lipschitz constant of the gradient of f.
+    base : str
+        A name of :data:`dpcheck.bases.BASES`.
+    most : int
+        Gradient evaluations that a phase may take.
+    notes : tuple of str
+        What a run should say about the configuration.
+    sampling : {"single_pass", "with_replacement"}
+        Each phase on the records that its row names, or on as many that are drawn from all.
     """
 
     phases: Array
@@ -129,13 +139,13 @@ class Phased(Solver):
     trials = staticmethod(phased_trials)
 
     def quiet(self) -> Self:
-        """The same without noise."""
+        """Return the same configuration without noise."""
         phases = self.phases.copy()
         phases[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] = 0.0
         return replace(self, phases=phases)
 
     def origins(self) -> tuple[str, ...]:
-        """Those of the algorithm and of the base."""
+        """Return what is reconstructed of the algorithm and of its base solver."""
         from dpcheck.bases import BASES
 
         base = (f"base {self.base}: reconstructed from its abstract",) if BASES[self.base].reconstructed else ()
@@ -172,7 +182,7 @@ class Phased(Solver):
 
 
 class OutputPerturbation(Phased):
-    """An algorithm of the paper: :meth:`schedule` says which."""
+    """Output perturbation of Zhang et al. 2022; the :meth:`schedule` of a subclass says which algorithm."""
 
     paper = "zhang2022"
     variants = ("as_printed",)
@@ -180,7 +190,22 @@ class OutputPerturbation(Phased):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """The phases of this algorithm."""
+        """Plan the phases of this algorithm.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records.
+        sizes : Sizes
+            Records, dimension and budget.
+        L : float
+            Lipschitz constant of f in (w, v).
+
+        Returns
+        -------
+        list of dict
+            A row for each phase, as :func:`phase` makes it.
+        """
         raise TypeError(f"{cls.__name__} must define schedule")
 
     @classmethod
@@ -188,7 +213,39 @@ class OutputPerturbation(Phased):
         cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "as_printed",
         base: str | None = None, most: int = 100_000_000, private: bool = True,
     ) -> Self:  # fmt: skip
-        """The theorem's schedule.  base : see ``dpcheck list``;  most : gradient evaluations a phase may take."""
+        """Set up the theorem's schedule.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records, convex in w and concave in v, Lipschitz and smooth; neighbours replace one
+            record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"as_printed"}
+            The one variant that there is.
+        base : str, optional
+            Base solver of a phase, one of :data:`dpcheck.bases.BASES`.
+        most : int
+            Gradient evaluations that a phase may take.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        OutputPerturbation
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        L. Zhang et al. Bring your own algorithm for optimal differentially private stochastic minimax optimization.
+        NeurIPS 2022, Algorithms 1 to 5, Theorems 3.3, 3.4, 4.3 and 4.5, Corollary B.6.
+        """
         from dpcheck.bases import require_base
 
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)

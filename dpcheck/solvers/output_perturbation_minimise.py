@@ -32,7 +32,7 @@ class StronglyConvex(OutputPerturbation):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """One phase on all records, to within L/(mu n)."""
+        """Plan one phase on all records, to within L/(mu n)."""
         n, mu = sizes.n, problem.convexity
         require_modulus(mu, "convex in w", problem)
         sensitivity = 4 * L / (mu * n)  # (6): twice the stability 2L/(mu n), for the solver's errors
@@ -51,7 +51,7 @@ class PhasedConvex(OutputPerturbation):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """mu_k = mu 2^k, mu = (L/D) max{1/sqrt n, 14 log2(n) sqrt(d log(2.5/delta))/(n epsilon)}."""
+        """Take mu_k = mu 2^k with mu = (L/D) max{1/sqrt n, 14 log2(n) sqrt(d log(2.5/delta))/(n epsilon)}."""
         n, D = sizes.n, radius_of(problem.domain_w, "w")
         share = math.sqrt(sizes.d * math.log(2.5 / sizes.delta)) / (n * sizes.epsilon)
         mu = L / D * max(1 / math.sqrt(n), 14 * math.log2(n) * share)

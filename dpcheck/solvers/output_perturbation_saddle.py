@@ -32,7 +32,7 @@ class Saddle(OutputPerturbation):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """One phase; sigma_w = (8 L/(n epsilon)) sqrt(2 log(5/delta)/(mu_w mu)), and with mu_v for v."""
+        """Plan one phase with sigma_w = (8 L/(n epsilon)) sqrt(2 log(5/delta)/(mu_w mu)), and with mu_v for v."""
         row, sensitivity = _whole(problem, sizes, L)
         factor = 2 * gaussian_factor(5, sizes.delta, sizes.epsilon)
         for part in ("w", "v"):
@@ -42,9 +42,9 @@ class Saddle(OutputPerturbation):
 
 
 class SaddleJoint(OutputPerturbation):
-    """The same with one Gaussian for (sqrt(mu_w) w, sqrt(mu_v) v).
+    """Algorithm 3 with one Gaussian for (sqrt(mu_w) w, sqrt(mu_v) v).
 
-    Not in the paper: its inequality (12) bounds the joint move, so splitting epsilon and delta is not needed.
+    Not in the paper: its inequality (12) bounds the joint move, so that epsilon and delta need not be split.
     """
 
     name = "minimax_output_perturbation_joint"
@@ -53,7 +53,7 @@ class SaddleJoint(OutputPerturbation):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """sigma_w = (4 L/(n epsilon)) sqrt(2 log(2.5/delta)/(mu_w mu)), and with mu_v for v."""
+        """Plan one phase with sigma_w = (4 L/(n epsilon)) sqrt(2 log(2.5/delta)/(mu_w mu)), and with mu_v for v."""
         row, sensitivity = _whole(problem, sizes, L)
         sigma = sensitivity * gaussian_factor(2.5, sizes.delta, sizes.epsilon)
         for part in ("w", "v"):
@@ -70,7 +70,7 @@ class Half(OutputPerturbation):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """mu_k/2 |x - x_{k-1}|^2 on the part x, mu_k = mu 2^k, and mu/2 |.|^2 on the other; noise on x."""
+        """Add mu_k/2 |x - x_{k-1}|^2 on the part x, mu_k = mu 2^k, and mu/2 |.|^2 on the other; noise on x."""
         n, part = sizes.n, cls.part
         D = max(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
         share = math.sqrt(sizes.d * math.log(5 / sizes.delta)) / (n * sizes.epsilon)
@@ -112,7 +112,7 @@ class PhasedSaddle(OutputPerturbation):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """Algorithm 4, then Algorithm 5 from the start."""
+        """Plan Algorithm 4, then Algorithm 5 from the start."""
         primal, dual = (half.schedule(problem, sizes, L) for half in (PhasedPrimal, PhasedDual))
         dual[0]["fresh"] = 1
         return [*primal, *dual]
@@ -125,7 +125,7 @@ class OneSided(OutputPerturbation):
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
-        """mu = 3 (L/D) max{1/sqrt n, 4 log2(n) sqrt(d log(2.5/delta))/(n epsilon)}, mu_k = mu 2^k."""
+        """Take mu = 3 (L/D) max{1/sqrt n, 4 log2(n) sqrt(d log(2.5/delta))/(n epsilon)} and mu_k = mu 2^k."""
         n, part = sizes.n, cls.part
         curved, name, domain, d, other = (
             (problem.concavity, "concave in v", problem.domain_w, problem.dim_w, "v")
@@ -157,7 +157,7 @@ class PhasedConvexStronglyConcave(OneSided):
 
 
 class PhasedStronglyConvexConcave(OneSided):
-    """Its mirror image on Algorithm 5, for f strongly convex in w; releases v at (epsilon, delta)."""
+    """Algorithm 5 without regularising w, for f strongly convex in w; releases v at (epsilon, delta)."""
 
     name = "phased_strongly_convex_concave"
     source = "Appendix B.4, the mirror image of Corollary B.6"

@@ -59,7 +59,7 @@ from dpcheck.solvers.solver import (
 
 @kernel(RUN_SIGNATURE)
 def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Algorithm 3, with Algorithm 4 in its inner loop.  steps : (1, T2) of the ascent."""
+    """Run Algorithm 3 with Algorithm 4 in its inner loop; ``steps`` (1, T2) is of the ascent."""
     eta_x, C0, C1, C2, C3, sigma_1, sigma_2, sigma_y, sensitivity_y = reals
     rounds, restart, batch, repaired = counts
     _, records, domain_w, domain_v, start, d = data
@@ -122,11 +122,30 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
 
 @dataclass(frozen=True, eq=False)
 class PrivateDiff(Solver):
-    """One configuration; :meth:`configure` fills it from Theorem 6.
+    """PrivateDiff Minimax, Algorithms 3 and 4 of Zhang et al. 2025; :meth:`configure` takes its numbers from Theorem 6.
 
-    rounds : R;  restart : T;  batch : m;  eta_x, eta_y : steps, the latter (T2,)
-    C0 to C3 : clipping thresholds;  sigma_1, sigma_2 : noise over C on the gradient and the difference
-    sigma_y : noise on the maximiser;  sensitivity_y : what it is meant for
+    Parameters
+    ----------
+    rounds, restart : int
+        R rounds, and T of them between refreshes.
+    batch : int
+        Minibatch m.
+    eta_x : float
+        Step size in w.
+    eta_y : ndarray, (T2,)
+        Step sizes of the inner ascent.
+    C0, C1, C2, C3 : float
+        Clipping thresholds: of the ascent, of a gradient, and of a difference, C2 |x_r - x_(r-1)| + C3.
+    sigma_1, sigma_2 : float
+        Noise over the threshold on a gradient and on a difference.
+    sigma_y : float
+        Standard deviation of the noise on the maximiser.
+    sensitivity_y : float
+        The sensitivity (l2) that it is meant for.
+    repaired : bool
+        Whether this is the repaired variant.
+    notes : tuple of str
+        What a run should say about the configuration.
     """
 
     rounds: int
@@ -164,10 +183,49 @@ class PrivateDiff(Solver):
         C2: float | None = None, C3: float | None = None, sensitivity_y: float | None = None, failure: float = 0.05,
         M: float = 1.0, private: bool = True,
     ) -> Self:  # fmt: skip
-        """Theorem 6's schedule with every constant 1, save what is given.
+        """Set up PrivateDiff Minimax by Theorem 6 with every constant 1, save what is given.
 
-        rounds, restart, inner, batch : R, T, T2, m;  eta_y : the same step for the whole ascent
-        sensitivity_y : as printed, in place of Lemma 9's;  M : bound on f, in Lemma 9;  failure : theta of C3
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records, strongly concave in v and smooth unless eta_y, C2 and C3 are given;
+            neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired", "as_printed"}
+            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
+        rounds, restart, inner, batch : int, optional
+            R, T, T2 and m of the paper; a^(-4/3), a^(2/3) R, a^(-4/3) and a^(-4/3) by default, with
+            a = sqrt(d log(1/delta))/(n epsilon).
+        eta_x : float, optional
+            Step size in w, > 0.
+        eta_y : float, optional
+            One step size > 0 for the whole ascent, in place of 1/(mu i).
+        C0, C1, C2, C3 : float, optional
+            Clipping thresholds > 0; the problem's G_v and G_w, (1 + kappa) l, and Theorem 6's by default.
+        sensitivity_y : float, optional
+            Sensitivity (l2) of the maximiser in place of Lemma 9's; as printed only.
+        failure : float
+            theta of C3, a probability in (0, 1).
+        M : float
+            Bound on f, > 0, in Lemma 9.
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        PrivateDiff
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        Q. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
+        2025, Algorithms 3 and 4, Theorems 5 and 6, Remark 2.
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         n, a, l = sizes.n, sizes.privacy_error, problem.smoothness
@@ -236,15 +294,15 @@ class PrivateDiff(Solver):
     kept = ("inner",)
 
     def setting(self, option: str, problem: Problem) -> Any:
-        """T2 is the length of the ascent."""
+        """Return T2 as the length of the ascent."""
         return len(self.eta_y) if option == "inner" else super().setting(option, problem)
 
     def iterations(self, problem: Problem) -> int:
-        """R + 1."""
+        """Return R + 1."""
         return self.rounds + 1
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
-        """The print also draws a minibatch a step of the ascent."""
+        """Count the same as elsewhere; as printed, each step of the ascent also draws a minibatch."""
         releases, _, _ = super().rows(problem)
         inner = 0 if self.repaired else len(self.eta_y)
         return releases, (self.rounds + 1) * (1 + inner), self.batch
@@ -259,7 +317,7 @@ class PrivateDiff(Solver):
         )  # fmt: skip
 
     def packed(self, problem: Problem) -> Packed:
-        """In the order in which :func:`run` unpacks them."""
+        """Pack the numbers in the order in which :func:`run` unpacks them."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         return (
@@ -287,7 +345,7 @@ def moved(problem: Problem, C0: float, eta_y: Array) -> float:
 
 
 def _events(z_1: float, z_2: float, z_y: float, n: int, batch: int, rounds: int, refreshes: int) -> tuple[Event, ...]:
-    """Of rounds 0 to ``rounds``."""
+    """Return the events of rounds 0 to ``rounds``."""
     parts = ((z_1, refreshes), (z_2, rounds + 1 - refreshes))
     sampled = tuple(Repeated(Sampled((Gaussian(z),), "without_replacement", n, batch), count) for z, count in parts)
     return (*sampled, Repeated(Gaussian(z_y), rounds + 1))

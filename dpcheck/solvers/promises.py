@@ -55,12 +55,12 @@ class Given:
     overrides: Mapping[str, Any]
 
     def option(self, solver: Solver, name: str) -> Any:
-        """The override, or the default of ``configure``."""
+        """Return the override, or the default of ``configure``."""
         default = inspect.signature(solver.configure).parameters[name].default
         return self.overrides.get(name, default)
 
     def letters(self, problem: Problem) -> dict[str, float]:
-        """n, d = max(d_w, d_v), epsilon, delta."""
+        """The letters n, d = max(d_w, d_v), epsilon and delta with their values."""
         d = max(problem.dim_w, problem.dim_v)
         return {"n": len(problem.records), "d": d, "epsilon": self.epsilon, "delta": self.delta}
 
@@ -80,7 +80,7 @@ class Promise:
     found: Mapping[str, str]
 
     def broken(self) -> Iterator[tuple[Assumption, str]]:
-        """Each assumption that fails, and what makes it fail."""
+        """Return each assumption that fails, and what makes it fail."""
         stated = catalogued(self.theorem)
         known = {name: value for name, value in self.values.items() if 0 < value < math.inf}
         for assumption in stated.assumptions:
@@ -122,7 +122,7 @@ def _answers_of(paper: str) -> Any:
 
 
 def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
-    """A sentence for each assumption that the run breaks, once where two theorems share it."""
+    """Return a sentence for each assumption that the run breaks, once where two theorems share it."""
     told = set()
     for promise in promised(solver, problem, given):
         for assumption, what in promise.broken():
@@ -139,12 +139,12 @@ def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
 
 
 def any_of(*answers: str) -> str:
-    """All that breaks a condition of several parts."""
+    """Join all that breaks a condition of several parts."""
     return " and ".join(filter(None, answers))
 
 
 def lipschitz(problem: Problem, **clips: tuple[float, float]) -> str:
-    """A bound on the gradients, of f, and not of what clipping leaves of them.  clips : name=(threshold, bound)."""
+    """Require a bound on the gradients of f, whatever clipping leaves of them; ``clips`` is name=(threshold, bound)."""
     free = [side for side in ("w", "v") if math.isinf(getattr(problem, f"lipschitz_{side}"))]
     below = [
         f"{name} = {clip:.6g} cuts gradients of up to {bound:.6g}"
@@ -155,12 +155,12 @@ def lipschitz(problem: Problem, **clips: tuple[float, float]) -> str:
 
 
 def smooth(problem: Problem) -> str:
-    """A Lipschitz constant of the joint gradient of every record."""
+    """Require a Lipschitz constant of the joint gradient of every record."""
     return f"{problem.name} is not" if math.isinf(problem.smoothness) else ""
 
 
 def curved(problem: Problem, *, convex: bool = False) -> str:
-    """Convex in w and concave in v."""
+    """Require f to be convex in w and concave in v."""
     return any_of(
         f"{problem.name} is not convex in w" if convex and problem.convexity < 0 else "",
         f"{problem.name} is not concave in v" if problem.concavity < 0 else "",
@@ -168,25 +168,25 @@ def curved(problem: Problem, *, convex: bool = False) -> str:
 
 
 def strongly_concave(problem: Problem) -> str:
-    """In v, of the mean over the records."""
+    """Require the mean over the records to be strongly concave in v."""
     return f"{problem.name} is not" if problem.empirical_concavity <= 0 else ""
 
 
 def at_zero(problem: Problem, side: str = "wv") -> str:
-    """Where a run starts."""
+    """Require runs to start at 0."""
     parts = {"w": problem.start[: problem.dim_w], "v": problem.start[problem.dim_w :]}
     away = [f"|{name}| = {np.linalg.norm(parts[name]):.4g}" for name in side if np.any(parts[name])]
     return f"it starts at {', '.join(away)}" if away else ""
 
 
 def bounded(problem: Problem, side: str = "wv") -> str:
-    """Bounded domains."""
+    """Require bounded domains."""
     free = [name.upper() for name in side if not finite(getattr(problem, f"domain_{name}"))]
     return f"{' and '.join(free)} {'are' if len(free) > 1 else 'is'} unbounded" if free else ""
 
 
 def projected(problem: Problem) -> str:
-    """A W that is the whole space."""
+    """Require W to be the whole space."""
     walls = problem.domain_w[:, 3]
     return (
         "" if not np.isfinite(walls).any() else f"w is projected onto W, of radius {walls[np.isfinite(walls)].min():g}"

@@ -12,7 +12,7 @@ from dpcheck.solvers.solver import modulus
 
 
 def dp_rgda(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
-    """Theorem 1 for the empirical risk, 2 for that of the population."""
+    """Answer for Theorem 1 (empirical risk) or Theorem 2 (population risk)."""
     theorem, failure = str(given.option(solver, "theorem")), given.option(solver, "failure")
     L, rho = problem.smoothness, problem.hessian_lipschitz
     values = given.letters(problem) | {

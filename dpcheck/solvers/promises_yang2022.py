@@ -22,7 +22,7 @@ from dpcheck.solvers.solver import modulus
 
 
 def dp_sgda(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
-    """Theorem 2a, 2b or 3; as printed also Remark 1, which sets the noise."""
+    """Answer for Theorem 2a, 2b or 3, and as printed also for Remark 1, which sets the noise."""
     theorem = str(given.option(solver, "theorem"))
     L, rho = problem.smoothness, modulus(problem)
     values = given.letters(problem) | {"T": solver.steps, "m": solver.batch}
@@ -62,7 +62,7 @@ def dp_sgda(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
 
 
 def baseline(solver: Any, problem: Problem) -> Iterator[str]:
-    """NSEG and NISPP stand in Table 1 for problems that are C-C, Lip and S."""
+    """Answer for NSEG and NISPP, which stand in Table 1 for problems that are C-C, Lip and S."""
     clips = {
         f"clip_{side}": (getattr(solver, f"clip_{side}"), getattr(problem, f"lipschitz_{side}"))
         for side in "wv" if hasattr(solver, f"clip_{side}")

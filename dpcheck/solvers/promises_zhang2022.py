@@ -12,11 +12,7 @@ from dpcheck.solvers.promises import Given, Promise, any_of, at_zero, curved, li
 
 
 def _answers(solver: Any, problem: Problem, given: Given) -> tuple[dict[str, float], dict[str, str]]:
-    """What all theorems of the paper ask for.
-
-    The solver's accuracy is certified and sure, where the paper has it with a probability; what is released is
-    projected.
-    """
+    """Answer what all theorems of the paper ask for."""
     L = math.hypot(problem.lipschitz_w, problem.lipschitz_v)
     values = given.letters(problem) | {"L": L, "ell": problem.smoothness}
     found = {
@@ -26,13 +22,13 @@ def _answers(solver: Any, problem: Problem, given: Given) -> tuple[dict[str, flo
 
 
 def strongly_convex(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
-    """Algorithm 1."""
+    """Answer for Algorithm 1."""
     values, found = _answers(solver, problem, given)
     yield Promise("zhang2022.theorem_3_3", "Theorem 3.3", values | {"mu": problem.convexity}, found)
 
 
 def convex(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
-    """Algorithm 2."""
+    """Answer for Algorithm 2."""
     values, found = _answers(solver, problem, given)
     del values["ell"]
     values |= {"D": radius_of(problem.domain_w, "w"), "k": len(solver.phases)}
@@ -40,14 +36,14 @@ def convex(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
 
 
 def saddle(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
-    """Algorithm 3."""
+    """Answer for Algorithm 3."""
     values, found = _answers(solver, problem, given)
     values |= {"mu_x": problem.convexity, "mu_y": problem.concavity}
     yield Promise("zhang2022.theorem_4_3", "Theorem 4.3", values, found)
 
 
 def convex_concave(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
-    """Algorithms 4 and 5; one after the other they have twice as many phases."""
+    """Answer for Algorithms 4 and 5; one after the other they have twice as many phases."""
     values, found = _answers(solver, problem, given)
     del values["ell"]
     radius = max(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
@@ -59,7 +55,7 @@ def convex_concave(solver: Any, problem: Problem, given: Given) -> Iterator[Prom
 
 
 def one_sided(part: str) -> Callable[[Any, Problem, Given], Iterator[Promise]]:
-    """Appendix B.4 for the part w, and its mirror image for v."""
+    """Answer for Appendix B.4 for the part w, and its mirror image for v."""
 
     def answer(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
         values, found = _answers(solver, problem, given)

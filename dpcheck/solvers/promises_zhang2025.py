@@ -24,7 +24,7 @@ from dpcheck.solvers.solver import modulus
 
 
 def _setting(problem: Problem, given: Given) -> tuple[dict[str, float], dict[str, str]]:
-    """What Theorems 2 and 6 both ask for; that f is at most M is the problem's to say, and it has no such number."""
+    """Answer what Theorems 2 and 6 both ask for; no problem has a number for the bound M on f."""
     values = given.letters(problem) | {"l": problem.smoothness, "mu": modulus(problem)}
     found = {
         "A1": any_of(strongly_concave(problem), projected(problem), bounded(problem, "v")), "A2": lipschitz(problem),
@@ -35,7 +35,7 @@ def _setting(problem: Problem, given: Given) -> tuple[dict[str, float], dict[str
 
 
 def dp_sgda_clipped(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
-    """Theorem 2; as printed also the settings after Theorem 1."""
+    """Answer for Theorem 2, and as printed also for the settings after Theorem 1."""
     values, found = _setting(problem, given)
     found["thresholds"] = _below(
         clip_w=(solver.clip_w, problem.lipschitz_w), clip_v=(solver.clip_v, problem.lipschitz_v)
@@ -47,7 +47,7 @@ def dp_sgda_clipped(solver: Any, problem: Problem, given: Given) -> Iterator[Pro
 
 
 def privatediff(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:
-    """Theorem 6; as printed also Theorem 5 with Remark 2."""
+    """Answer for Theorem 6, and as printed also for Theorem 5 with Remark 2."""
     values, found = _setting(problem, given)
     values |= {
         "theta": given.option(solver, "failure"), "R": solver.rounds, "T": solver.restart, "m": solver.batch,
@@ -73,7 +73,7 @@ def privatediff(solver: Any, problem: Problem, given: Given) -> Iterator[Promise
 
 
 def _below(**pairs: tuple[float, float]) -> str:
-    """Thresholds that are below what they are to bound."""
+    """Name the thresholds that are below what they are to bound."""
     return ", ".join(
         f"{name} = {clip:.6g} is below {least:.6g}"
         for name, (clip, least) in pairs.items()

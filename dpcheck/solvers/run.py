@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""What a run returns: output, events, notes and history."""
 
 from __future__ import annotations
 
@@ -26,11 +26,22 @@ _LINEAR = 20  # iterations that an axis shows evenly
 class History:
     """A recorded run; gradients and iterates are rows (w, v).
 
-    drawn : (draws, capacity) int64, record numbers of each minibatch, padded with -1
-    clean, released : (releases, d_w + d_v), private quantities before and after noise, zero-padded
-    noise : (releases, 2), the noise's standard deviations and the declared sensitivities
-    path, iterations : the kept iterates and when they were taken
-    returned : the iteration whose x DP-RGDA returned, 0 where that is the start; None for every other algorithm
+    Attributes
+    ----------
+    drawn : ndarray of int, (draws, capacity)
+        Record numbers of each minibatch, padded with -1.
+    clean, released : ndarray, (releases, d_w + d_v)
+        Private quantities before and after noise, padded with 0.
+    path : ndarray, (kept, d_w + d_v)
+        The iterates that were kept.
+    noise : ndarray, (releases, 2)
+        Standard deviation of the noise of each release, and its declared sensitivity.
+    iterations : ndarray of int, (kept,)
+        When the kept iterates were taken.
+    dim_w : int
+        Dimension d_w of w.
+    returned : int or None
+        The iteration whose x DP-RGDA returned, 0 where that is the start; None for every other algorithm.
     """
 
     drawn: NDArray[np.int64]
@@ -43,7 +54,13 @@ class History:
     returned: int | None = None
 
     def paired(self) -> History:
-        """For an algorithm that releases a w-part, then a v-part: the two as one row (w, v)."""
+        """Join the w-part and the v-part that follow each other into one row (w, v), for algorithms that release both.
+
+        Returns
+        -------
+        History
+            The history with half as many releases, and with ``noise`` (releases, 4).
+        """
         size = self.clean.shape[1]
 
         def join(rows: Array) -> Array:
@@ -57,10 +74,26 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Output of one run: ``x`` (d_w,), ``y`` (d_v,), what it released, what it broke.
+    """What one run of an algorithm returns.
 
-    ``evaluations`` counts the per-record gradients that a base solver took; ``outcome`` is "finished", or
-    for an algorithm that looks for a second-order point "certified" or "uncertified".
+    Attributes
+    ----------
+    x, y : ndarray, (d_w,) and (d_v,)
+        The released output, w and v of the paper.
+    events : tuple of events
+        What the run released, as :func:`dpcheck.certify` reads it.
+    notes : tuple of str
+        Assumptions that the run breaks, overrides, what is reconstructed, and a certificate above the claim.
+    history : History
+        The kept iterates, and where recorded every minibatch and release.
+    solver : Solver
+        The configuration.
+    problem : Problem
+        The objective with its records.
+    evaluations : int
+        Gradients of one record that a base solver took.
+    outcome : str
+        ``"finished"``, or for an algorithm that looks for a second-order point ``"certified"`` or ``"uncertified"``.
     """
 
     x: Array
@@ -74,11 +107,18 @@ class Run:
     outcome: str = "finished"
 
     def to_frame(self, delta: float | None = None) -> pd.DataFrame:
-        """A row for each kept iterate, and one for the output: what the problem's closed forms say of it.
+        """Tabulate what the problem's closed forms say of each kept iterate, and of the output in the last row.
 
-        Columns ``iteration``, and where the problem has the closed form: ``gap`` (duality gap),
-        ``primal`` (Phi), ``gradient_norm`` (of Phi), ``lambda_min`` (of Phi's Hessian); with
-        ``delta`` also ``epsilon``, certified for the releases so far.
+        Parameters
+        ----------
+        delta : float, optional
+            In (0, 1): adds the column ``epsilon``, certified for the releases so far.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Column ``iteration``, and where the problem has the closed form ``gap`` (duality gap), ``primal`` (Phi),
+            ``gradient_norm`` (of Phi) and ``lambda_min`` (of Phi's Hessian).
         """
         import pandas as pd
 
@@ -95,7 +135,18 @@ class Run:
         return pd.DataFrame(rows)
 
     def plot(self, frame: pd.DataFrame | None = None) -> Figure:
-        """Each column of :meth:`to_frame` over the iterations: a line of iterates, and apart from it the output."""
+        """Draw each column of :meth:`to_frame` over the iterations: a line of iterates, and apart from it the output.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, optional
+            A table of :meth:`to_frame`; the one without ``delta`` by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from dpcheck import style
 
         frame = self.to_frame() if frame is None else frame
@@ -140,7 +191,7 @@ def _history(axis: Any, iterations: Array, values: Array) -> None:
 
 
 def measured(problem: Problem, x: Array) -> dict[str, float]:
-    """The closed forms that ``problem`` has, at (w, v)."""
+    """Evaluate the closed forms that ``problem`` has, at (w, v)."""
     w, v = x[: problem.dim_w], x[problem.dim_w :]
     measures: dict[str, Callable[[], float]] = {
         "gap": lambda: problem.gap(w, v),

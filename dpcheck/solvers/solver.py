@@ -48,20 +48,36 @@ SCHEMES: dict[Scheme, int] = {
 
 
 class Solver:
-    """One configuration of an algorithm; a frozen dataclass in a file of its own.
+    """One configuration of an algorithm; each algorithm is a frozen dataclass in a file of its own.
 
-    name, paper, source : of the algorithm
-    reconstructed : what was filled in where no paper prints it in full, or nothing
-    example : the problem it runs on where none is named
-    variants : "as_printed" and, where the print cannot stand, "repaired"
-    tiny : overrides for a run that plain Python finishes at once
-    understated : why the printed variant's declared sensitivities are exceeded, or nothing; ``configure`` notes it
-    promised : the share of (epsilon, delta) that the algorithm promises itself, where it is a part of another
-    configure : classmethod (problem, *, epsilon, delta, variant, ...), the theorem's schedule save what is given
-    kernel : the compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``
-    choices : options that say which published schedule is meant, or what does not belong to it
-    kept : options that :meth:`setting` reads off a configuration which has no field of that name
-    differences : whether the kernel calls ``difference``; if not, the problem's is not compiled
+    Attributes
+    ----------
+    name, paper, source : str
+        The algorithm's name, its paper, and its place there.
+    reconstructed : str
+        What was filled in where no paper prints it in full, or nothing.
+    example : str
+        The problem that it runs on where none is named.
+    variants : tuple of str
+        ``"as_printed"`` and, where the paper as published cannot stand, ``"repaired"``.
+    tiny : mapping
+        Overrides for a run that plain Python finishes at once.
+    understated : str
+        Why the printed variant's declared sensitivities are exceeded, or nothing; ``configure`` notes it.
+    promised : float
+        The share of (epsilon, delta) that the algorithm promises itself, where it is a part of another.
+    configure : callable
+        A classmethod ``(problem, *, epsilon, delta, variant, ...)``: the theorem's schedule save what is given.
+    kernel, trials : callable
+        The compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``, and many of them on one stream.
+    choices : tuple of str
+        Options that say which published schedule is meant, or what does not belong to it.
+    kept : tuple of str
+        Options that :meth:`setting` reads off a configuration which has no field of that name.
+    differences : bool
+        Whether the kernel calls ``difference``; if not, the problem's is not compiled.
+    steps, notes : object and tuple of str
+        Fields of every configuration: its length, and what a run should say about it.
     """
 
     name: ClassVar[str]
@@ -83,46 +99,130 @@ class Solver:
     notes: tuple[str, ...]
 
     def packed(self, problem: Problem) -> Packed:
-        """The kernel's ``reals``, ``counts`` and ``steps``; InputError if the problem does not fit."""
+        """Pack the kernel's ``reals``, ``counts`` and ``steps``.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records; InputError if it does not fit.
+
+        Returns
+        -------
+        tuple of ndarray
+            Float64, int64 and float64.
+        """
         raise self._missing("packed")
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
-        """The privacy events of a run, or of its first ``iterations``: the most it may release."""
+        """Return the privacy events of a run: the most it may release.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+        iterations : int, optional
+            Only the first so many iterations.
+
+        Returns
+        -------
+        tuple of events
+            As :func:`dpcheck.certify` reads them.
+        """
         raise self._missing("events")
 
     def iterations(self, problem: Problem) -> int:
-        """How many iterates a run has: T where the algorithm does not say otherwise."""
+        """Return how many iterates a run has: T where the algorithm does not say otherwise.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+
+        Returns
+        -------
+        int
+            The number of iterates.
+        """
         return int(self.steps)
 
     def keeps(self, option: str) -> bool:
-        """Whether a configuration shows what it has for this option of :meth:`configure`."""
+        """Say whether a configuration shows what it has for an option of :meth:`configure`.
+
+        Parameters
+        ----------
+        option : str
+            Its name.
+
+        Returns
+        -------
+        bool
+            Whether :meth:`setting` reads it off the configuration.
+        """
         return hasattr(self, option) or option in self.kept
 
     def setting(self, option: str, problem: Problem) -> Any:
-        """What a configuration has for an option of :meth:`configure`; where it keeps none, the option's default."""
+        """Return what a configuration has for an option of :meth:`configure`, or else the option's default.
+
+        Parameters
+        ----------
+        option : str
+            Its name.
+        problem : Problem
+            The objective with its records.
+
+        Returns
+        -------
+        object
+            The value.
+        """
         if hasattr(self, option):
             return getattr(self, option)
         return inspect.signature(self.configure).parameters[option].default
 
     def origins(self) -> tuple[str, ...]:
-        """What of a run is not as a paper prints it, because none at hand prints it in full."""
+        """Return what of a run is not as a paper prints it, because none at hand prints it in full."""
         return (f"reconstructed: {self.reconstructed}",) if self.reconstructed else ()
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
-        """Releases, minibatches and the largest minibatch of a run, at most."""
+        """Count the releases, the minibatches, and the records of the largest minibatch of a run, at most.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+
+        Returns
+        -------
+        tuple of int
+            The three counts.
+        """
         return rows_of(self.events(problem))
 
     def run(
         self, problem: Problem, *, seed: int = 0, record: bool = False, at: Sequence[int] | None = None,
         watch: Callable[[int, int], object] | None = None,
     ) -> Run:  # fmt: skip
-        """One run on the stream ``default_rng(seed)``.
-
-        record : keep every minibatch and every release
-        at : the iterations, from 0, whose iterates are kept; all of them where ``record`` is true
-        watch : called as ``watch(releases so far, releases in all)`` while the run goes on
+        """Run once on the stream ``default_rng(seed)``.
 
         Ctrl-C ends the run at its next iterate and raises KeyboardInterrupt.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+        seed : int
+            Seed of all randomness, >= 0.
+        record : bool
+            Whether to keep every minibatch and every release.
+        at : sequence of int, optional
+            The iterations, from 0, whose iterates are kept; all of them where ``record`` is true.
+        watch : callable, optional
+            Called as ``watch(releases so far, releases in all)`` while the run goes on.
+
+        Returns
+        -------
+        Run
+            The output with its events, notes and history.
         """
         events = self.events(problem)
         wanted = range(self.iterations(problem)) if at is None and record else at or ()
@@ -143,12 +243,27 @@ class Solver:
         )  # fmt: skip
 
     def quiet(self) -> Self:
-        """The same without noise: every field that begins with ``sigma`` is 0."""
+        """Return the same configuration without noise: every field that begins with ``sigma`` is 0."""
         zeros = {field.name: 0.0 for field in fields(self) if field.name.startswith("sigma")}  # type: ignore[arg-type]
         return replace(self, **zeros)  # type: ignore[type-var]
 
     def outputs(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
-        """Final outputs (w, v) of ``size`` runs on one stream : (size, d_w + d_v)."""
+        """Run many times on one stream, and keep the outputs alone.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+        rng : numpy.random.Generator
+            The stream.
+        size : int
+            Number of runs.
+
+        Returns
+        -------
+        ndarray, (size, d_w + d_v)
+            The final outputs (w, v).
+        """
         outputs = np.empty((size, problem.dim_w + problem.dim_v))
         tape = new_tape(problem, (0, 0, 0))
         with one_blas_thread():
@@ -157,7 +272,22 @@ class Solver:
         return outputs
 
     def replay(self, problem: Problem, history: History, *, seed: int) -> History:
-        """The run of :meth:`run` with this seed, on other data and fed the same released quantities."""
+        """Repeat the run of :meth:`run` with this seed on other data, fed the same released quantities.
+
+        Parameters
+        ----------
+        problem : Problem
+            The other data.
+        history : History
+            A recorded run.
+        seed : int
+            The seed of that run.
+
+        Returns
+        -------
+        History
+            What the other data would have released.
+        """
         tape = new_tape(problem, self.rows(problem), at=history.iterations.tolist(), mode=REPLAY)
         tape[3][: len(history.released)] = history.released
         out = np.empty(problem.dim_w + problem.dim_v)
@@ -192,7 +322,7 @@ class Sizes:
 
     @classmethod
     def of(cls, problem: Problem, epsilon: float, delta: float, variant: str, variants: tuple[str, ...]) -> Sizes:
-        """Checks what every ``configure`` is given."""
+        """Check what every ``configure`` is given."""
         require_positive(epsilon, "epsilon")
         require_delta(delta, zero=False)
         require(variant in variants, "variant", f"be one of {', '.join(variants)}", variant)
@@ -205,55 +335,55 @@ class Sizes:
 
 
 def require_norm(value: float, name: str, *, finite: bool = False) -> None:
-    """A clipping norm: a number above zero, or infinity where ``finite`` is false."""
+    """Require a clipping norm: a number above zero, or infinity where ``finite`` is false."""
     if finite or value != math.inf:
         number(value, name, "be finite and > 0" if finite else "be > 0")
         require(0 < value < math.inf, name, "be finite and > 0" if finite else "be > 0", value)
 
 
 def require_length(value: int, name: str) -> None:
-    """A whole number, small enough that a computer may have memory for as many."""
+    """Require a whole number small enough that a computer may have memory for as many."""
     require(value < 2**48, name, "be below 2^48", value)
 
 
 def require_share(value: float, name: str) -> None:
-    """A number in (0, 1)."""
+    """Require a number in (0, 1)."""
     number(value, name, "lie in (0, 1)")
     require(0 < value < 1, name, "lie in (0, 1)", value)
 
 
 def number(value: object, name: str, constraint: str) -> None:
-    """A number at all, of whatever size."""
+    """Require a number at all, of whatever size."""
     good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     require(good, name, constraint, repr(value) if isinstance(value, str) else value)
 
 
 def smoothness_for_eta(problem: Problem) -> float:
-    """L > 0 of a default ``eta`` = 1/(L ...); InputError where the problem has no such constant."""
+    """Return L > 0 for a default ``eta`` = 1/(L ...); InputError where the problem has no such constant."""
     L = problem.smoothness
     require(math.isfinite(L), "eta", f"be given (its default is 1/(L ...), and {problem.name} has no such L)", None)
     return max(L, 1e-12)
 
 
 def modulus(problem: Problem) -> float:
-    """Strong concavity in v: of every record, or where that is none of the mean, which the records decide."""
+    """Return the strong concavity in v of every record, or where that is none of the mean, which the records decide."""
     return problem.concavity if problem.concavity > 0 else problem.empirical_concavity
 
 
 def private_modulus(problem: Problem) -> tuple[str, ...]:
-    """That the schedule rests on a number which the records decide, where it does."""
+    """Say that the schedule rests on a number which the records decide, where it does."""
     mu = problem.empirical_concavity
     sentence = f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public"
     return (sentence,) if problem.concavity <= 0 < mu else ()
 
 
 def gaussian(sigma: float, sensitivity: float) -> Gaussian:
-    """The event of this noise on a query of this sensitivity."""
+    """Return the event of this noise on a query of this sensitivity."""
     return Gaussian(sigma / sensitivity if sensitivity > 0 else math.inf)
 
 
 def noise_share(batch: int, population: int, count: int) -> float:
-    """max(1, batch sqrt(count)/population): a noise multiplier up to the factor that the accountant finds.
+    """Return max(1, batch sqrt(count)/population): a noise multiplier up to the factor that the accountant finds.
 
     ``count`` minibatches with this share for multiplier cost a privacy that does not grow with ``count`` (Xu et al.
     2026, Algorithm 3, lines 1 and 2). Kinds of releases that differ in size and number are held in this proportion.
@@ -262,7 +392,7 @@ def noise_share(batch: int, population: int, count: int) -> float:
 
 
 def rows_of(events: Sequence[Event]) -> tuple[int, int, int]:
-    """Releases, minibatches, and the largest minibatch that these events may have."""
+    """Count the releases, the minibatches, and the records of the largest minibatch that these events may have."""
     releases = draws = largest = 0
     for event in events:
         if isinstance(event, Repeated):
@@ -282,7 +412,7 @@ def rows_of(events: Sequence[Event]) -> tuple[int, int, int]:
 
 
 def new_tape(problem: Problem, rows: tuple[int, int, int], *, at: Sequence[int] = (), mode: int = COUNT) -> Tape:
-    """An empty tape with room for these releases and minibatches, or for counting alone."""
+    """Make an empty tape with room for these releases and minibatches, or for counting alone."""
     for iteration in at:
         require_count(iteration, "at", least=0)
     marks = np.array(sorted(set(at)), dtype=np.int64)
@@ -297,7 +427,7 @@ def new_tape(problem: Problem, rows: tuple[int, int, int], *, at: Sequence[int] 
 
 
 def history_of(tape: Tape, problem: Problem, *, record: bool) -> History:
-    """What a finished run left on its tape."""
+    """Read the history that a finished run left on its tape."""
     cursor, drawn, clean, released, noise, marks, path = tape
     releases, draws, kept = int(cursor[RELEASES]), int(cursor[DRAWS]), int(cursor[MARKS])
     if not record:
@@ -309,7 +439,7 @@ def history_of(tape: Tape, problem: Problem, *, record: bool) -> History:
 
 
 def _require_sound(tape: Tape, declared: int, name: str) -> None:
-    """The base solver arrived; and a run that releases more than it declares is a bug, not an input error."""
+    """Require that the base solver arrived, and that a run releases no more than it declares, which would be a bug."""
     require(
         tape[0][OUTCOME] != EXHAUSTED, "most", "be large enough for the base solver to reach its accuracy",
         f"{int(tape[0][EVALUATIONS])} evaluations without; another base may need fewer",

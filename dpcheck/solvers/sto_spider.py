@@ -57,7 +57,7 @@ _STEP = 1e-4  # of the central differences; only the accuracy of the test depend
 
 @kernel(types.float64(GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, VECTOR))
 def score(gradient, mean, difference, data, w, limits):  # type: ignore[no-untyped-def]
-    """q at ``w`` : of sensitivity 1.  limits : L0, Ls, alpha, sqrt(rho alpha)."""
+    """Return q at ``w``, of sensitivity 1; ``limits`` are L0, Ls, alpha and sqrt(rho alpha)."""
     L0, Ls, alpha, curvature = limits[0], limits[1], limits[2], limits[3]
     _, records, _, _, _, _ = data
     n, size = records.shape[0], w.size
@@ -152,13 +152,32 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
 
 @dataclass(frozen=True, eq=False)
 class StoSpider(Solver):
-    """One configuration; :meth:`configure` fills it as the file's head says.
+    """Sto-SPIDER, Algorithm 1 of Liu et al. 2023 with its selection; the file's head says how it is set up.
 
-    steps : T at most;  b1, b2 : minibatches of a refresh and of a difference;  refreshes : at most
-    eta : step;  kappa : the drift that calls for a refresh;  gamma, Gamma, r : norm that does so too, the steps
-    after which it may again, the noise then
-    alpha : accuracy;  curvature : sqrt(rho alpha);  L0, Ls : clipping norms of a gradient, and of a difference a
-    unit of distance;  sigma_1, sigma_2 : noise over the clipping norm;  sigma_select : b of AboveThreshold
+    Parameters
+    ----------
+    steps : int
+        Iterations T at most.
+    b1, b2 : int
+        Minibatches of a refresh and of a difference.
+    refreshes : int
+        Refreshes at most.
+    eta : float
+        Step size.
+    kappa : float
+        The drift that calls for a refresh.
+    gamma, Gamma, r : float, int, float
+        The norm of an estimate that calls for one too, the steps after which it may again, and the noise added then.
+    alpha, curvature : float
+        Accuracy of the second-order point, and sqrt(rho alpha).
+    L0, Ls : float
+        Clipping norms (l2) of a gradient, and of a difference for each unit of distance.
+    sigma_1, sigma_2 : float
+        Noise over the clipping norm on either.
+    sigma_select : float
+        Scale b of AboveThreshold.
+    notes : tuple of str
+        What a run should say about the configuration.
     """
 
     steps: int
@@ -197,11 +216,60 @@ class StoSpider(Solver):
         Ls: float | None = None, rho: float | None = None, F0: float = 1.0, failure: float = 0.1,
         selection: float = 0.25, private: bool = True,
     ) -> Self:  # fmt: skip
-        """Sizes as DP-SPIDER takes them (see :meth:`Plan.of`), the rest as above, save what is given.
+        """Set up Sto-SPIDER with the sizes of DP-SPIDER, save what is given.
 
-        refreshes : T/q by default, or what :meth:`Plan.drifts` asks for;  F0 : bound on F(w_0) - min F
-        rho : Lipschitz constant of the Hessian, the problem's by default;  failure : omega
-        selection : share of epsilon that the selection has;  private : False switches the noise off
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its n records and no v; neighbours replace one record.
+        epsilon, delta : float
+            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
+        variant : {"repaired"}
+            The one variant that there is.
+        steps : int, optional
+            Iterations T at most, as :meth:`Plan.of` has them.
+        b1, b2 : int, optional
+            Minibatches of a refresh and of a difference, at most n; n and max{n/sqrt T, 1/(T a^2)} by default.
+        refreshes : int, optional
+            Refreshes at most, which bounds the privacy; T/q by default, or what :meth:`Plan.drifts` asks for.
+        eta : float, optional
+            Step size > 0; 1/(2 Ls) by default.
+        kappa : float, optional
+            The drift that calls for a refresh, > 0.
+        alpha : float, optional
+            Accuracy of the second-order point, > 0.
+        gamma, Gamma, r : float, int and float, optional
+            The norm > 0 of an estimate that calls for a refresh too, the steps after which it may again, and the noise
+            added then, > 0.
+        L0, Ls : float, optional
+            Clipping norms (l2) of a gradient, and of a difference for each unit of distance; the problem's by default.
+        rho : float, optional
+            Lipschitz constant of the Hessian; the problem's by default.
+        F0 : float
+            Bound on F(w_0) - min F, > 0.
+        failure : float
+            omega of the paper, a probability in (0, 1).
+        selection : float
+            Share of epsilon that the selection has, in (0, 1).
+        private : bool
+            False switches the noise off, for a baseline without privacy.
+
+        Returns
+        -------
+        StoSpider
+            The configuration.
+
+        Raises
+        ------
+        InputError
+            For values outside their domain, and for a problem that the algorithm is not made for.
+
+        References
+        ----------
+        D. Liu et al. Private (stochastic) non-convex optimization revisited. NeurIPS 2023, Algorithm 1.
+
+        D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization.
+        2026, Section 5.
         """
         sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
         plan = Plan.of(problem, sizes, F0, steps, None, b1, b2, eta, L0, Ls)
@@ -236,7 +304,7 @@ class StoSpider(Solver):
         )  # fmt: skip
 
     def setting(self, option: str, problem: Problem) -> Any:
-        """rho is the problem's where it is not given."""
+        """Return the problem's rho where none is given."""
         return problem.hessian_lipschitz if option == "rho" else super().setting(option, problem)
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
@@ -249,7 +317,7 @@ class StoSpider(Solver):
         return steps if done < self.steps else (*steps, pure(self.sigma_select))
 
     def packed(self, problem: Problem) -> Packed:
-        """In the order in which :func:`run` unpacks them."""
+        """Pack the numbers in the order in which :func:`run` unpacks them."""
         fits(problem, self.b1, self.b2)
         return (
             np.array([self.eta, self.kappa, self.gamma, self.r, self.sigma_select,

@@ -39,7 +39,7 @@ class Composed:
     parts: tuple[tuple[Pair, int], ...]
 
     def log_moment(self, order: float, frequencies: Array) -> NDArray[np.complex128]:
-        """Of the sum of all losses; a Gaussian's is N(shift^2 / 2, shift^2)."""
+        """Return the log moment of the sum of all losses; a Gaussian's is N(shift^2 / 2, shift^2)."""
         s = order + 1j * frequencies
         total = np.asarray(self.shift**2 * s * (s + 1) / 2, np.complex128)
         for pair, count in self.parts:

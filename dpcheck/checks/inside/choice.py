@@ -34,7 +34,7 @@ _SHORT = 2.5  # scores lie about so many b below 0, where each of the noises dec
 
 
 def chances(scores: Array, scale: float) -> Array:
-    """Of taking each of the iterates with these scores, and last of taking none : (..., T) -> (..., T + 1)."""
+    """Return the chances of taking each iterate with these scores (..., T), and last of taking none: (..., T + 1)."""
     middles = (np.arange(_NODES) + 0.5) / _NODES
     threshold = stats.laplace.ppf(middles, scale=2 * scale)
     below = (scores[..., None] - threshold) / (4 * scale)  # the noise has to exceed its negative

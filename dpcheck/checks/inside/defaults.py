@@ -66,7 +66,7 @@ def spider(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
 
 
 def dp_spider(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
-    """The same, and q = 1/(T a^2)."""
+    """Return what :func:`spider` does, and q = 1/(T a^2)."""
     numbers = spider(p, eps, delta, variant)
     return numbers | {"period": max(1, math.floor(1 / (numbers["steps"] * _a(p, eps, delta) ** 2)))}
 

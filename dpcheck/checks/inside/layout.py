@@ -69,7 +69,7 @@ def _descent(_: Any, __: Problem, history: History) -> tuple[Release, ...]:
 
 
 def _with_choice(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
-    """Likewise, and at the end a choice by all records."""
+    """Describe a descent, and at the end a choice by all records."""
     *steps, last = _descent(solver, problem, history)
     return (*steps, Release(last.row, "the choice", "at the end"))
 

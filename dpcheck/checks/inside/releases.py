@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def releases(context: Context, name: str) -> Iterator[Finding]:
-    """Of every variant: each release against the declared events, and the noise that runs really add."""
+    """Check every variant: each release against the declared events, and the noise that runs really add."""
     for case in cases(name):
         seed = context.stream(17)
         run = case.solver.run(case.problem, seed=seed, record=True)

@@ -248,7 +248,7 @@ SHARP = 1e-16  # an accuracy that leaves little to the base solver
 
 
 def output_cases(name: str) -> Iterator[Case]:
-    """At the accuracy that the theorem asks for, and sharper; epsilon large enough that noise leaves points inside."""
+    """Yield runs at the accuracy that the theorem asks for, and sharper; epsilon leaves points inside the domain."""
     listed, place = _PHASE_LISTS[name]
     for eps in (0.1 if name == "output_perturbation" else 1.0, 100.0):
         options: dict[str, Any] = {"listed": listed, "epsilon": eps, "delta": 1e-4}

@@ -24,7 +24,7 @@ Mechanism = Callable[[Any, np.random.Generator, int], Array]
 
 
 def sandwiches(context: Context, name: str) -> Iterator[Finding]:
-    """Of every variant."""
+    """Check the sandwich of every variant."""
     for entry in GAMES[name]():
         yield from sandwich(context, name, entry, TRIALS_FULL if context.full else TRIALS)
 
@@ -78,7 +78,7 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
 
 
 def curve(context: Context, name: str, entry: Entry, transcripts: Mechanism, trials: int) -> Finding:
-    """The same runs against all that is certified, epsilon -> delta: noise may lack and the claim still stand.
+    """Audit the transcripts against all that is certified, epsilon -> delta: noise may lack and the claim still stand.
 
     Null hypothesis: the transcripts keep to the whole curve of the declared events.
     """
@@ -97,7 +97,7 @@ def audit(
     context: Context, mechanism: Mechanism, ours: Any, neighbour: Any, trials: int, *key: int,
     entry: Entry | None = None,
 ) -> PrivacyAudit:  # fmt: skip
-    """Of what the entry promises, or (EPSILON, DELTA), on the stream numbered ``key``."""
+    """Audit what the entry promises, or (EPSILON, DELTA), on the stream numbered ``key``."""
     epsilon, delta = (EPSILON, DELTA) if entry is None else (entry.epsilon, entry.delta)
     return audit_privacy(
         mechanism, ours, neighbour, epsilon=epsilon, delta=delta, trials=trials, confidence=CONFIDENCE,

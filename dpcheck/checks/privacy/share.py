@@ -46,7 +46,7 @@ class Share:
 
 
 def shares(context: Context, entry: Entry) -> list[Share]:
-    """Of each release of a few runs, in order."""
+    """Return the share of each release of a few runs, in order."""
     game, found = entry.game, list[Share]()
     for k in range(RUNS):
         reached, history, still = game.shares(context.stream(21, k))
@@ -104,5 +104,5 @@ def share(id: str, entry: Entry, found: list[Share]) -> Finding:
 
 
 def _rounded(value: float) -> float:
-    """In six digits, so that of equal ones the first is named."""
+    """Round to six digits, so that of equal ones the first is named."""
     return float(f"{value:.6g}")

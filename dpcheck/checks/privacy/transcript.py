@@ -40,7 +40,7 @@ class Game:
     def of(
         cls, solver: Solver, problem: Problem, roles: Sequence[Array], pattern: tuple[int, ...], place: int = 0
     ) -> Game:
-        """With as many records as ``problem`` has."""
+        """Make a game with as many records as ``problem`` has."""
         canary, _, others = roles
         records = np.repeat(others[None], len(problem.records), axis=0)
         records[place] = canary
@@ -60,7 +60,7 @@ class Game:
 
     @property
     def _scheme(self) -> Scheme:
-        """Of its minibatches; an algorithm that draws none has none."""
+        """The scheme of its minibatches; an algorithm that draws none has none."""
         chosen = getattr(self.solver, "sampling", "without_replacement")
         return chosen if chosen in SCHEMES else "without_replacement"
 
@@ -99,7 +99,7 @@ class Game:
         return self.shares(seed)[0]
 
     def shares(self, seed: int) -> tuple[Array, History, NDArray[np.bool_]]:
-        """The same, with the run, and which releases are 0 on every data set : (releases,)."""
+        """Return what :meth:`reached` does, the run, and which releases are 0 on every data set, (releases,)."""
         solver = self._fixed
         history = solver.run(self.data, seed=seed, record=True).history
         clean = [solver.replay(each, history, seed=seed).clean[: len(history.clean)] for each in self._sets]

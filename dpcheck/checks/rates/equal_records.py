@@ -20,7 +20,7 @@ from dpcheck.problems.quadratic import Quadratic
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """As ``dpcheck.kernels.gradients.mean`` where all records are the first one."""
+    """Do what ``dpcheck.kernels.gradients.mean`` does where all records are the first one."""
     params, records, _, _, _, d = data
     one = np.empty(x.size)
     gradient(params, records[0], x[:d], x[d:], one[:d], one[d:])
@@ -32,7 +32,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 @kernel(DIFFERENCE_SIGNATURE)
 def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
-    """As ``dpcheck.kernels.gradients.difference`` where all records are the first one."""
+    """Do what ``dpcheck.kernels.gradients.difference`` does where all records are the first one."""
     params, records, _, _, _, d = data
     size = x.size
     one, old = np.empty(size), np.empty(size)

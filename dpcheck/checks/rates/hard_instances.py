@@ -115,7 +115,7 @@ class HiddenMeans(StronglyConcave):
         return np.zeros(self.dim_v)
 
     def primal_gradient(self, w: Array) -> Array:
-        """At points w : (..., d)."""
+        """Return the gradient of Phi at points w (..., d)."""
         return hidden_gradient(self.records, w)
 
 
@@ -185,7 +185,7 @@ class HiddenGroup(StronglyConcave):
         return np.asarray(np.eye(self.dim_v)[0])
 
     def primal_gradient(self, w: Array) -> Array:
-        """At points w : (..., d)."""
+        """Return the gradient of Phi at points w (..., d)."""
         return hidden_gradient(self.records[self.records[:, 0] == 0, 1:], w)
 
 

@@ -95,7 +95,7 @@ class Noise:
         return self.of_one_refresh * math.sqrt(refreshes), self.of_a_difference
 
     def certified(self, refreshes: int, differences: int, others: tuple[Event, ...] = ()) -> tuple[float, float]:
-        """The same times the least constant with which so many refreshes and differences are private."""
+        """Return the printed noise times the least constant that makes so many refreshes and differences private."""
         n, batch = self.n, self.S_2
         one, two = self.printed(refreshes)
 

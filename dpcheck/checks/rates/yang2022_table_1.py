@@ -54,7 +54,7 @@ def least(n: int, m: int, count: int, epsilon: float, delta: float, scheme: Any)
 
 
 def corner_of_nseg(game: HingeGame, cell: Cell) -> float:
-    """As of descent ascent, since extrapolation changes no law where gradients hardly change."""
+    """Return the gap of descent ascent, since extrapolation changes no law where gradients hardly change."""
     steps, eta, m, sigma = half_steps(game, cell)
     return mean_gap(game, steps, eta, m, sigma, sigma)
 

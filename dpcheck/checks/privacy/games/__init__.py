@@ -1,8 +1,4 @@
-"""For every algorithm, in every variant, a game that its privacy certificate nearly describes.
-
-The canary and the record that replaces it are as far apart as clipping or the Lipschitz bound allows, at every
-release if possible; the other records equal the latter, or have no gradient, so that nothing hides them.
-"""
+"""Games, one for every algorithm in every variant: pairs that its privacy certificate nearly describes."""
 
 from __future__ import annotations
 

@@ -27,14 +27,14 @@ def dp_sgda() -> Iterator[Entry]:
 
 
 def dp_sgda_clipped() -> Iterator[Entry]:
-    """As printed with the minibatch of Theorem 1's remark."""
+    """Yield the games of clipped DP-SGDA, as printed with the minibatch of Theorem 1's remark."""
     settings = CLIPS | {"steps": STEPS, "eta_w": 0.05, "eta_v": 0.05}
     yield entry("dp_sgda_clipped", "repaired", blank(concavity=1.0, **FAR), PAIR, BOTH, settings | {"batch": BATCH})
     yield entry("dp_sgda_clipped", "as_printed", blank(17, concavity=1.0, **FAR), PAIR, BOTH, settings)
 
 
 def dptd() -> Iterator[Entry]:
-    """As printed with T = n and minibatches of one, as by default."""
+    """Yield the games of DPTD, as printed with T = n and minibatches of one, as by default."""
     yield entry("dptd", "repaired", blank(**FAR), PAIR, BOTH, CLIPS | {"steps": STEPS, "batch": BATCH})
     yield entry("dptd", "as_printed", blank(STEPS, **FAR), PAIR, BOTH, CLIPS)
 

@@ -117,7 +117,7 @@ def phased(name: str) -> Iterator[Entry]:
 
 
 def nispp() -> Iterator[Entry]:
-    """The same; ``lam`` is large enough for the solutions to lie inside."""
+    """Yield games of one side each, and a coupled one; ``lam`` is large enough for the solutions to lie inside."""
     sides = {"lipschitz_w": {"lipschitz_v": 0.0}, "lipschitz_v": {"lipschitz_w": 0.0}}
     for (side, constants), slope in zip(sides.items(), ("b", "c"), strict=True):
         yield _entry(
