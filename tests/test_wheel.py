@@ -15,11 +15,8 @@ from files import ROOT, others, sources
 
 import dpcheck
 
-# Each reads what lies beside the code: the ledger, expected verdicts, the data set, Coq's library, the entry points.
-TESTED = (
-    "test_binding.py", "test_bugs.py", "test_coq.py", "test_datasets.py", "test_expected.py", "test_findings.py",
-    "test_package.py", "test_pytest_plugin.py", "test_theorems.py",
-)  # fmt: skip
+# They read what lies beside the code: the ledger, Coq's record, expected verdicts, the data set, the entry points.
+TESTED = ("test_binding.py", "test_datasets.py", "test_findings.py", "test_package.py", "test_pytest_plugin.py")
 
 
 @pytest.fixture(scope="module")
