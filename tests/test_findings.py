@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import dpcheck
 from dpcheck import InputError, checks
+from dpcheck.bounds import registry
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.place import place_for
+from dpcheck.checks.place import place_for, place_of_claim
 from dpcheck.findings import BROKEN, SCHEMA, Finding, Report, to_json_text
 from dpcheck.report.render import render
 
@@ -125,6 +126,15 @@ def test_a_finding_points_to_what_it_is_about(fields, file, word):
     assert name.removeprefix("dpcheck/") == file.removeprefix("dpcheck/")
     source = Path(dpcheck.__file__).resolve().parent.parent / name
     assert word in source.read_text("utf-8").splitlines()[int(line) - 1]
+
+
+def test_every_claim_points_to_where_it_is_decided():
+    """To a function of a paper's folder, or to the claim's entry where the prover judges its relations."""
+    for claim in registry.claims():
+        name, _, line = place_of_claim(claim).rpartition(":")
+        assert Path(name).parent.name in registry.PAPERS, (claim.id, name)
+        found = (Path(dpcheck.__file__).resolve().parent.parent / name).read_text("utf-8").splitlines()[int(line) - 1]
+        assert re.match(r"(@|def |.*\bClaim\()", found), (claim.id, found)
 
 
 def test_the_report_is_ok_where_every_finding_is():

@@ -3,82 +3,30 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import json
 import re
 import subprocess
 import sys
-import tarfile
+import sysconfig
 import tomllib
-import zipfile
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
 import pytest
+from files import ROOT, sources
 from mypy import api
 
 import dpcheck
 
-ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("numba", "sympy", "scipy", "pandas", "matplotlib", "rich", "pooch", "dp_accounting")
-# a folder of the clone -> where its files are installed; links to the first two lie in the third
-FOLDERS = {"bounds": "dpcheck/bounds", "audits": "dpcheck/audits", "dpcheck": "dpcheck"}
-
-
-def sources() -> dict[str, str]:
-    """Every file that belongs to the package: path in the clone -> path installed."""
-    found = {}
-    for folder, place in FOLDERS.items():
-        for path in (ROOT / folder).rglob("*"):
-            inside = path.relative_to(ROOT / folder)
-            generated = "__pycache__" in inside.parts or path.suffix in (".pyc", ".nbi", ".nbc")
-            linked = folder == "dpcheck" and inside.parts[0] in FOLDERS
-            if path.is_file() and not generated and not linked:
-                found[path.relative_to(ROOT).as_posix()] = (PurePosixPath(place) / inside.as_posix()).as_posix()
-    return found
-
-
-def others() -> set[str]:
-    """Files of the clone that belong to the sdist alone."""
-    texts = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "MANIFEST.in", ".ci/run"}
-    kinds = {"tests": ("py", "txt", "csv"), "notebooks": ("ipynb",), "docs/examples": ("py",)}
-    found = [path for folder, endings in kinds.items() for end in endings for path in (ROOT / folder).rglob(f"*.{end}")]
-    return texts | {path.relative_to(ROOT).as_posix() for path in found}
+FOLDERS = ("bounds", "audits")  # of the clone, installed within dpcheck
+INSTALLED = sysconfig.get_path("purelib")  # not the path: a clone on it has metadata of its own after a build
 
 
 @pytest.fixture(scope="module")
 def project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """Wheel and sdist of a copy of the clone, so that building leaves nothing in it."""
-    copy, out = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("dist")
-    for name in (*sources(), *others()):
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        (copy / name).write_bytes((ROOT / name).read_bytes())
-    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--sdist", "--outdir", str(out), str(copy)]
-    done = subprocess.run(build, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
-
-
-def test_wheel_holds_the_package_and_nothing_else(built):
-    names = set(zipfile.ZipFile(built[0]).namelist())
-    described = {name for name in names if name.split("/")[0] == f"dpcheck-{dpcheck.__version__}.dist-info"}
-    assert names - described == set(sources().values())
-    assert {name.rpartition("/")[2] for name in described} >= {"METADATA", "RECORD", "entry_points.txt", "LICENSE"}
-    some = {"dpcheck/bounds/registry.py", "dpcheck/audits/membership.py", "dpcheck/py.typed"}
-    some |= {"dpcheck/checks/expected.json", "dpcheck/data/SOURCES.md", "dpcheck/data/a9a_x_train.npy.xz"}
-    assert some <= names
-
-
-def test_sdist_holds_all_that_a_build_and_the_tests_need(built):
-    with tarfile.open(built[1]) as archive:
-        members = archive.getmembers()
-    assert not [member.name for member in members if member.issym() or member.islnk()]
-    names = {member.name.partition("/")[2] for member in members if member.isfile()}
-    made = {name for name in names if name.startswith("dpcheck.egg-info/")} | {"PKG-INFO", "setup.cfg"}
-    assert names - made == set(sources()) | others()
 
 
 def test_every_package_is_listed(project):
@@ -92,7 +40,7 @@ def test_every_package_is_listed(project):
 
 def test_the_links_are_what_the_packages_are():
     """The links serve tools that read the clone itself: type checkers, editors, editable installs."""
-    for folder in ("bounds", "audits"):
+    for folder in FOLDERS:
         link = ROOT / "dpcheck" / folder
         if (ROOT / ".git").exists():
             assert link.is_symlink()
@@ -205,10 +153,28 @@ def test_unknown_name():
         _ = dpcheck.nothing
 
 
-def test_installing_takes_no_other_name():
+@pytest.fixture(scope="module")
+def distribution():
+    """What is installed in the Python that runs the tests, from a wheel or editable."""
+    (found,) = metadata.distributions(name="dpcheck", path=[INSTALLED])
+    return found
+
+
+def test_installing_takes_no_other_name(distribution, tmp_path):
     """A package called bounds or audits would collide with a user's own."""
-    files = [path for path in metadata.files("dpcheck") or [] if path.parts[0] not in ("..", "__pycache__")]
-    allowed = ("dpcheck", f"dpcheck-{dpcheck.__version__}.dist-info")
-    strays = {path.parts[0] for path in files} - set(allowed)
+    strays = {path.parts[0] for path in distribution.files} - {"..", "__pycache__", "dpcheck", distribution._path.name}
     # an editable install adds its own finder
     assert all(name.startswith("__editable__") for name in strays), strays
+    found = "from importlib.util import find_spec; import sys; print(*filter(find_spec, sys.argv[1:]))"
+    ask = [sys.executable, "-I", "-c", found, *FOLDERS]
+    assert subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_an_editable_install_is_this_tree(distribution):
+    """A change in the clone is what its tests test, in the folders that links lead to as well."""
+    source = json.loads(distribution.read_text("direct_url.json") or "{}")
+    if not source.get("dir_info", {}).get("editable"):
+        pytest.skip("dpcheck is installed from a wheel")
+    for name in ("dpcheck", *(f"dpcheck.{folder}" for folder in FOLDERS)):
+        folder = Path(importlib.import_module(name).__file__).parent
+        assert folder.samefile(ROOT / name.rpartition(".")[2]), f"{name} is imported from {folder}"

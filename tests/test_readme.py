@@ -73,9 +73,9 @@ def test_first_command(checked):
 
 
 def test_second_command():
-    """The tests' own command; its last part is running now."""
+    """The tests' own command; its last part is running now. Editable, so that it tests the files of the clone."""
     install, tests = blocks("sh")[1].strip().split(" && ")
-    assert install == ".venv/bin/pip install '.[test]'"
+    assert install == ".venv/bin/pip install -e '.[test]'"
     assert tests == ".venv/bin/pytest"
     requirements = importlib.metadata.requires("dpcheck")
     extra = {re.match(r"[\w-]+", line).group() for line in requirements if re.search(r"extra == .test.", line)}

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dpcheck.bounds.claim import ClaimResult
+from dpcheck.bounds.registry import PAPERS
+from dpcheck.bounds.source import place
 
 _COLORS = {"proved": "green", "refuted": "red", "conditional": "yellow", "unresolved": "magenta"}
 
@@ -44,6 +46,8 @@ def explanation(result: ClaimResult) -> str:
     lines = [f"{claim.id}  {result.verdict}  ({result.method}, {result.seconds:.1f} s)"]
     lines += [f"  Basis: {result.basis}; steps: {result.trust}"]
     lines += [f"  {claim.paper}, {claim.location}", f"  Claim: {claim.statement}", f"  Verdict: {result.note}"]
+    if claim.paper in PAPERS:
+        lines.append(f"  Code: {place(claim)}")
     lines += [f"  Reading: {reading}: {verdict}" for reading, verdict in evidence["readings"].items()]
     for name in ("condition", "repaired"):
         if evidence[name]:
