@@ -20,8 +20,9 @@ from fractions import Fraction
 from sympy import Eq, Integer, Le, Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Counterexample, Enumerated
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, eta
 
@@ -51,7 +52,14 @@ def clipping_bias(radius: Fraction, threshold: Fraction) -> Fraction:
     return abs(before + clipped - after)
 
 
-def _anchor() -> Decision:
+@claim(
+    "002:Alg2 m_s",
+    Kind.ALGORITHM,
+    "With line 8's m_s = t followed by s = s + 1, the m_s that the later lines and the output read is the anchor "
+    "of the current phase.",
+    "Algorithm 2, lines 8 to 19",
+)
+def anchor() -> Decision:
     steps = (
         Counterexample(
             "the first phase writes m_0 and then reads m_1",
@@ -78,7 +86,18 @@ def _anchor() -> Decision:
     )
 
 
-def _perturbation() -> Decision:
+@claim(
+    "002:r vs C_u",
+    Kind.SCHEDULE,
+    stated(
+        "With a perturbation radius r within the paper's bounds, of the order {radius}, and increments clipped at "
+        "C_u = {clip}, clipping changes no increment.",
+        radius=RADIUS,
+        clip=CLIP,
+    ),
+    "Algorithms 2 and 3; Lemma 7",
+)
+def perturbation() -> Decision:
     hundredth, tenth = Fraction(1, 100), Fraction(1, 10)
     small = Region(Le(alpha, 1), Le(L_Phi * eta_h, 1))
     at = ((alpha, Rational(1, 100)), (L, Integer(1)), (rho_phi, Integer(1)), (C, Integer(1)))
@@ -128,29 +147,3 @@ def _perturbation() -> Decision:
         "order sqrt(alpha), is clipped to alpha, and the bias stays in v until the next refresh; a smaller r avoids "
         "it.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Alg2 m_s",
-        "xu2026",
-        "algorithm",
-        "With line 8's m_s = t followed by s = s + 1, the m_s that the later lines and the output read is the anchor "
-        "of the current phase.",
-        "Algorithm 2, lines 8 to 19",
-        _anchor,
-    ),
-    Claim(
-        "002:r vs C_u",
-        "xu2026",
-        "schedule",
-        stated(
-            "With a perturbation radius r within the paper's bounds, of the order {radius}, and increments clipped at "
-            "C_u = {clip}, clipping changes no increment.",
-            radius=RADIUS,
-            clip=CLIP,
-        ),
-        "Algorithms 2 and 3; Lemma 7",
-        _perturbation,
-    ),
-)

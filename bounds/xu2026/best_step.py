@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from sympy import Integer, Le, Rational, Subs, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, mu
 from dpcheck.bounds.xu2026.recursion import S_2, ell, k, lam, z
@@ -39,7 +40,24 @@ GAMMA = 288 * kappa / K + 10 * ell / S_2  # (43): |gamma|^2, |theta|^2, L^2 |x_{
 THETA, ANCHOR = 432 * kappa / K + 390 * ell, 1152 * kappa / K + 750 * ell
 
 
-def _coefficients() -> Decision:
+@claim(
+    "002:(41)(43)",
+    Kind.CONSTANT,
+    stated(
+        "Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the "
+        "logarithm of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 "
+        "and from these {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.",
+        step=STEP,
+        map=MAP,
+        error=ERROR,
+        move=MOVE,
+        gamma=GAMMA,
+        theta=THETA,
+        anchor=ANCHOR,
+    ),
+    "Equations (41) and (43), Appendix B.2",
+)
+def coefficients() -> Decision:
     D, E, le = symbols("D E le", positive=True)  # y_{k+1} - y_k, its noise-free form, lambda e_k; Lambda = L lambda
     size, G, H, P = symbols("Lambda G H P", positive=True)
     progress = (
@@ -128,17 +146,3 @@ def _coefficients() -> Decision:
         "1152 = 288 + 864, 750 >= 720 + 70/S_2, the sums being over k = 1, ..., K as printed. Lemma 8's S_2 >= kappa "
         "log^2(4/delta_1) a^{-1/3} gives the condition once a is small, K being O(kappa).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:(41)(43)", "xu2026", "constants",
-        stated(
-            "Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the "
-            "logarithm of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 "
-            "and from these {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.",
-            step=STEP, map=MAP, error=ERROR, move=MOVE, gamma=GAMMA, theta=THETA, anchor=ANCHOR,
-        ),
-        "Equations (41) and (43), Appendix B.2", _coefficients,
-    ),
-)  # fmt: skip

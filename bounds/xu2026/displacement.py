@@ -13,8 +13,9 @@ from __future__ import annotations
 from sympy import Derivative, Ge, Integer, Le, Rational, Subs, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, n
 from dpcheck.bounds.xu2026 import repair
@@ -68,7 +69,20 @@ def longer_slope() -> tuple[Step, ...]:
     )
 
 
-def _iterations() -> Decision:
+@claim(
+    "002:T pop",
+    Kind.SCHEDULE,
+    stated(
+        "T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, "
+        "to a slope of the order {rate}, a = {error}.",
+        steps=T_PRINTED,
+        length=LENGTH,
+        rate=RATE,
+        error=ERROR,
+    ),
+    PLACE,
+)
+def iterations() -> Decision:
     needed = F_0 / (eta * alpha)
     few = Region(Le(a, n ** Rational(-2, 3)), Le(1, n * a))
     steps = (
@@ -120,22 +134,3 @@ def _iterations() -> Decision:
         "short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
         "a^{3/7}.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:T pop",
-        "xu2026",
-        "schedule",
-        stated(
-            "T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, "
-            "to a slope of the order {rate}, a = {error}.",
-            steps=T_PRINTED,
-            length=LENGTH,
-            rate=RATE,
-            error=ERROR,
-        ),
-        PLACE,
-        _iterations,
-    ),
-)

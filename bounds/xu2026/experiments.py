@@ -11,8 +11,9 @@ from fractions import Fraction
 from sympy import Integer, Rational, sqrt
 
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Enumerated
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.statement import stated
 
@@ -41,7 +42,14 @@ def curvature(first: str, second: str) -> Rational:
     return Rational(TABLE_2[first][2]) / Rational(TABLE_2[second][2])
 
 
-def _table() -> Decision:
+@claim(
+    "002:Table 2",
+    Kind.REMARK,
+    "Table 2: PrivateDiff has a slightly smaller objective and gradient, DP-RGDA a comparable curvature, and both "
+    "are well ahead of the two methods for minimisation.",
+    "Table 2 and Section 5.2",
+)
+def table() -> Decision:
     twice = Rational(2)
     steps = (
         Enumerated("diagnostics in which DP-RGDA is ahead of PrivateDiff", wins, (1,), Fraction(0)),
@@ -88,7 +96,24 @@ def sensitivity(threshold: int, batch: int) -> Fraction:
     return Fraction(2 * threshold, batch)
 
 
-def _noise() -> Decision:
+@claim(
+    "002:App D noise",
+    Kind.CALIBRATION,
+    stated(
+        "The noise used in the experiments, for the guarantee ({epsilon}, {delta}), C = {threshold}, batches of "
+        "{refresh} and {small}, T = {steps}, K = {inner} and q = {period}, gives that guarantee.",
+        epsilon=EPSILON,
+        delta=DELTA,
+        threshold=THRESHOLD,
+        refresh=REFRESH,
+        small=SMALL,
+        steps=STEPS,
+        inner=INNER,
+        period=PERIOD,
+    ),
+    "Appendix D",
+)
+def noise() -> Decision:
     steps = (
         Enumerated("queries of u and v in 40 refreshes and 2,000 increments", queries, (STEPS, INNER, PERIOD), QUERIES),
         Enumerated("the sensitivity of a refresh", sensitivity, (THRESHOLD, REFRESH), Fraction(1, 100)),
@@ -118,7 +143,14 @@ def _noise() -> Decision:
     )
 
 
-def _first() -> Decision:
+@claim(
+    "002:Remark3",
+    Kind.REMARK,
+    "This is the first first-order method for private second-order "
+    "stationary points in ERM that matches the best known rates.",
+    "Remark 3",
+)
+def first_such_method() -> Decision:
     steps = (Cited("a statement about the literature, not about the algorithm", "Remark 3"),)
     return Decision(
         "unresolved",
@@ -128,44 +160,3 @@ def _first() -> Decision:
         "Theorem "
         "1, and the rate it matches there that of Theorem 2 too; both are false as printed (see their claims).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Remark3",
-        "xu2026",
-        "claim",
-        "This is the first first-order method for private second-order "
-        "stationary points in ERM that matches the best known rates.",
-        "Remark 3",
-        _first,
-    ),
-    Claim(
-        "002:App D noise",
-        "xu2026",
-        "noise calibration",
-        stated(
-            "The noise used in the experiments, for the guarantee ({epsilon}, {delta}), C = {threshold}, batches of "
-            "{refresh} and {small}, T = {steps}, K = {inner} and q = {period}, gives that guarantee.",
-            epsilon=EPSILON,
-            delta=DELTA,
-            threshold=THRESHOLD,
-            refresh=REFRESH,
-            small=SMALL,
-            steps=STEPS,
-            inner=INNER,
-            period=PERIOD,
-        ),
-        "Appendix D",
-        _noise,
-    ),
-    Claim(
-        "002:Table 2",
-        "xu2026",
-        "claim",
-        "Table 2: PrivateDiff has a slightly smaller objective and gradient, DP-RGDA a comparable curvature, and both "
-        "are well ahead of the two methods for minimisation.",
-        "Table 2 and Section 5.2",
-        _table,
-    ),
-)

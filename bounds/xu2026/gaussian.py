@@ -17,8 +17,9 @@ from __future__ import annotations
 from sympy import Le, Rational, log, sqrt
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, delta, epsilon, sigma
@@ -29,7 +30,17 @@ REPAIRED = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
 AT = ((epsilon, Rational(1, 2)), (delta, Rational(1, 10**5)))
 
 
-def _mechanism() -> Decision:
+@claim(
+    "002:Def3",
+    Kind.CALIBRATION,
+    stated(
+        "A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for "
+        "0 < epsilon < 1 and 0 < delta < 1.",
+        variance=VARIANCE,
+    ),
+    "Definition 3",
+)
+def mechanism() -> Decision:
     printed = MULTIPLIER.subs(dict(AT))
     steps = (
         Cited(
@@ -70,19 +81,3 @@ def _mechanism() -> Decision:
         "A factor 2 is missing under the root: at epsilon = 1/2 and delta = 10^-5 the least delta is about "
         "1.47 10^-5, and it is worse for smaller delta.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Def3",
-        "xu2026",
-        "noise calibration",
-        stated(
-            "A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for "
-            "0 < epsilon < 1 and 0 < delta < 1.",
-            variance=VARIANCE,
-        ),
-        "Definition 3",
-        _mechanism,
-    ),
-)

@@ -18,8 +18,9 @@ from fractions import Fraction
 from sympy import Eq, Ge, Integer, Le, Max, Rational, Subs, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Region
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
@@ -63,7 +64,19 @@ def has_estimate(k: int, inner: int) -> Fraction:
     return Fraction(k in range(inner))
 
 
-def _schedule() -> Decision:
+@claim(
+    "002:Lem5 T,q",
+    Kind.SCHEDULE,
+    stated(
+        "T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}.",
+        steps=STEPS,
+        period=PERIOD,
+        order=ORDER,
+        error=ERROR,
+    ),
+    "Lemma 5",
+)
+def schedule() -> Decision:
     short = Region(Le(L * F_0, M**2 * a), Le(a, 1))  # where 1/a is the larger
     published = Region(Le(a, 1), Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
     third = (M * L * F_0) ** Rational(1, 3)
@@ -149,7 +162,13 @@ def _schedule() -> Decision:
     )
 
 
-def _batch() -> Decision:
+@claim(
+    "002:Lem5 S2",
+    Kind.SCHEDULE,
+    stated("S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof.", batch=BATCH, needed=n / sqrt(T)),
+    "Lemma 5 and Theorem 1",
+)
+def batch() -> Decision:
     needed = n / sqrt(T)
     at = ((epsilon, Rational(1, 8)), (M, 1), (n, 1000), (d, 1), (delta, exp(-1)), (L, 1), (F_0, 1))
     steps = (
@@ -183,7 +202,13 @@ def _batch() -> Decision:
     )
 
 
-def _step() -> Decision:
+@claim(
+    "002:Lem5 eta=1/(2L)",
+    Kind.SCHEDULE,
+    stated("eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v.", length=LENGTH),
+    "Lemma 5",
+)
+def step_length() -> Decision:
     steps = (
         Identity(
             "a step of that length from its half leads to the other side", lambda: LENGTH / 2 - LENGTH, -LENGTH / 2
@@ -207,7 +232,13 @@ def _step() -> Decision:
     )
 
 
-def _one_inner_step() -> Decision:
+@claim(
+    "002:K=1",
+    Kind.SCHEDULE,
+    stated("K = {inner} inner step serves, with s_t the best k in {{0}}.", inner=INNER),
+    "Section 4.2 and Appendix B.1",
+)
+def one_inner_step() -> Decision:
     steps = (
         Enumerated(
             "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)
@@ -236,45 +267,3 @@ def _one_inner_step() -> Decision:
         evidence,
         "With K = 1 the dual variable never leaves its start.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Lem5 T,q",
-        "xu2026",
-        "schedule",
-        stated(
-            "T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}.",
-            steps=STEPS,
-            period=PERIOD,
-            order=ORDER,
-            error=ERROR,
-        ),
-        "Lemma 5",
-        _schedule,
-    ),
-    Claim(
-        "002:Lem5 S2",
-        "xu2026",
-        "schedule",
-        stated("S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof.", batch=BATCH, needed=n / sqrt(T)),
-        "Lemma 5 and Theorem 1",
-        _batch,
-    ),
-    Claim(
-        "002:Lem5 eta=1/(2L)",
-        "xu2026",
-        "schedule",
-        stated("eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v.", length=LENGTH),
-        "Lemma 5",
-        _step,
-    ),
-    Claim(
-        "002:K=1",
-        "xu2026",
-        "schedule",
-        stated("K = {inner} inner step serves, with s_t the best k in {{0}}.", inner=INNER),
-        "Section 4.2 and Appendix B.1",
-        _one_inner_step,
-    ),
-)

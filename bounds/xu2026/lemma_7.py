@@ -32,8 +32,9 @@ from fractions import Fraction
 from sympy import Ge, Integer, Le, Rational, Subs, log, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -61,7 +62,16 @@ def induction(steps: int, share: Fraction, growth: Fraction) -> Fraction:
     return (w - p) / p
 
 
-def _threshold() -> Decision:
+PLACE = "Lemma 7, Appendix B.1"
+
+
+@claim(
+    "002:t_thres",
+    Kind.SCHEDULE,
+    stated("t_thres = {short} is of the order {order} up to logarithms.", short=SHORT, order=ORDER),
+    "Lemmas 6 and 7, Appendix B.1",
+)
+def threshold() -> Decision:
     growth = (1 + eta_h * g) ** steps_left * r_0 / 2
     length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
     steps = (
@@ -126,7 +136,19 @@ def _threshold() -> Decision:
     )
 
 
-def _step_size() -> Decision:
+@claim(
+    "002:Lem7 eta_H chain",
+    Kind.SCHEDULE,
+    stated(
+        "In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below "
+        "the first is below the second.",
+        first=FIRST,
+        second=SECOND,
+        error=ERROR,
+    ),
+    PLACE,
+)
+def step_size() -> Decision:
     eighth = (a, Rational(1, 8))
     largest = SECOND
     steps = (
@@ -176,7 +198,19 @@ def _step_size() -> Decision:
     )
 
 
-def _radius() -> Decision:
+@claim(
+    "002:Lem7 R",
+    Kind.SCHEDULE,
+    stated(
+        "R = {radius} makes the proof's bound of |q_{{t+1}}|, {left} with q = t - m, at most half of |p_{{t+1}}|, "
+        "{right}.",
+        radius=RADIUS,
+        left=LEFT,
+        right=RIGHT,
+    ),
+    PLACE + ", (25) and (26)",
+)
+def radius() -> Decision:
     at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
     factor = Rational(3, 2) * eta_h * steps_left * rho_phi * R  # of |p|, from sum |Delta_i| <= t rho_Phi R
     steps = (
@@ -250,44 +284,3 @@ def _radius() -> Decision:
         "form a^{4/3}/(L_Phi r_0) is the "
         "first only where eta_H equals its bound.",
     )
-
-
-PLACE = "Lemma 7, Appendix B.1"
-CLAIMS = (
-    Claim(
-        "002:t_thres",
-        "xu2026",
-        "schedule",
-        stated("t_thres = {short} is of the order {order} up to logarithms.", short=SHORT, order=ORDER),
-        "Lemmas 6 and 7, Appendix B.1",
-        _threshold,
-    ),
-    Claim(
-        "002:Lem7 eta_H chain",
-        "xu2026",
-        "schedule",
-        stated(
-            "In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below "
-            "the first is below the second.",
-            first=FIRST,
-            second=SECOND,
-            error=ERROR,
-        ),
-        PLACE,
-        _step_size,
-    ),
-    Claim(
-        "002:Lem7 R",
-        "xu2026",
-        "schedule",
-        stated(
-            "R = {radius} makes the proof's bound of |q_{{t+1}}|, {left} with q = t - m, at most half of |p_{{t+1}}|, "
-            "{right}.",
-            radius=RADIUS,
-            left=LEFT,
-            right=RIGHT,
-        ),
-        PLACE + ", (25) and (26)",
-        _radius,
-    ),
-)

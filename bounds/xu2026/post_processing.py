@@ -10,8 +10,9 @@ from fractions import Fraction
 
 from sympy import Le, Rational, exp, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.symbols import delta, epsilon
 
 chance, other = symbols("chance other", positive=True)
@@ -40,7 +41,14 @@ def broken_at(eta: Fraction, mean_square: Fraction, *estimates: int) -> Fraction
     return Fraction(0)
 
 
-def _selection() -> Decision:
+@claim(
+    "002:Alg3 s_t",
+    Kind.PRIVACY,
+    "For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda "
+    "costs no privacy once the noisy u are released.",
+    "Algorithm 3, line 18",
+)
+def selection() -> Decision:
     steps = (
         KEPT,
         Enumerated(
@@ -75,7 +83,13 @@ def _selection() -> Decision:
     )
 
 
-def _escape() -> Decision:
+@claim(
+    "002:Alg2 escape test",
+    Kind.PRIVACY,
+    "For inputs that do not depend on the data, the movement test D uses released v only and costs no privacy.",
+    "Algorithm 2, lines 12 to 19",
+)
+def escape() -> Decision:
     steps = (
         KEPT,
         Enumerated(
@@ -97,24 +111,3 @@ def _escape() -> Decision:
         "Provided the released v are private, which is another matter, and neither x_0, y_0 nor the thresholds and "
         "step sizes depend on the data (an F_0 taken from the data would).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Alg3 s_t",
-        "xu2026",
-        "post-processing",
-        "For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda "
-        "costs no privacy once the noisy u are released.",
-        "Algorithm 3, line 18",
-        _selection,
-    ),
-    Claim(
-        "002:Alg2 escape test",
-        "xu2026",
-        "post-processing",
-        "For inputs that do not depend on the data, the movement test D uses released v only and costs no privacy.",
-        "Algorithm 2, lines 12 to 19",
-        _escape,
-    ),
-)

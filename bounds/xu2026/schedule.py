@@ -24,8 +24,9 @@ from typing import Any
 from sympy import Ge, Integer, Le, Rational, Subs, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, n
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -50,7 +51,22 @@ def sized(formula: Any, **more: Any) -> Subs:
     return Subs(formula, tuple(SIZES), tuple(values))
 
 
-def _period() -> Decision:
+PLACE = "proof of Lemma 8, Appendix B.2"
+
+
+@claim(
+    "002:Lem8 q,S1",
+    Kind.SCHEDULE,
+    stated(
+        "A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, "
+        "and the {refreshes} samples are at most n.",
+        period=PERIOD,
+        error=ERROR,
+        refreshes=REFRESHES,
+    ),
+    "Lemma 8, Appendix B.2",
+)
+def period() -> Decision:
     steps = (
         Counterexample("a = 1/8: a period of 1/2 outer iteration", Ge(PERIOD, 1), ((a, Rational(1, 8)),)),
         attained(Rational(1, 8), 32, 1, HALF, 4),
@@ -100,7 +116,20 @@ def _period() -> Decision:
     )
 
 
-def _budget() -> Decision:
+@claim(
+    "002:budget",
+    Kind.SCHEDULE,
+    stated(
+        "The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}.",
+        spent=SPENT,
+        steps=T_PRINTED,
+        batch=S_1_PRINTED,
+        period=Q_PRINTED,
+        error=ERROR,
+    ),
+    PLACE,
+)
+def budget() -> Decision:
     spent = SPENT.subs(SIZES)
     steps = (
         Identity(
@@ -152,7 +181,18 @@ def _budget() -> Decision:
     )
 
 
-def _steps() -> Decision:
+@claim(
+    "002:(44)",
+    Kind.STEP,
+    stated(
+        "With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most "
+        "{bound}, ell_1 the logarithm of 4/delta_1 and a = {error}.",
+        bound=MOVE,
+        error=ERROR,
+    ),
+    "Equation (44), Appendix B.2",
+)
+def step_lengths() -> Decision:
     largest = a / (L**2 * log_1**2 * C_1**2)  # Lemma 8's bound of eta^2 and of D
     ones = ((a, Rational(1, 100)), (L, 1), (log_1, 2), (C_1, 1), (C_Phi, 1), (kappa, 2))
     one_step = symbols("step", positive=True)
@@ -193,34 +233,3 @@ def _steps() -> Decision:
         "step may be longer than the average "
         "movement.",
     )
-
-
-PLACE = "proof of Lemma 8, Appendix B.2"
-CLAIMS = (
-    Claim(
-        "002:Lem8 q,S1", "xu2026", "schedule",
-        stated(
-            "A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, "
-            "and the {refreshes} samples are at most n.",
-            period=PERIOD, error=ERROR, refreshes=REFRESHES,
-        ),
-        "Lemma 8, Appendix B.2", _period,
-    ),
-    Claim(
-        "002:budget", "xu2026", "schedule",
-        stated(
-            "The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}.",
-            spent=SPENT, steps=T_PRINTED, batch=S_1_PRINTED, period=Q_PRINTED, error=ERROR,
-        ),
-        PLACE, _budget,
-    ),
-    Claim(
-        "002:(44)", "xu2026", "step",
-        stated(
-            "With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most "
-            "{bound}, ell_1 the logarithm of 4/delta_1 and a = {error}.",
-            bound=MOVE, error=ERROR,
-        ),
-        "Equation (44), Appendix B.2", _steps,
-    ),
-)  # fmt: skip

@@ -35,8 +35,9 @@ from fractions import Fraction
 
 from sympy import Derivative, Ge, Integer, Rational, Subs, cos, pi, sin, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import c, k
@@ -66,7 +67,20 @@ THEOREMS = (
 )
 
 
-def _theorem() -> Decision:
+@claim(
+    "002:Thm1",
+    Kind.UTILITY,
+    stated(
+        "Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi "
+        "alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with "
+        "probability at least {sure}.",
+        order=ORDER,
+        error=ERROR,
+        sure=SURE,
+    ),
+    "Theorem 1",
+)
+def theorem() -> Decision:
     x, y, z = symbols("x y z", real=True)
     value = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
     best = sin(x) + z
@@ -136,22 +150,3 @@ def _theorem() -> Decision:
         "With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser depends "
         "on. The privacy part falls with the clip and the constant of the noise.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Thm1",
-        "xu2026",
-        "utility",
-        stated(
-            "Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi "
-            "alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with "
-            "probability at least {sure}.",
-            order=ORDER,
-            error=ERROR,
-            sure=SURE,
-        ),
-        "Theorem 1",
-        _theorem,
-    ),
-)

@@ -48,8 +48,9 @@ from __future__ import annotations
 from sympy import Ge, Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Counterexample
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
 from dpcheck.bounds.theorem import Assumption, Formulas, Parameter, Theorem
@@ -153,7 +154,20 @@ success = symbols("success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
 
-def _population() -> Decision:
+@claim(
+    "002:Thm2",
+    Kind.UTILITY,
+    stated(
+        "DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at "
+        "least minus the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with "
+        "probability at least {sure}, for all n, d, epsilon and delta.",
+        rate=RATE,
+        error=ERROR,
+        sure=SURE,
+    ),
+    "Theorem 2",
+)
+def population() -> Decision:
     steps = (
         *longer_slope(),
         Counterexample(
@@ -197,22 +211,3 @@ def _population() -> Decision:
         "a^{1/2}/log(4/delta_1). A slope of order a^{1/6}, above alpha, may last longer. With the printed noise the "
         "estimators miss alpha as well, and with independent noise the orders end at a^{3/7}.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Thm2",
-        "xu2026",
-        "utility",
-        stated(
-            "DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at "
-            "least minus the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with "
-            "probability at least {sure}, for all n, d, epsilon and delta.",
-            rate=RATE,
-            error=ERROR,
-            sure=SURE,
-        ),
-        "Theorem 2",
-        _population,
-    ),
-)

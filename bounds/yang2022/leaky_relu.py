@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from sympy import Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.symbols import c, mu
 
 s, slope, fall = symbols("s slope fall", positive=True)
@@ -91,7 +92,13 @@ FIXED = (
 )
 
 
-def _pl() -> Decision:
+@claim(
+    "Y48",
+    Kind.REMARK,
+    "The AUC objective of a one-hidden-layer network with Leaky ReLU satisfies the PL condition.",
+    "Appendix A and Section 4",
+)
+def pl() -> Decision:
     steps = (
         Identity(
             "|h(x)| <= |c||s||x| <= |x|(c^2 + s^2)/2: at c = s = 0 h has no slope, in whatever unit vectors and data",
@@ -136,15 +143,3 @@ def _pl() -> Decision:
         "Appendix A says it of a one hidden layer network without any condition. At zero weights the gradient vanishes "
         "and the objective is not minimal; with the output layer fixed it has local minima of different values.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y48",
-        "yang2022",
-        "text",
-        "The AUC objective of a one-hidden-layer network with Leaky ReLU satisfies the PL condition.",
-        "Appendix A and Section 4",
-        _pl,
-    ),
-)

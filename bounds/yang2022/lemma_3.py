@@ -43,8 +43,9 @@ from typing import Any
 
 from sympy import Le, Rational, oo, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, T, d, d_1, d_2, eta, m, sigma_v, sigma_w
@@ -190,15 +191,32 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
     )
 
 
-def _lemma_3_radius() -> Decision:
+@claim(
+    "Y13",
+    Kind.CONSTANT,
+    stated("The start enters the optimisation error as {term}.", term=WHOLE),
+    "Lemma 3, Appendix C.1",
+)
+def lemma_3_radius() -> Decision:
     return _radius(LEMMA_3, WHOLE, "Lemma 3")
 
 
-def _equation_13_radius() -> Decision:
+@claim("Y15", Kind.STEP, stated("The start enters the bound as {term}.", term=HALF), "equation (13), Appendix C.3")
+def equation_13_radius() -> Decision:
     return _radius(OPTIMISATION_ERROR, HALF, "equation (13)")
 
 
-def _noise_term() -> Decision:
+@claim(
+    "Y14",
+    Kind.CONSTANT,
+    stated(
+        "The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}.",
+        lemma=NOISE_TERM,
+        block=BLOCK_NOISE,
+    ),
+    "Lemma 3 and equation (8), Appendix C.1",
+)
+def noise_term() -> Decision:
     derived = eta * (d_1 * sigma_w**2 + d_2 * sigma_v**2) / 2
     # f = G_w |w| on [-D_w, D_w], the same for every record, w_1 = 0. For every t >= 1,
     # P(|w_{t+1}| = D_w) >= P(|eta xi_t| >= D_w) = P(|N(0, 1)| >= 1/2) >= 3/5.
@@ -246,35 +264,3 @@ def _noise_term() -> Decision:
         "Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term "
         "itself stands, and is at least twice what the proof gives.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y13",
-        "yang2022",
-        "const",
-        stated("The start enters the optimisation error as {term}.", term=WHOLE),
-        "Lemma 3, Appendix C.1",
-        _lemma_3_radius,
-    ),
-    Claim(
-        "Y14",
-        "yang2022",
-        "const",
-        stated(
-            "The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}.",
-            lemma=NOISE_TERM,
-            block=BLOCK_NOISE,
-        ),
-        "Lemma 3 and equation (8), Appendix C.1",
-        _noise_term,
-    ),
-    Claim(
-        "Y15",
-        "yang2022",
-        "algebra",
-        stated("The start enters the bound as {term}.", term=HALF),
-        "equation (13), Appendix C.3",
-        _equation_13_radius,
-    ),
-)

@@ -47,8 +47,9 @@ from fractions import Fraction
 
 from sympy import E, Eq, Integer, Le, Rational, exp, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, T, eta, m, n, t
 from dpcheck.bounds.yang2022.sampling import chance_absent, mean_share
@@ -128,7 +129,13 @@ ETA_SQUARED = Counterexample(
 )
 
 
-def _absent() -> Decision:
+@claim(
+    "Y17",
+    Kind.PROBABILITY,
+    stated("A record is absent from a minibatch of m draws with replacement with probability {chance}.", chance=ABSENT),
+    "proof of Lemma 6(a), Appendix C.2",
+)
+def absent() -> Decision:
     steps: tuple[Step, ...] = (
         *(
             Enumerated(
@@ -169,7 +176,10 @@ def _absent() -> Decision:
     )
 
 
-def _precondition() -> Decision:
+@claim(
+    "Y18", Kind.ASSUMPTION, "The stability recursions need only that F_S is convex-concave.", "Lemma 6, Appendix C.2"
+)
+def precondition() -> Decision:
     return Decision(
         "proved",
         "exact algebra from cited facts",
@@ -181,7 +191,13 @@ def _precondition() -> Decision:
     )
 
 
-def _smooth() -> Decision:
+@claim(
+    "Y19",
+    Kind.CONSTANT,
+    stated("In the smooth case the generalisation error is at most {bound}.", bound=SMOOTH),
+    "Lemma 6(a), Appendix C.2",
+)
+def smooth() -> Decision:
     # T terms, each at most exp(L^2 eta^2 T + p T/n) by 1 + a <= e^a; then p = n/T.
     square = 4 * (1 + T / n) * G**2 * eta**2 / n * T * exp(L**2 * eta**2 * T) * E
     root = 2 * eta * sqrt(E * (T + T**2 / n)) * exp(L**2 * T * eta**2 / 2) / sqrt(n)
@@ -202,7 +218,13 @@ def _smooth() -> Decision:
     )
 
 
-def _lipschitz() -> Decision:
+@claim(
+    "Y20",
+    Kind.CONSTANT,
+    stated("In the Lipschitz case the generalisation error is at most {bound}.", bound=LIPSCHITZ),
+    "Lemma 6(b), Appendix C.2",
+)
+def lipschitz() -> Decision:
     added = 4 * (1 + 1 / (n * p)) * G**2 * eta**2
     power = symbols("power", positive=True)  # (1 + p/n)^t
     closed = added * n / p * (power - 1)
@@ -245,41 +267,3 @@ def _lipschitz() -> Decision:
         "convex-concave: Theorem 2 assumes it, and Lemma 6's assumption on F_S implies it for almost every record. The "
         "last two displays of its proof have eta^2 for eta, which fails for small eta; nothing later uses them.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y17",
-        "yang2022",
-        "probability",
-        stated(
-            "A record is absent from a minibatch of m draws with replacement with probability {chance}.", chance=ABSENT
-        ),
-        "proof of Lemma 6(a), Appendix C.2",
-        _absent,
-    ),
-    Claim(
-        "Y18",
-        "yang2022",
-        "precondition",
-        "The stability recursions need only that F_S is convex-concave.",
-        "Lemma 6, Appendix C.2",
-        _precondition,
-    ),
-    Claim(
-        "Y19",
-        "yang2022",
-        "const",
-        stated("In the smooth case the generalisation error is at most {bound}.", bound=SMOOTH),
-        "Lemma 6(a), Appendix C.2",
-        _smooth,
-    ),
-    Claim(
-        "Y20",
-        "yang2022",
-        "const",
-        stated("In the Lipschitz case the generalisation error is at most {bound}.", bound=LIPSCHITZ),
-        "Lemma 6(b), Appendix C.2",
-        _lipschitz,
-    ),
-)

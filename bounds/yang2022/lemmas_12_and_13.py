@@ -11,8 +11,9 @@ from fractions import Fraction
 
 from sympy import Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, G_v, G_w, L, mu, rho
@@ -34,7 +35,13 @@ GROWTH = 2 * mu * w**2
 STABLE_GAP = Fraction(216479989447, 1000000000000)
 
 
-def _primal() -> Decision:
+@claim(
+    "Y35",
+    Kind.LEMMA,
+    stated("With mean stability s of w, E[R(w_S) - R_S(w_S)] is at most {bound}.", bound=PRINTED),
+    "Lemma 12",
+)
+def primal() -> Decision:
     steps = (
         Cited(
             "E[R - R_S] at w_S is at most the mean over i of E[f(w_{S_i}, v(w_{S_i}); z_i) - f(w_S, v(w_S); z_i)], "
@@ -98,7 +105,16 @@ def _primal() -> Decision:
     )
 
 
-def _growth() -> Decision:
+@claim(
+    "Y36",
+    Kind.LEMMA,
+    stated(
+        "mu-PL implies that F_S(w, v) - F_S(pi_S(w), v) is at least {growth} for all v, at the distance |w - pi_S(w)|.",
+        growth=GROWTH,
+    ),
+    "Lemma 13",
+)
+def growth() -> Decision:
     steps = (
         Counterexample(
             "h = mu w^2/2 has |h'|^2/2 = mu h, so that it is mu-PL and no more; its growth is mu/2, not 2 mu",
@@ -142,27 +158,3 @@ def _growth() -> Decision:
         "A factor 4 too much, on the plainest quadratic, and false for v other than v_S. On a W with walls "
         "Definition 2's gradient may point out of W, and PL gives no growth.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y35",
-        "yang2022",
-        "lemma",
-        stated("With mean stability s of w, E[R(w_S) - R_S(w_S)] is at most {bound}.", bound=PRINTED),
-        "Lemma 12",
-        _primal,
-    ),
-    Claim(
-        "Y36",
-        "yang2022",
-        "lemma",
-        stated(
-            "mu-PL implies that F_S(w, v) - F_S(pi_S(w), v) is at least {growth} for all v, at the distance "
-            "|w - pi_S(w)|.",
-            growth=GROWTH,
-        ),
-        "Lemma 13",
-        _growth,
-    ),
-)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from sympy import Ge, Le, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, mu, rho
@@ -21,7 +22,18 @@ value, low, least = symbols("value low least", real=True)
 SMOOTH = L + L**2 / rho  # the smoothness of R_S
 
 
-def _smooth() -> Decision:
+@claim(
+    "Y25",
+    Kind.LEMMA,
+    stated(
+        "R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is "
+        "({lipschitz})-Lipschitz.",
+        smooth=SMOOTH,
+        lipschitz=L / rho,
+    ),
+    "Lemma 7",
+)
+def smooth() -> Decision:
     steps = (
         Cited(
             "rho |v(w) - v(w')|^2 <= <grad_v F(w, v(w')) - grad_v F(w', v(w')), v(w) - v(w')> by strong "
@@ -55,7 +67,8 @@ def _smooth() -> Decision:
     )
 
 
-def _inherits() -> Decision:
+@claim("Y26", Kind.LEMMA, "R_S satisfies the PL condition with the constant mu of F_S(., v).", "Lemma 8")
+def inherits() -> Decision:
     steps = (
         Quoted("grad R_S(w) = grad_w F_S(w, v(w))", "Y25"),
         Cited(
@@ -84,28 +97,3 @@ def _inherits() -> Decision:
         "The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and in the "
         "conclusion.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y25",
-        "yang2022",
-        "lemma",
-        stated(
-            "R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is "
-            "({lipschitz})-Lipschitz.",
-            smooth=SMOOTH,
-            lipschitz=L / rho,
-        ),
-        "Lemma 7",
-        _smooth,
-    ),
-    Claim(
-        "Y26",
-        "yang2022",
-        "lemma",
-        "R_S satisfies the PL condition with the constant mu of F_S(., v).",
-        "Lemma 8",
-        _inherits,
-    ),
-)

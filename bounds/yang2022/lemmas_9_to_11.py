@@ -20,8 +20,9 @@ from typing import Any
 
 from sympy import Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d, m, mu, rho, sigma_v, sigma_w
@@ -91,7 +92,13 @@ def _lemma_10(power: int) -> Any:
 PRINTED_9, PRINTED_10, PRINTED_11 = _printed(LEMMA_9), _printed(_lemma_10(1)), _printed(LEMMA_11)
 
 
-def _descent() -> Decision:
+@claim(
+    "Y28",
+    Kind.LEMMA,
+    stated("a_{{t+1}} is at most {bound} for every step, a = a_t and b = b_t.", bound=PRINTED_9),
+    "Lemma 9",
+)
+def descent() -> Decision:
     steps = (
         Cited(
             "E g = grad_w F_S(w_t, v_t), E|g|^2 = |grad_w F_S|^2 + N_w at most; no projection acts on w",
@@ -152,7 +159,16 @@ def _at(*values: Any) -> tuple[tuple[Any, Any], ...]:
     return (*zip((after, L, rho, eta, theta, young, a, b), values, strict=True), *QUIET)
 
 
-def _contraction() -> Decision:
+@claim(
+    "Y29",
+    Kind.LEMMA,
+    stated(
+        "b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t.",
+        bound=PRINTED_10,
+    ),
+    "Lemma 10",
+)
+def contraction() -> Decision:
     steps = (
         Cited("|v_{t+1} - v(w_{t+1})|^2 <= (1 + e)|v_{t+1} - v(w_t)|^2 + (1 + 1/e)|v(w_t) - v(w_{t+1})|^2", "Young"),
         Cited(
@@ -249,7 +265,17 @@ def _contraction() -> Decision:
     )
 
 
-def _recursion() -> Decision:
+@claim(
+    "Y30",
+    Kind.LEMMA,
+    stated(
+        "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} "
+        "b_{{t+1}} is at most {bound}, a = a_t, b = b_t and lambda = lambda_t.",
+        bound=PRINTED_11,
+    ),
+    "Lemma 11",
+)
+def recursion() -> Decision:
     combined = LEMMA_9 + lam * _lemma_10(2)
     steps = (
         Quoted("Lemma 9, with its step condition, which the statement has", "Y28", DESCENT),
@@ -285,38 +311,3 @@ def _recursion() -> Decision:
         evidence,
         "It inherits W = R^{d1} from Lemmas 9 and 10. The factor 2 on (1 + 1/e) is not needed, and does no harm.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y28",
-        "yang2022",
-        "lemma",
-        stated("a_{{t+1}} is at most {bound} for every step, a = a_t and b = b_t.", bound=PRINTED_9),
-        "Lemma 9",
-        _descent,
-    ),
-    Claim(
-        "Y29",
-        "yang2022",
-        "lemma",
-        stated(
-            "b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t.",
-            bound=PRINTED_10,
-        ),
-        "Lemma 10",
-        _contraction,
-    ),
-    Claim(
-        "Y30",
-        "yang2022",
-        "lemma",
-        stated(
-            "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} "
-            "b_{{t+1}} is at most {bound}, a = a_t, b = b_t and lambda = lambda_t.",
-            bound=PRINTED_11,
-        ),
-        "Lemma 11",
-        _recursion,
-    ),
-)

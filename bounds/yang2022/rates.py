@@ -11,8 +11,9 @@ from typing import Any
 from sympy import Ge, Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, d, ell, epsilon, eta, m, mu, n
@@ -37,7 +38,19 @@ def _parts(generalisation: Any) -> Any:
     return eta * generalisation + eta + 1 / sqrt(T) + eta * d * T * ell / (n * epsilon) ** 2
 
 
-def _rates() -> Decision:
+@claim(
+    "Y21",
+    Kind.RATE,
+    stated(
+        "Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order "
+        "{rate}, ell the logarithm of 1/delta.",
+        smooth=SMOOTH_T,
+        lipschitz=LIPSCHITZ_T,
+        rate=RATE,
+    ),
+    "Theorems 2 and 7",
+)
+def rates() -> Decision:
     known = (Ge(larger, sqrt(n)), Ge(larger, SHARE))
     smooth = _schedule(SMOOTH_T, 1 / larger)
     lipschitz = _schedule(LIPSCHITZ_T, 1 / (n * larger))
@@ -86,7 +99,15 @@ def _rates() -> Decision:
     )
 
 
-def _variance() -> Decision:
+@claim(
+    "Y24",
+    Kind.ASSUMPTION,
+    stated(
+        "B_w and B_v bound the variances of the gradients, and {term} that of a minibatch.", term=MINIBATCH_VARIANCE
+    ),
+    "Assumption 2",
+)
+def variance() -> Decision:
     steps = (
         Identity("a mean of m independent draws of variance B has variance B/m", lambda: m * (B / m**2), B / m),
         Counterexample(
@@ -106,7 +127,14 @@ def _variance() -> Decision:
     )
 
 
-def _metrics() -> Decision:
+@claim(
+    "Y49",
+    Kind.STEP,
+    "The weak risk is at most the strong one, and for strongly convex-concave F it bounds the squared "
+    "distance to the saddle.",
+    "Section 2.3",
+)
+def metrics() -> Decision:
     steps = (
         Cited("sup_v E F(w, v) <= E sup_v F(w, v), and inf the other way", "Jensen"),
         Cited("at the fixed saddle point z* of F the weak risk is at least E[F(A_w, v*) - F(w*, A_v)]", "definition"),
@@ -126,40 +154,3 @@ def _metrics() -> Decision:
         Evidence(steps),
         "With the constant 2/mu, mu the smaller of the two moduli.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y21",
-        "yang2022",
-        "rate",
-        stated(
-            "Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order "
-            "{rate}, ell the logarithm of 1/delta.",
-            smooth=SMOOTH_T,
-            lipschitz=LIPSCHITZ_T,
-            rate=RATE,
-        ),
-        "Theorems 2 and 7",
-        _rates,
-    ),
-    Claim(
-        "Y24",
-        "yang2022",
-        "text",
-        stated(
-            "B_w and B_v bound the variances of the gradients, and {term} that of a minibatch.", term=MINIBATCH_VARIANCE
-        ),
-        "Assumption 2",
-        _variance,
-    ),
-    Claim(
-        "Y49",
-        "yang2022",
-        "algebra",
-        "The weak risk is at most the strong one, and for strongly convex-concave F it bounds the squared "
-        "distance to the saddle.",
-        "Section 2.3",
-        _metrics,
-    ),
-)

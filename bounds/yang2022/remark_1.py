@@ -25,13 +25,14 @@ from typing import Any
 from sympy import Le, Max, Pow, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Searched, Step
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, T, delta, ell, epsilon, m, n, sigma_v, sigma_w
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
-from dpcheck.bounds.zhang2025.theorem_1_settings import CLAIMS as SETTINGS
+from dpcheck.bounds.zhang2025 import theorem_1_settings
 
 q = symbols("q", positive=True)
 BATCH = Max(1, n * sqrt(epsilon / (4 * T)))  # as printed, not rounded
@@ -94,12 +95,25 @@ def curve(records: int, steps: int, loss: float, pair: tuple[float, float], size
 
 def _without_replacement() -> tuple[Step, ...]:
     """The steps for the same settings in [2]: what follows the refutation of its printed noise."""
-    steps = SETTINGS[0].decision().evidence.steps
+    steps = theorem_1_settings.settings.decision().evidence.steps
     start = max((i for i, step in enumerate(steps) if isinstance(step, Counterexample)), default=-1) + 1
     return steps[start:]
 
 
-def _remark() -> Decision:
+@claim(
+    "Y10",
+    Kind.CALIBRATION,
+    stated(
+        "For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 "
+        "(epsilon, delta)-DP.",
+        loss=LOSS,
+        chance=CHANCE,
+        batch=BATCH,
+        sigma=SIGMA,
+    ),
+    "Remark 1",
+)
+def remark() -> Decision:
     steps: tuple[Step, ...] = (
         Cited(
             "n = m = 1: f = z (G_w w + G_v v), records 1 and -1. With T = 2 the last iterate and the mean one both "
@@ -168,22 +182,3 @@ def _remark() -> Decision:
         "without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: never violated "
         "in floating point, and not proved.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y10",
-        "yang2022",
-        "calibration",
-        stated(
-            "For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 "
-            "(epsilon, delta)-DP.",
-            loss=LOSS,
-            chance=CHANCE,
-            batch=BATCH,
-            sigma=SIGMA,
-        ),
-        "Remark 1",
-        _remark,
-    ),
-)

@@ -52,8 +52,9 @@ from __future__ import annotations
 
 from sympy import Le, Max, Rational, log, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D_v, D_w, L, T, c, d, delta, epsilon, eta, n
@@ -112,7 +113,17 @@ EXPONENT = L**2 * T * eta**2
 COUNT = n ** Rational(3, 2)
 
 
-def _step_size() -> Decision:
+@claim(
+    "Y22",
+    Kind.SCHEDULE,
+    stated(
+        "With T of order n and eta = {step}, c a constant, the exponent {exponent} is bounded.",
+        step=PRINTED_STEP,
+        exponent=EXPONENT,
+    ),
+    "Theorem 7(a) and its proof, Appendix C.3",
+)
+def step_size() -> Decision:
     # T = n; the maximum in eta is sqrt n at least, and sqrt n itself for large epsilon.
     bound, most = symbols("bound most", positive=True)
     steps = (
@@ -184,7 +195,13 @@ def _step_size() -> Decision:
     )
 
 
-def _gradients() -> Decision:
+@claim(
+    "Y23",
+    Kind.COMPLEXITY,
+    stated("In the smooth case DP-SGDA takes a number of gradient computations of order {count}.", count=COUNT),
+    "Remark 4 and Table 1",
+)
+def gradients() -> Decision:
     # sqrt n = 1 + k, sqrt epsilon = 1/(1 + r), T = a^2 n
     a, r, k = symbols("a r k", positive=True)
     raw = a**2 * (1 + k) ** 2 + a * (1 + k) ** 3 / (2 * (1 + r))
@@ -214,27 +231,3 @@ def _gradients() -> Decision:
         "T m for T of order n and Remark 1's m, epsilon <= 1. For T = n^2 the minibatch is 1 and the "
         "count n^2, below the n^{5/2} of Table 1.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y22",
-        "yang2022",
-        "schedule",
-        stated(
-            "With T of order n and eta = {step}, c a constant, the exponent {exponent} is bounded.",
-            step=PRINTED_STEP,
-            exponent=EXPONENT,
-        ),
-        "Theorem 7(a) and its proof, Appendix C.3",
-        _step_size,
-    ),
-    Claim(
-        "Y23",
-        "yang2022",
-        "complexity",
-        stated("In the smooth case DP-SGDA takes a number of gradient computations of order {count}.", count=COUNT),
-        "Remark 4 and Table 1",
-        _gradients,
-    ),
-)

@@ -37,8 +37,9 @@ from fractions import Fraction
 from sympy import Ge, Integer, Le, Max, Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.symbols import L, T, d, eta_v, eta_w, kappa, m, mu, sigma_v, sigma_w, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.lemmas_9_to_11 import RECURSION
@@ -107,7 +108,8 @@ THEOREMS = (
 )
 
 
-def _assumptions() -> Decision:
+@claim("Y34", Kind.ASSUMPTION, "A1 and A2, with strong concavity and PL, suffice for Theorem 3.", "Theorem 3")
+def assumptions() -> Decision:
     steps = (
         Cited(
             "the step sizes and the rate are stated with kappa = L/rho, and L is introduced in A3 alone",
@@ -157,15 +159,3 @@ def _assumptions() -> Decision:
         "The smoothness that kappa = L/rho speaks of is not among the assumptions, nor is a W without walls. A1 is "
         "not used, and on W = R^{d1} only constants have it with PL (Y27).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y34",
-        "yang2022",
-        "assumptions",
-        "A1 and A2, with strong concavity and PL, suffice for Theorem 3.",
-        "Theorem 3",
-        _assumptions,
-    ),
-)

@@ -34,8 +34,9 @@ from fractions import Fraction
 
 from sympy import Le, Rational, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict
+from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, n, rho
@@ -184,7 +185,13 @@ READINGS: tuple[tuple[str, Verdict], ...] = (
 )
 
 
-def _appendix() -> Decision:
+@claim(
+    "Y37",
+    Kind.CONSTANT,
+    stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=APPENDIX),
+    "Lemma 14, Theorems 9 and 11",
+)
+def appendix() -> Decision:
     steps = (
         *SADDLE,
         Counterexample("which is above the printed bound", Le(excess, APPENDIX), SADDLE_AT),
@@ -209,7 +216,13 @@ def _appendix() -> Decision:
     )
 
 
-def _main_text() -> Decision:
+@claim(
+    "Y38",
+    Kind.CONSTANT,
+    stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=MAIN_TEXT),
+    "Theorem 4",
+)
+def main_text() -> Decision:
     steps = (
         *SADDLE,
         Counterexample("which is above the printed bound", Le(excess, MAIN_TEXT), SADDLE_AT),
@@ -229,7 +242,8 @@ def _main_text() -> Decision:
     )
 
 
-def _dual() -> Decision:
+@claim("Y39", Kind.CONSTANT, stated("E[R_S(w*) - R(w*)] is at most {bound}.", bound=DUAL), "Theorem 10")
+def dual() -> Decision:
     steps = (
         Cited(
             "(25): F_S(w*, v) - F_S(w*, v_i) <= (2 G_v/n) |v - v_i| for the maximisers v of S and v_i of "
@@ -257,31 +271,3 @@ def _dual() -> Decision:
         "The display with m in the denominator should have rho n; the result is right. Strong concavity is used at "
         "maximisers over V, walls or not, and no smoothness.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y37",
-        "yang2022",
-        "constant",
-        stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=APPENDIX),
-        "Lemma 14, Theorems 9 and 11",
-        _appendix,
-    ),
-    Claim(
-        "Y38",
-        "yang2022",
-        "constant",
-        stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=MAIN_TEXT),
-        "Theorem 4",
-        _main_text,
-    ),
-    Claim(
-        "Y39",
-        "yang2022",
-        "constant",
-        stated("E[R_S(w*) - R(w*)] is at most {bound}.", bound=DUAL),
-        "Theorem 10",
-        _dual,
-    ),
-)

@@ -28,8 +28,9 @@ from fractions import Fraction
 from sympy import Ge, Integer, Le, Lt, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, L, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho, sigma, t
@@ -95,7 +96,8 @@ THEOREMS = (
 )
 
 
-def _constant_batch() -> Decision:
+@claim("Y12", Kind.SCHEDULE, "Theorem 5 may take m constant with T of order n.", "proof of Theorem 12")
+def constant_batch() -> Decision:
     steps = (
         Identity("with T = n Theorem 1 covers epsilon < c_1 m^2/n", lambda: c_1 * m**2 * n / n**2, c_1 * m**2 / n),
         Counterexample(
@@ -146,7 +148,13 @@ def _constant_batch() -> Decision:
     )
 
 
-def _rate() -> Decision:
+@claim(
+    "Y40",
+    Kind.RATE,
+    stated("The excess risk is of order {rate}, ell the logarithm of 1/delta.", rate=RATE),
+    "Theorem 5",
+)
+def rate() -> Decision:
     error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
     printed = FRONT * (sqrt(X) + sqrt(Y))
     small = Region(
@@ -223,7 +231,8 @@ def _rate() -> Decision:
     )
 
 
-def _unique() -> Decision:
+@claim("Y41", Kind.LEMMA, "The saddle points of F_S share one v when F_S is strongly concave in v.", "Proposition 1")
+def unique() -> Decision:
     value, other, cross, back = symbols("value other cross back", real=True)  # F_S at (w,v), (w',v'), (w,v'), (w',v)
     steps = (
         Cited(
@@ -244,7 +253,8 @@ def _unique() -> Decision:
     return Decision("proved", "prover; cited facts", Evidence(steps), "rho |v - v'|^2 <= 0.")
 
 
-def _agree() -> Decision:
+@claim("Y42", Kind.ASSUMPTION, "pi_S'(pi_S(w_T)) = pi_S'(w_T') for neighbouring S, S'.", "Assumption 4")
+def agree() -> Decision:
     # F_S = w_1^2 - rho v^2 with w in R^2: every (0, w_2) is a solution, and the noise moves w_2.
     a, b = symbols("a b", real=True)
     steps = (
@@ -283,7 +293,8 @@ def _agree() -> Decision:
     )
 
 
-def _lipschitz_and_pl() -> Decision:
+@claim("Y27", Kind.ASSUMPTION, "A1 and the mu-PL condition in w can hold together.", "Theorems 3 to 5")
+def lipschitz_and_pl() -> Decision:
     time, v = symbols("time v", positive=True)
     steps = (
         Cited(
@@ -333,47 +344,3 @@ def _lipschitz_and_pl() -> Decision:
         "A Lipschitz PL function on all of R^{d1} is constant. That all of W lies within 2 G_w/mu of the minimisers is "
         "a consequence on W = R^{d1}, and is neither stated nor needed on a W with walls.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y12",
-        "yang2022",
-        "schedule",
-        "Theorem 5 may take m constant with T of order n.",
-        "proof of Theorem 12",
-        _constant_batch,
-    ),
-    Claim(
-        "Y27",
-        "yang2022",
-        "precondition",
-        "A1 and the mu-PL condition in w can hold together.",
-        "Theorems 3 to 5",
-        _lipschitz_and_pl,
-    ),
-    Claim(
-        "Y40",
-        "yang2022",
-        "rate",
-        stated("The excess risk is of order {rate}, ell the logarithm of 1/delta.", rate=RATE),
-        "Theorem 5",
-        _rate,
-    ),
-    Claim(
-        "Y41",
-        "yang2022",
-        "lemma",
-        "The saddle points of F_S share one v when F_S is strongly concave in v.",
-        "Proposition 1",
-        _unique,
-    ),
-    Claim(
-        "Y42",
-        "yang2022",
-        "assumption",
-        "pi_S'(pi_S(w_T)) = pi_S'(w_T') for neighbouring S, S'.",
-        "Assumption 4",
-        _agree,
-    ),
-)

@@ -30,8 +30,9 @@ from typing import Any
 
 from sympy import Integer, Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.kind import Kind
 
 Dataset = tuple[int, ...]
 BITS = (0, 1)
@@ -135,7 +136,14 @@ def _broken(given_data: bool) -> Counterexample:
     )
 
 
-def _stability() -> Decision:
+@claim(
+    "Y16",
+    Kind.LEMMA,
+    "Weak stability e bounds the weak risk's generalisation by e, and the gradient field of a "
+    "convex-concave f is monotone.",
+    "Lemmas 4 and 5, Appendix C.2",
+)
+def weak_risk_stability() -> Decision:
     steps: tuple[Step, ...] = (
         Cited(
             "f = (w - z)^2/2 - (v - z)^2/2 on [0, 1]^2 is convex-concave, smooth, Lipschitz and bounded; records are "
@@ -192,16 +200,3 @@ def _stability() -> Decision:
         "The two suprema are needed in opposite orders of the pair. With one order in both they can cancel: an "
         "algorithm of weak stability 0 has a difference of 1/4. Lemma 5 holds.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y16",
-        "yang2022",
-        "lemma",
-        "Weak stability e bounds the weak risk's generalisation by e, and the gradient field of a "
-        "convex-concave f is monotone.",
-        "Lemmas 4 and 5, Appendix C.2",
-        _stability,
-    ),
-)

@@ -18,8 +18,9 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, diff, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.symbols import mu, n
 from dpcheck.bounds.zhang2025.ascent import full_batch_distance
 from dpcheck.bounds.zhang2025.stability import PRINTED, M, beta, bound, moved
@@ -29,7 +30,14 @@ least = symbols("M", real=True)  # the upper bound, of any sign
 FALLING = -sqrt(1 + x**2)  # Phi for f = -sqrt(1 + x^2) - y^2/2 <= 0, 1-Lipschitz and 1-smooth in x
 
 
-def _boundedness() -> Decision:
+@claim(
+    "003:A1",
+    Kind.ASSUMPTION,
+    "With f <= M on all of R^d and bounded Y, M is a constant that the stability bound can rest on, and "
+    "Phi(x_0) - inf Phi is finite, as the proofs take it to be.",
+    "Assumption 1",
+)
+def boundedness() -> Decision:
     shifted = PRINTED.subs(M, least)
     at = (
         (moved, Integer(1)),
@@ -81,16 +89,3 @@ def _boundedness() -> Decision:
         "not constant in x, such as the one the paper's own lower bound is built on. Two-sided bounds do not save the "
         "stability lemma itself (004:Lem9).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:A1",
-        "zhang2025",
-        "precondition",
-        "With f <= M on all of R^d and bounded Y, M is a constant that the stability bound can rest on, and "
-        "Phi(x_0) - inf Phi is finite, as the proofs take it to be.",
-        "Assumption 1",
-        _boundedness,
-    ),
-)

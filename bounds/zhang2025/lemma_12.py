@@ -29,8 +29,9 @@ from __future__ import annotations
 
 from sympy import E, Integer, Rational, log, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, t
@@ -41,7 +42,19 @@ LOGS = log(log(T) / theta)
 PRINTED = 624 * logs + 1
 
 
-def _high_probability() -> Decision:
+@claim(
+    "004:Lem12",
+    Kind.LEMMA,
+    stated(
+        "For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), "
+        "theta < 1/e and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most "
+        "({bound}) G^2/(lambda^2 t), where logs = {logs}.",
+        bound=PRINTED,
+        logs=LOGS,
+    ),
+    "version with proofs, Lemma 12",
+)
+def high_probability() -> Decision:
     steps = (
         Cited(
             "the recursion in D_t; 1 >= |grad F(w_t)| >= |w_t - w*|; E Z_t^2 <= D_t",
@@ -79,21 +92,3 @@ def _high_probability() -> Decision:
         "blocks [u, 2u); the constant has ample room for them. Algorithm 4's minibatches are drawn afresh, so its "
         "gradients are unbiased given the past, as the lemma supposes.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem12",
-        "zhang2025",
-        "lemma",
-        stated(
-            "For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), "
-            "theta < 1/e and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most "
-            "({bound}) G^2/(lambda^2 t), where logs = {logs}.",
-            bound=PRINTED,
-            logs=LOGS,
-        ),
-        "version with proofs, Lemma 12",
-        _high_probability,
-    ),
-)

@@ -30,8 +30,9 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025 import lemma_3
@@ -55,7 +56,14 @@ def concave_slack(x: Fraction, eta: Fraction, v: Fraction) -> Fraction:
     return 2 / eta * (after**2 - x**2) / 2 - v**2 / 2 + 2 * (v + x) ** 2 - after**2
 
 
-def _round() -> Decision:
+@claim(
+    "004:Lem14",
+    Kind.STEP,
+    "Under Assumption 3, for eta <= 1/(2 (l + kappa l)) and x_r = x_{r-1} - eta v: |grad Phi(x_r)|^2 <= "
+    "(2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v - grad Phi(x_{r-1})|^2.",
+    "version with proofs, Lemma 14 and equation (49)",
+)
+def round() -> Decision:
     steps = (
         Cited(
             "2 <g', v> - e |v|^2 + |q|^2/b at most (2/eta)(Phi(x_{r-1}) - Phi(x_r)), and |q|^2 <= b <q, v>",
@@ -127,16 +135,3 @@ def _round() -> Decision:
         "The printed derivation gives x_{r-1}, not x_r. At x_r it is true as well, since a maximum of l-smooth "
         "functions is never more concave than l.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem14",
-        "zhang2025",
-        "step",
-        "Under Assumption 3, for eta <= 1/(2 (l + kappa l)) and x_r = x_{r-1} - eta v: |grad Phi(x_r)|^2 <= "
-        "(2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v - grad Phi(x_{r-1})|^2.",
-        "version with proofs, Lemma 14 and equation (49)",
-        _round,
-    ),
-)

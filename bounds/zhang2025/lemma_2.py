@@ -31,8 +31,9 @@ from typing import Any
 
 from sympy import E, Integer, Le, Rational, exp, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import sigma
@@ -52,6 +53,16 @@ def _at(share: Any, rest: Any) -> Any:
     return PRINTED.subs({lam: 1, q: share, sigma: rest})
 
 
+@claim(
+    "003:Lem2",
+    Kind.ACCOUNTING,
+    stated(
+        "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
+        "at most {bound} at q = m/n, for all lambda, sigma and m < n, with one constant.",
+        bound=PRINTED,
+    ),
+    "Lemma 2",
+)
 def amplification() -> Decision:
     """The moment of a subsampled Gaussian release."""
     line, triangle = 1 / (100 * (1 + hidden)), 1 / (1000 * (1 + hidden))  # small enough for any constant
@@ -138,19 +149,3 @@ def amplification() -> Decision:
         "its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between two "
         "points which are both away from the one without it.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Lem2",
-        "zhang2025",
-        "amplification",
-        stated(
-            "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
-            "at most {bound} at q = m/n, for all lambda, sigma and m < n, with one constant.",
-            bound=PRINTED,
-        ),
-        "Lemma 2",
-        amplification,
-    ),
-)

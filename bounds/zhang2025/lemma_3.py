@@ -19,8 +19,9 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025.privatediff import clip
 
@@ -56,7 +57,13 @@ def value(x: Fraction) -> Fraction:
     return 3 * h(x) * maximiser(x) - maximiser(x) ** 2 / 2
 
 
-def _smoothness() -> Decision:
+@claim(
+    "003:Lem3",
+    Kind.LEMMA,
+    "Under Assumptions 1 and 3 Phi is (l + kappa l)-smooth and y* is kappa-Lipschitz.",
+    "Lemma 3",
+)
+def smoothness() -> Decision:
     steps = (
         Enumerated("y*(0) = 0 and y*(1/30) is", maximiser, (POINT,), Fraction(1, 10)),
         Counterexample(
@@ -95,7 +102,10 @@ def _smoothness() -> Decision:
     )
 
 
-def _cross() -> Decision:
+@claim(
+    "004:Lem11", Kind.LEMMA, "Under Assumption 3 the norm of grad_xy L is at most l.", "version with proofs, Lemma 11"
+)
+def cross() -> Decision:
     steps = (
         Enumerated("the cross derivative of the instance is 3 h'(x), and h'(0) is", slope, (Fraction(0),), Fraction(1)),
         Counterexample("3 against l = 1", Le(b, l), ((b, Integer(3)), (l, Integer(1)))),
@@ -113,23 +123,3 @@ def _cross() -> Decision:
         evidence,
         "True for a jointly smooth function, which Assumption 3 does not ask for.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Lem3",
-        "zhang2025",
-        "lemma",
-        "Under Assumptions 1 and 3 Phi is (l + kappa l)-smooth and y* is kappa-Lipschitz.",
-        "Lemma 3",
-        _smoothness,
-    ),
-    Claim(
-        "004:Lem11",
-        "zhang2025",
-        "lemma",
-        "Under Assumption 3 the norm of grad_xy L is at most l.",
-        "version with proofs, Lemma 11",
-        _cross,
-    ),
-)

@@ -25,8 +25,9 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import m
 from dpcheck.bounds.zhang2025.privatediff import difference_round, restart_difference, same_batch, second_batch
@@ -38,7 +39,14 @@ RELEASE_FIRST = (
 )
 
 
-def _restart() -> Decision:
+@claim(
+    "004:Lem8(r%T=0)",
+    Kind.SENSITIVITY,
+    "When T divides r, the v_{r+1} of Algorithm 3 differs by at most 2 C_1/m between neighbouring datasets, for "
+    "the same minibatch indices and past outputs.",
+    "version with proofs, Lemma 8",
+)
+def restart() -> Decision:
     steps: tuple[Step, ...] = (
         *(
             Enumerated(f"n = m = {size}, {inner} inner steps", restart_difference, (size, inner), Fraction(2))
@@ -70,7 +78,14 @@ def _restart() -> Decision:
     )
 
 
-def _difference() -> Decision:
+@claim(
+    "004:Lem8(r%T!=0)",
+    Kind.SENSITIVITY,
+    "When T does not divide r, the v_{r+1} of Algorithm 3 differs by at most 2 C_{2,r}/m between neighbouring "
+    "datasets, given the past outputs up to r.",
+    "version with proofs, Lemma 8",
+)
+def difference() -> Decision:
     steps: tuple[Step, ...] = (
         *(
             Enumerated(f"n = m = 10, {inner} inner steps", difference_round, (10, inner), Fraction(24, 25))
@@ -115,7 +130,14 @@ def _difference() -> Decision:
     )
 
 
-def _second_batch() -> Decision:
+@claim(
+    "004:Lem8 z_{r-1}",
+    Kind.SENSITIVITY,
+    "In the difference of step 7 the minibatch z_{r-1} of the previous round may be taken to be the same on "
+    "neighbouring datasets, so that one of the m terms changes.",
+    "version with proofs, proof of Lemma 8",
+)
+def previous_batch() -> Decision:
     steps = (
         Enumerated("m = 2 of n = 3, all pairs of minibatches", second_batch, (3, 2), Fraction(2)),
         Enumerated("listed in the order of the dataset", second_batch, (3, 2, False), Fraction(2)),
@@ -146,34 +168,3 @@ def _second_batch() -> Decision:
         "z_1 and place 2 of z_0 changes both terms in the same direction. The minibatch z_{r-1} is not among the past "
         "outputs, so nothing fixes it.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem8(r%T=0)",
-        "zhang2025",
-        "sensitivity",
-        "When T divides r, the v_{r+1} of Algorithm 3 differs by at most 2 C_1/m between neighbouring datasets, for "
-        "the same minibatch indices and past outputs.",
-        "version with proofs, Lemma 8",
-        _restart,
-    ),
-    Claim(
-        "004:Lem8(r%T!=0)",
-        "zhang2025",
-        "sensitivity",
-        "When T does not divide r, the v_{r+1} of Algorithm 3 differs by at most 2 C_{2,r}/m between neighbouring "
-        "datasets, given the past outputs up to r.",
-        "version with proofs, Lemma 8",
-        _difference,
-    ),
-    Claim(
-        "004:Lem8 z_{r-1}",
-        "zhang2025",
-        "sensitivity",
-        "In the difference of step 7 the minibatch z_{r-1} of the previous round may be taken to be the same on "
-        "neighbouring datasets, so that one of the m terms changes.",
-        "version with proofs, proof of Lemma 8",
-        _second_batch,
-    ),
-)

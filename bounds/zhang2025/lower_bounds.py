@@ -41,8 +41,9 @@ from typing import Any
 from sympy import Ge, Integer, Le, Lt, Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, d, d_2, delta, epsilon, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -131,7 +132,17 @@ def always(rate: object) -> Counterexample:
     )
 
 
-def _finite_sum() -> Decision:
+@claim(
+    "003:Thm3",
+    Kind.LOWER_BOUND,
+    stated(
+        "There are a loss that meets Assumptions 1 to 3 and a dataset on which every (epsilon, delta)-DP algorithm "
+        "has a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
+        least=Min(1, RATE_3),
+    ),
+    "Theorem 3",
+)
+def finite_sum() -> Decision:
     gradient = (1 + mean) / 2 * sin(p - pi / 4) + (1 - mean) / 2 * sin(p + pi / 4)
     steps = (
         *CONSTANT,
@@ -209,19 +220,3 @@ def _finite_sum() -> Decision:
         "ignores its input is private and has no gradient. With the quantifiers exchanged it holds with d_1, and for a "
         "loss that meets Assumptions 1 to 3; nothing makes d_2 count.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm3",
-        "zhang2025",
-        "lower bound",
-        stated(
-            "There are a loss that meets Assumptions 1 to 3 and a dataset on which every (epsilon, delta)-DP algorithm "
-            "has a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
-            least=Min(1, RATE_3),
-        ),
-        "Theorem 3",
-        _finite_sum,
-    ),
-)

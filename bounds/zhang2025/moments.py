@@ -22,8 +22,9 @@ from itertools import product
 from sympy import Eq, Integer, Le, Rational, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.symbols import epsilon, sigma
 
 z, lam = symbols("z lam", positive=True)
@@ -55,7 +56,14 @@ def flipped_moment(order: int, keep: Fraction, which: int) -> Fraction:
     return worst
 
 
-def _definition() -> Decision:
+@claim(
+    "003:Def4",
+    Kind.ACCOUNTING,
+    "The logarithm of the mean of the lambda-th power of the likelihood ratio under A(D), with its supremum over "
+    "neighbours, is the moment of the moments accountant.",
+    "Definition 4",
+)
+def definition() -> Decision:
     log_ratio = (2 * z - 1) / (2 * sigma**2)  # log of N(1, s^2) over N(0, s^2) at z
     steps = (
         Identity(
@@ -89,6 +97,12 @@ def _definition() -> Decision:
     )
 
 
+@claim(
+    "003:Lem1a",
+    Kind.ACCOUNTING,
+    "The moment of a sequence of mechanisms equals the sum of their moments.",
+    "Lemma 1(a)",
+)
 def composition() -> Decision:
     """Additivity of the moments."""
     keep = Fraction(3, 4)
@@ -132,6 +146,13 @@ def composition() -> Decision:
     )
 
 
+@claim(
+    "003:Lem1b",
+    Kind.ACCOUNTING,
+    "For any epsilon a mechanism is (epsilon, delta)-DP with delta the minimum over lambda of "
+    "alpha(lambda) - lambda epsilon.",
+    "Lemma 1(b)",
+)
 def tail() -> Decision:
     """The tail bound."""
     steps = (
@@ -168,33 +189,3 @@ def tail() -> Decision:
         evidence,
         "The exponential is missing: for a Gaussian release with s = epsilon = 1 the printed delta is -1/8.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Def4",
-        "zhang2025",
-        "definition",
-        "The logarithm of the mean of the lambda-th power of the likelihood ratio under A(D), with its supremum over "
-        "neighbours, is the moment of the moments accountant.",
-        "Definition 4",
-        _definition,
-    ),
-    Claim(
-        "003:Lem1a",
-        "zhang2025",
-        "composition",
-        "The moment of a sequence of mechanisms equals the sum of their moments.",
-        "Lemma 1(a)",
-        composition,
-    ),
-    Claim(
-        "003:Lem1b",
-        "zhang2025",
-        "tail",
-        "For any epsilon a mechanism is (epsilon, delta)-DP with delta the minimum over lambda of "
-        "alpha(lambda) - lambda epsilon.",
-        "Lemma 1(b)",
-        tail,
-    ),
-)

@@ -29,8 +29,9 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, mu, n
 from dpcheck.bounds.zhang2025.ascent import (
@@ -65,7 +66,17 @@ REPAIRED = (
 )
 
 
-def _cited_theorem() -> Decision:
+@claim(
+    "004:Lem10",
+    Kind.SENSITIVITY,
+    stated(
+        "For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic "
+        "ascent with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {bound}.",
+        bound=PRINTED,
+    ),
+    "version with proofs, Lemma 10",
+)
+def cited_theorem() -> Decision:
     steps = (
         Enumerated("the mean distance, n = 2, one step", expected_distance, (2, 1, TENTH), Fraction(1)),
         Enumerated("and after three steps", expected_distance, (2, 3, TENTH), Fraction(1)),
@@ -103,7 +114,17 @@ def _cited_theorem() -> Decision:
     )
 
 
-def _sensitivity() -> Decision:
+@claim(
+    "004:Lem9",
+    Kind.SENSITIVITY,
+    stated(
+        "Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 = L has sensitivity at "
+        "most {bound}.",
+        bound=PRINTED,
+    ),
+    "version with proofs, Lemma 9",
+)
+def sensitivity() -> Decision:
     steps: tuple[Step, ...] = (
         *(
             Enumerated(
@@ -155,31 +176,3 @@ def _sensitivity() -> Decision:
         "that Assumption 1 does not contain, and clipping to keep the contraction, which it does not: projected "
         "gradients are Lipschitz, but not strongly monotone.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem10",
-        "zhang2025",
-        "stability",
-        stated(
-            "For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic "
-            "ascent with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {bound}.",
-            bound=PRINTED,
-        ),
-        "version with proofs, Lemma 10",
-        _cited_theorem,
-    ),
-    Claim(
-        "004:Lem9",
-        "zhang2025",
-        "sensitivity",
-        stated(
-            "Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 = L has sensitivity at "
-            "most {bound}.",
-            bound=PRINTED,
-        ),
-        "version with proofs, Lemma 9",
-        _sensitivity,
-    ),
-)

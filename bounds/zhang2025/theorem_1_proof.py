@@ -29,8 +29,9 @@ from typing import Any
 
 from sympy import Integer, Le, Rational, erf, exp, log, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, c, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
@@ -56,6 +57,17 @@ def upper_normal(t: Any) -> Any:
     return (1 + erf(t / sqrt(2))) / 2
 
 
+@claim(
+    "003:Thm1",
+    Kind.CALIBRATION,
+    stated(
+        "There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and "
+        "sigma_y = {sigma_y} is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.",
+        sigma_x=SIGMA_X,
+        sigma_y=SIGMA_Y,
+    ),
+    "Theorem 1",
+)
 def theorem() -> Decision:
     """Constants for which the guarantee holds, and none for all epsilon."""
     multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
@@ -162,20 +174,3 @@ def theorem() -> Decision:
         "for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "
         "replaced by an amplification theorem for this very sampling.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm1",
-        "zhang2025",
-        "noise calibration",
-        stated(
-            "There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and "
-            "sigma_y = {sigma_y} is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.",
-            sigma_x=SIGMA_X,
-            sigma_y=SIGMA_Y,
-        ),
-        "Theorem 1",
-        theorem,
-    ),
-)

@@ -30,8 +30,9 @@ from typing import Any
 
 from sympy import Derivative, Integer, Le, Rational, diff, exp, log, oo, sqrt, summation, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma_x, sigma_y
@@ -156,7 +157,18 @@ def _repaired() -> tuple[Step, ...]:
     )
 
 
-def _settings() -> Decision:
+@claim(
+    "003:Thm1-remark",
+    Kind.CALIBRATION,
+    stated(
+        "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with "
+        "sigma_x = sigma_y = {sigma} is (epsilon, delta)-DP, whatever the thresholds.",
+        minibatch=MINIBATCH,
+        sigma=SPREAD,
+    ),
+    "after Theorem 1",
+)
+def settings() -> Decision:
     share = m / n
     half = C_1 / m / SPREAD  # half the distance 2 C_1/m of the two means, in noises
     chance = upper_normal(half)
@@ -197,20 +209,3 @@ def _settings() -> Decision:
         "apart. With the thresholds of equation (3) the constant 8 is enough at all n >= 2, T, epsilon <= 1 and "
         "delta <= 1/n^2.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm1-remark",
-        "zhang2025",
-        "explicit constants",
-        stated(
-            "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with "
-            "sigma_x = sigma_y = {sigma} is (epsilon, delta)-DP, whatever the thresholds.",
-            minibatch=MINIBATCH,
-            sigma=SPREAD,
-        ),
-        "after Theorem 1",
-        _settings,
-    ),
-)

@@ -34,9 +34,10 @@ from fractions import Fraction
 from sympy import E, Ge, Le, Lt, Min, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.judge import judge
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, eta_x, kappa, m, mu, n
@@ -111,7 +112,13 @@ def noisy_difference(noise: Fraction) -> Fraction:
     return abs(difference(coupled_x, (zero, zero, [0]), (zero, noise, [0]), 1 + abs(noise)))
 
 
-def _no_clipping() -> Decision:
+@claim(
+    "004:Lem13(a)",
+    Kind.ALGORITHM,
+    "|grad_x f(x_r, y*(x_r); z_r) - grad_x f(x_{r-1}, y*(x_{r-1}); z_{r-1})| <= (l + kappa l)|x_r - x_{r-1}|.",
+    "version with proofs, Lemma 13, step (a)",
+)
+def no_clipping() -> Decision:
     steps = (
         Enumerated(
             "f = z h(x) - y^2/2 meets A1 to A4; at x_r = x_{r-1} = 0 records 1 and -1 differ by",
@@ -148,7 +155,16 @@ def _no_clipping() -> Decision:
 THIRD_RADIUS = 50 * kappa * G * sqrt((logs + 1) / inner)  # C_3, logs for the paper's logarithm over theta
 
 
-def _third_radius() -> Decision:
+@claim(
+    "004:Lem13 C3",
+    Kind.SCHEDULE,
+    stated(
+        "C_3 = {radius}, inner = T_2 and logs the logarithm of R and T_2 with 1/theta, covers both errors of y.",
+        radius=THIRD_RADIUS,
+    ),
+    "version with proofs, Lemma 13",
+)
+def third_radius() -> Decision:
     steps = (
         Quoted(
             "each of y_{r+1} and y_r is off by at most (G/mu) sqrt((624 logs + 1)/T_2), logs = log(R log T_2/theta), "
@@ -216,7 +232,13 @@ def _third_radius() -> Decision:
     )
 
 
-def _variance() -> Decision:
+@claim(
+    "004:Lem15",
+    Kind.STEP,
+    "The estimator's error has no sampling variance beyond B^2/m, and l E|y - y*|^2.",
+    "version with proofs, equation (50)",
+)
+def variance() -> Decision:
     steps = (
         Cited(
             "with clipping idle and y_r the same in both terms, the differences telescope: v_r is the "
@@ -245,21 +267,42 @@ def _variance() -> Decision:
 SQUARED = 2 * C_2**2 * move**2 + 5000 * kappa**2 * G**2 * dist**2
 
 
-AVERAGE = judge(
-    Inequality(
-        "C_{2,r}^2 = (C_2 |dx| + C_3)^2, and each r' lies in the window of at most T values of r",
-        (C_2 * move + 50 * kappa * G * dist) ** 2,
-        SQUARED,
-        Domain({C_2: (0, oo), move: (0, oo), kappa: (1, oo), G: (0, oo), dist: (0, oo)}),
+average = Claim(
+    "004:Lem16",
+    "zhang2025",
+    Kind.STEP,
+    stated(
+        "The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most "
+        "{square}, so that averaged over r the noise has these factors times T.",
+        square=SQUARED,
     ),
-    note="The factors alone. The inequality of the lemma is (50)'s and stands under the conditions of 004:Lem15.",
+    "version with proofs, Lemma 16",
+    judge(
+        Inequality(
+            "C_{2,r}^2 = (C_2 |dx| + C_3)^2, and each r' lies in the window of at most T values of r",
+            (C_2 * move + 50 * kappa * G * dist) ** 2,
+            SQUARED,
+            Domain({C_2: (0, oo), move: (0, oo), kappa: (1, oo), G: (0, oo), dist: (0, oo)}),
+        ),
+        note="The factors alone. The inequality of the lemma is (50)'s and stands under the conditions of 004:Lem15.",
+    ),
 )
 
 
 LONGEST = 1 / (2 * sqrt(2 * T * sigma_2**2 * C_2**2 * d))
 
 
-def _step_size() -> Decision:
+@claim(
+    "004:eta condition",
+    Kind.STEP,
+    stated(
+        "A step with {short} absorbs the term in |x_r - x_{{r-1}}|^2: {absorbed}.",
+        short=Le(eta, LONGEST),
+        absorbed=Le(4 * T * sigma_2**2 * C_2**2 * d, 1 / (2 * eta**2)),
+    ),
+    "version with proofs, after (59)",
+)
+def step_size() -> Decision:
     steps = (
         Inequality(
             "2 times (58)'s 2 T sigma^2 C_2^2 d is within 1/(2 eta^2)",
@@ -300,7 +343,13 @@ SMALL = sqrt(d * log(1 / delta)) / (n * epsilon)
 PRINTED_RATE = (d * log(1 / delta)) ** Rational(1, 3) / (n * epsilon) ** Rational(2, 3)
 
 
-def _rate() -> Decision:
+@claim(
+    "003:Thm6",
+    Kind.UTILITY,
+    stated("E|grad Phi| is of order {rate} at most, up to logarithms.", rate=PRINTED_RATE),
+    "Theorem 6",
+)
+def rate() -> Decision:
     r_, t_, t2 = a ** Rational(-4, 3), a ** Rational(-2, 3), a ** Rational(-4, 3)
     parts = 1 / r_ + a ** Rational(4, 3) + 1 / t2 + a * sqrt(t_ / r_) + r_ * a**2 / t_ + t_ * r_ * a**2 / t2
     steps = (
@@ -353,7 +402,18 @@ def _rate() -> Decision:
     )
 
 
-def _better() -> Decision:
+@claim(
+    "003:'when n>=sqrt d/(G eps)'",
+    Kind.RATE,
+    stated(
+        "With a = {small} the bound, of order {ours}, is below the earlier {theirs} up to logarithms when a <= G.",
+        small=sqrt(d) / (n * epsilon),
+        ours=a ** Rational(2, 3),
+        theirs=sqrt(a),
+    ),
+    "after Theorem 6",
+)
+def better() -> Decision:
     steps = (
         Dominated("a^{2/3} <= a^{1/2} for a <= 1", a ** Rational(2, 3), sqrt(a), Region(Le(a, 1))),
         Counterexample(
@@ -374,79 +434,3 @@ def _better() -> Decision:
         evidence,
         "Better once a <= 1, which is where either bound says anything.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem13(a)",
-        "zhang2025",
-        "no clipping",
-        "|grad_x f(x_r, y*(x_r); z_r) - grad_x f(x_{r-1}, y*(x_{r-1}); z_{r-1})| <= (l + kappa l)|x_r - x_{r-1}|.",
-        "version with proofs, Lemma 13, step (a)",
-        _no_clipping,
-    ),
-    Claim(
-        "004:Lem13 C3",
-        "zhang2025",
-        "parameter",
-        stated(
-            "C_3 = {radius}, inner = T_2 and logs the logarithm of R and T_2 with 1/theta, covers both errors of y.",
-            radius=THIRD_RADIUS,
-        ),
-        "version with proofs, Lemma 13",
-        _third_radius,
-    ),
-    Claim(
-        "004:Lem15",
-        "zhang2025",
-        "step",
-        "The estimator's error has no sampling variance beyond B^2/m, and l E|y - y*|^2.",
-        "version with proofs, equation (50)",
-        _variance,
-    ),
-    Claim(
-        "004:Lem16",
-        "zhang2025",
-        "step",
-        stated(
-            "The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most "
-            "{square}, so that averaged over r the noise has these factors times T.",
-            square=SQUARED,
-        ),
-        "version with proofs, Lemma 16",
-        AVERAGE,
-    ),
-    Claim(
-        "004:eta condition",
-        "zhang2025",
-        "step",
-        stated(
-            "A step with {short} absorbs the term in |x_r - x_{{r-1}}|^2: {absorbed}.",
-            short=Le(eta, LONGEST),
-            absorbed=Le(4 * T * sigma_2**2 * C_2**2 * d, 1 / (2 * eta**2)),
-        ),
-        "version with proofs, after (59)",
-        _step_size,
-    ),
-    Claim(
-        "003:Thm6",
-        "zhang2025",
-        "utility",
-        stated("E|grad Phi| is of order {rate} at most, up to logarithms.", rate=PRINTED_RATE),
-        "Theorem 6",
-        _rate,
-    ),
-    Claim(
-        "003:'when n>=sqrt d/(G eps)'",
-        "zhang2025",
-        "rate",
-        stated(
-            "With a = {small} the bound, of order {ours}, is below the earlier {theirs} up to logarithms when a <= G.",
-            small=sqrt(d) / (n * epsilon),
-            ours=a ** Rational(2, 3),
-            theirs=sqrt(a),
-        ),
-        "after Theorem 6",
-        _better,
-    ),
-)

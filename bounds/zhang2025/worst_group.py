@@ -24,8 +24,9 @@ from __future__ import annotations
 from sympy import Ge, Integer, Le, Min, Rational, pi, sin, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Identity
+from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d, d_1, d_2, delta, epsilon, n
 from dpcheck.bounds.zhang2025.lower_bounds import CONSTANT, RATE_4, always
@@ -34,7 +35,17 @@ ell, a, k, above, factor = symbols("ell a k above factor", positive=True)  # fac
 p = symbols("x_1", real=True)
 
 
-def _groups() -> Decision:
+@claim(
+    "003:Thm4",
+    Kind.LOWER_BOUND,
+    stated(
+        "There are a Lipschitz and smooth loss and a dataset on which every (epsilon, delta)-DP algorithm has, for "
+        "worst-group risk, a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
+        least=Min(1, RATE_4),
+    ),
+    "Theorem 4",
+)
+def groups() -> Decision:
     chance = (factor + delta) / (1 + factor)  # of a small gradient on z = 1, where both bounds below agree
     first = 1 / (1 + k)  # y_1
     steps = (
@@ -124,19 +135,3 @@ def _groups() -> Decision:
         "group of one record; the proof gives d_2 sqrt(d_1 log(1/delta))/(n epsilon). For d_2 = 1 and large d_1 it "
         "fails.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm4",
-        "zhang2025",
-        "lower bound",
-        stated(
-            "There are a Lipschitz and smooth loss and a dataset on which every (epsilon, delta)-DP algorithm has, for "
-            "worst-group risk, a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
-            least=Min(1, RATE_4),
-        ),
-        "Theorem 4",
-        _groups,
-    ),
-)
