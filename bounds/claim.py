@@ -27,6 +27,7 @@ from typing import Any, Literal, get_args
 from dpcheck.bounds.carried import Carried
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Searched, Step, to_dict
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.statement import Statement
 from dpcheck.errors import require
@@ -80,13 +81,14 @@ class Decision:
 
     A refutation needs a counterexample and a word on what can be saved; a conditional verdict
     needs its condition; a proof needs a step that is more than a citation, and a counterexample in
-    it must belong to another reading, which is then named and refuted. ``basis`` says who reached
-    the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
-    steps the machine checked.
+    it must belong to another reading, which is then named and refuted. ``method`` is one
+    :class:`~dpcheck.bounds.method.Method` or several, or words of one's own. ``basis`` says who
+    reached the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument
+    whose steps the machine checked.
     """
 
     verdict: Verdict
-    method: str
+    method: str | tuple[str, ...]
     evidence: Evidence
     note: str
     basis: Basis = _BY_HAND
@@ -94,8 +96,10 @@ class Decision:
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""
         steps, verdict = self.evidence.steps, self.verdict
-        words = [("method", self.method), ("note", self.note), *(("says", step.says) for step in steps)]
-        for name, text in words:
+        methods = (self.method,) if isinstance(self.method, str) else self.method
+        require(isinstance(methods, tuple) and bool(methods), "method", "be text, or a tuple of Method", self.method)
+        words = [("note", self.note), *(("says", step.says) for step in steps)]
+        for name, text in (*(("method", each) for each in methods), *words):
             require(isinstance(text, str), name, "be text", text)
         require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
         broken = any(isinstance(step, Counterexample) for step in steps)
@@ -165,7 +169,8 @@ class Claim:
         shown = decision.evidence.to_dict()
         shown["steps"] += [to_dict(step) for step in self.carries]
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
-        method = decision.method.replace("prover", ", ".join(routes) or "prover")  # what it used in fact
+        named = decision.method if isinstance(decision.method, str) else "; ".join(decision.method)
+        method = named.replace(Method.PROVER, ", ".join(routes) or Method.PROVER)  # what it used in fact
         basis = decision.basis if isinstance(self.statement, Statement) else _BY_HAND  # a person reads words
         return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis)
 
@@ -203,7 +208,7 @@ class Claim:
 
     def undecided(self, why: str) -> ClaimResult:
         """The result when no decision could be reached."""
-        return ClaimResult(self, "unresolved", "none", why, Evidence(()).to_dict(), 0.0, "judged")
+        return ClaimResult(self, "unresolved", Method.NONE, why, Evidence(()).to_dict(), 0.0, "judged")
 
 
 def claim(

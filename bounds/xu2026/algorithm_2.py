@@ -23,6 +23,7 @@ from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Counterexample, Enumerated
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, eta
 
@@ -80,7 +81,7 @@ def anchor() -> Decision:
     )
     return Decision(
         "conditional",
-        "the lines run as printed",
+        Method.STEPS,
         evidence,
         "m_s is undefined wherever it is read; the repair is plain, and the lemmas mean the repaired index.",
     )
@@ -140,7 +141,7 @@ def perturbation() -> Decision:
     )
     return Decision(
         "conditional",
-        "the step run in rational arithmetic; orders by exponents",
+        (Method.STEPS, Method.EXPONENTS),
         evidence,
         "The one step that is not of length eta is the perturbation. At the largest r of Lemma 7 its gradient change, "
         "of "

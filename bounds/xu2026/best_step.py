@@ -29,6 +29,7 @@ from sympy import Integer, Le, Rational, Subs, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, mu
 from dpcheck.bounds.xu2026.recursion import S_2, ell, k, lam, z
@@ -140,7 +141,7 @@ def coefficients() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The constants come out as printed: 144 = 4 36, 120 = 96 + 16 + 8, 288 = 2 144, 432 = 3 144, 390 = 360 + 30, "
         "1152 = 288 + 864, 750 >= 720 + 70/S_2, the sums being over k = 1, ..., K as printed. Lemma 8's S_2 >= kappa "

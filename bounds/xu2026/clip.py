@@ -15,6 +15,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Searched
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d
@@ -114,7 +115,7 @@ def batch_clip() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own step, exactly",
+        Method.STEPS,
         evidence,
         "A clip of the mean bounds the mean, not one record's part in it.",
     )
@@ -169,7 +170,7 @@ def record_clip() -> Decision:
     )
     return Decision(
         "proved",
-        "triangle inequality, attained exactly",
+        (Method.ALGEBRA, Method.ENUMERATION),
         evidence,
         "The mean of clipped gradients is as stated. Appendix D does not say which vector is clipped in an increment, "
         "nor how a batch is drawn: two clipped gradients a record, or a record drawn twice, double the bound.",
@@ -211,7 +212,7 @@ def refresh_change() -> Decision:
         condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by "
         "coordinate, M sqrt d takes its place",
     )
-    return Decision("conditional", "exact algebra", evidence, "Right for the block-wise Lipschitz constant.")
+    return Decision("conditional", Method.ALGEBRA, evidence, "Right for the block-wise Lipschitz constant.")
 
 
 @claim(
@@ -266,7 +267,7 @@ def increment() -> Decision:
     )
     return Decision(
         "conditional",
-        "the algorithm's own step, exactly; prover",
+        (Method.STEPS, Method.PROVER),
         evidence,
         "(31) writes both gradients at one x, and is right there, with 2 L too. It is used for every increment, and "
         "the first of each inner loop, k = 0, differences across x_{t-1} and x_t at the same y: its bound, and with it "
@@ -307,7 +308,7 @@ def difference() -> Decision:
     )
     return Decision(
         "conditional",
-        "the algorithm's own step, exactly",
+        Method.STEPS,
         evidence,
         "Line 3 sets x_{t,-1} = x_{t-1} also where v_{t,-1} was just taken at x_t, which counts the last move twice: a "
         "bias up to L eta in a descent step.",

@@ -16,6 +16,7 @@ from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, n
 from dpcheck.bounds.xu2026 import repair
@@ -128,7 +129,7 @@ def iterations() -> Decision:
     )
     return Decision(
         "refuted",
-        "explicit function; exact numbers; orders by exponents",
+        (Method.ARITHMETIC, Method.EXPONENTS),
         evidence,
         "A step of length eta lowers Phi by about eta |grad Phi|, and T eta alpha, a^{1/3} or a^{-1/6} n^{-1/3}, falls "
         "short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "

@@ -11,6 +11,7 @@ from sympy import Derivative, Eq, Ge, Integer, Le, Rational, log, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import mu
@@ -42,7 +43,10 @@ def unbounded() -> Decision:
     )
     evidence = Evidence(steps, repaired="Y compact, as the projection in Algorithm 3 suggests")
     return Decision(
-        "refuted", "exact algebra", evidence, "No function is M-Lipschitz and strongly concave on all of R^d."
+        "refuted",
+        (Method.CITED, Method.ARITHMETIC),
+        evidence,
+        "No function is M-Lipschitz and strongly concave on all of R^d.",
     )
 
 
@@ -67,7 +71,7 @@ def stationary() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "At the boundary of Y only the variational inequality holds; (4) survives by Danskin's theorem.",
     )
@@ -114,7 +118,7 @@ def infimum() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra",
+        (Method.ARITHMETIC, Method.PROVER),
         evidence,
         "The minimum over y of a strongly concave function on R^d is -infinity, so that F_0 is infinite; on a compact "
         "Y "
@@ -175,7 +179,7 @@ def sensing() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The sentence calls the game nonconvex-strongly-concave, which f is, with mu = 1/n; it does not say that the "
         "Assumptions hold, and they do not: each record has its own dual coordinate.",

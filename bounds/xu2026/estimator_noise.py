@@ -21,6 +21,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, d, delta, epsilon, n
 from dpcheck.bounds.xu2026 import repair
@@ -115,7 +116,7 @@ def refresh() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers; orders by exponents",
+        (Method.ARITHMETIC, Method.EXPONENTS),
         evidence,
         "sqrt d sigma_omega is C_v a n/S_1 = C_v a n^{1/3}, as computed; that is within the rate for a <= n^{-2/3} "
         "and above "
@@ -192,7 +193,7 @@ def increments() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers; orders by exponents",
+        (Method.ARITHMETIC, Method.EXPONENTS),
         evidence,
         "The q K noises between two refreshes add up to n a^{5/3} sqrt K, as computed; that is within the rate for a "
         "<= "

@@ -14,6 +14,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Enumerated
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.statement import stated
 
@@ -77,7 +78,7 @@ def table() -> Decision:
     )
     return Decision(
         "unresolved",
-        "enumeration of the printed table",
+        Method.ENUMERATION,
         evidence,
         "The text says no more than the table shows, PrivateDiff ahead in all three columns, by a little in the third. "
         "One run with one seed, no noise level and no code: whether the numbers are right, and whether they say "
@@ -134,7 +135,7 @@ def noise() -> Decision:
     )
     return Decision(
         "unresolved",
-        "exact privacy curve in ball arithmetic; the noise used is not known",
+        Method.PRIVACY_CURVE,
         Evidence(steps),
         "The per-query noise is not printed (it is computed in code), so that there is no number "
         "to check; and whether differences of gradients are "
@@ -154,7 +155,7 @@ def first_such_method() -> Decision:
     steps = (Cited("a statement about the literature, not about the algorithm", "Remark 3"),)
     return Decision(
         "unresolved",
-        "none",
+        Method.NONE,
         Evidence(steps),
         "A claim of priority: no computation decides it. The result that it speaks of is for the empirical risk, "
         "Theorem "

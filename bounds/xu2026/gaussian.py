@@ -20,6 +20,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private, curve
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, delta, epsilon, sigma
@@ -76,7 +77,7 @@ def mechanism() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact privacy curve in ball arithmetic",
+        Method.PRIVACY_CURVE,
         evidence,
         "A factor 2 is missing under the root: at epsilon = 1/2 and delta = 10^-5 the least delta is about "
         "1.47 10^-5, and it is worse for smaller delta.",

@@ -28,6 +28,7 @@ from sympy import Eq, Le, Rational, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, kappa, mu
 
@@ -95,7 +96,7 @@ def cocoercive() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "Nesterov's Theorem 2.1.12, by Baillon-Haddad for f - mu |x|^2/2. It does not need f beyond the set that the "
         "points are from, as its use on Y asks: two points of a convex set see f on the segment between them.",
@@ -189,7 +190,7 @@ def error_bound() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "The lemma stands in an appendix that names no step size. With the paper's 1/(6 L) it holds for every mu and "
         "L, with mu for mu/2 too, since the projected step contracts; for a step beyond 2/mu it fails.",
@@ -246,7 +247,7 @@ def value_gradient() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "Triangle inequality, L-Lipschitz gradient, Lemma 12. This is (48); the rate displayed in Lemma 2 rests on "
         "(45) to (47), which the noise of a refresh breaks (claim 002:refresh noise). In the main text (6) gives "
@@ -279,7 +280,7 @@ def anchor_move() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "y_{t,0} = y_t, the point at which gamma_{t-1} is taken; holds for every lambda > 0 and every t >= 1, at a "
         "refresh too, since no estimate is in it.",

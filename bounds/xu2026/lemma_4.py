@@ -26,6 +26,7 @@ from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, eta
@@ -122,7 +123,7 @@ def total_deviation() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration; a cited martingale bound",
+        (Method.ENUMERATION, Method.CITED),
         evidence,
         "Squares of errors add in expectation; with high probability one more logarithm is needed, which the rates "
         "hide.",
@@ -207,7 +208,7 @@ def lemma_4() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact numbers; prover",
+        (Method.ARITHMETIC, Method.PROVER),
         evidence,
         "Three things differ from what the proof ends with: eta for q, B_1^2 for B_1, and the period. As printed more "
         "refreshes would make up for steps too short to arrive.",
@@ -278,7 +279,7 @@ def descent() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "Algorithm 2 normalises its steps, and a step of length 1/(2 L) overshoots where the slope is small. Along (v, "
         "-u) the game's value also rises in y: (9) is a descent lemma for joint minimisation.",
@@ -319,7 +320,7 @@ def multiplied() -> Decision:
     evidence = Evidence(steps, repaired="log(1/delta_1) on the error term only")
     return Decision(
         "refuted",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "The right side is negative wherever there is progress, and a factor above one then asks for more than (9) "
         "gives.",
@@ -380,7 +381,7 @@ def combined() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; exact enumeration",
+        (Method.PROVER, Method.ENUMERATION),
         evidence,
         "The algebra from (10) and (11) to (12) is right for log(1/delta_1) >= 1 and the mean over a uniform index.",
     )

@@ -21,6 +21,7 @@ from dpcheck.bounds.asymptotics import Dominated, Region
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
@@ -154,7 +155,7 @@ def schedule() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers; exact numbers",
+        (Method.EXPONENTS, Method.ARITHMETIC),
         evidence,
         "The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a is "
         "small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= q, "
@@ -198,7 +199,7 @@ def batch() -> Decision:
         condition="epsilon >= 1, which Definition 3 excludes, or the factor epsilon^{-2/3} put back",
     )
     return Decision(
-        "conditional", "exact algebra", evidence, "A factor epsilon^{-2/3} is lost between the proof and the statement."
+        "conditional", Method.ALGEBRA, evidence, "A factor epsilon^{-2/3} is lost between the proof and the statement."
     )
 
 
@@ -226,7 +227,7 @@ def step_length() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps, exactly",
+        Method.STEPS,
         evidence,
         "Algorithm 2 normalises its steps: with eta = 1/(2 L) each has that length, whatever the gradient.",
     )
@@ -263,7 +264,7 @@ def one_inner_step() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps, exactly",
+        Method.STEPS,
         evidence,
         "With K = 1 the dual variable never leaves its start.",
     )

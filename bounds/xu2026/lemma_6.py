@@ -25,6 +25,7 @@ from sympy import Derivative, Ge, Integer, Le, Lt, Rational, Subs, integrate, lo
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d
 
@@ -120,7 +121,7 @@ def failure_probability() -> Decision:
     )
     return Decision(
         "conditional",
-        "union bound; exact numbers",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "The lemma announces 1 - delta_1 - delta_2 and its proof ends with 1 - 4 delta_1 - delta_2, which delta_1/4 "
         "mends. "
@@ -183,7 +184,7 @@ def slab() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra, slices of the ball",
+        Method.ALGEBRA,
         evidence,
         "V_{d-1}(r)/V_d(r) <= sqrt d/r with room to spare (the ratio is at most sqrt((d + 1)/(2 pi))/r). The premise "
         "that the stuck starts fill at most r_0 of every line needs Lemma 7 for all separations from r_0 on, not for "
@@ -236,7 +237,7 @@ def displacement() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers",
+        Method.ARITHMETIC,
         evidence,
         "Lemma 7 speaks of the distance from x_m, (14) of that from x_{m+1}; the perturbation lies between. For r = R "
         "nothing is left; R - r in place of R mends it.",
@@ -296,7 +297,7 @@ def cauchy_schwarz() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra, induction",
+        Method.ALGEBRA,
         evidence,
         "Cauchy-Schwarz over the t - m - 1 steps since the perturbation, each of which passed the phase's test. Only "
         "the strict sign is too much: (15) is printed for every t from m + 1 on, where x_t is still x_{m+1}.",

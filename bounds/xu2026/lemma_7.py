@@ -35,6 +35,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -128,7 +129,7 @@ def threshold() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers in ball arithmetic; orders by exponents; log(1 + z) >= z/2",
+        (Method.ARITHMETIC, Method.EXPONENTS, Method.PROVER),
         evidence,
         "alpha_H is missing in the denominator of the value, not in the order beside it: in the printed t_thres steps "
         "a "
@@ -191,7 +192,7 @@ def step_size() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact numbers",
+        Method.ARITHMETIC,
         evidence,
         "The escape phase is entered with |v| < alpha, and nothing keeps |v_t| above a^{4/3}; at a smaller v_t the "
         "second inequality flips. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
@@ -277,7 +278,7 @@ def radius() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The printed R makes the induction |q| <= |p|/2 end at 3/4 |p|, and the sum that (25) stands for unbounded. "
         "Its second "

@@ -16,6 +16,7 @@ from sympy import Derivative, Ge, Integer, Le, Rational, Subs, cos, sin, sqrt, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -76,7 +77,7 @@ def mean_hessian() -> Decision:
     )
     return Decision(
         "conditional",
-        "explicit function, ball arithmetic",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "The change of a Hessian is bounded by the Hessian's Lipschitz constant rho_Phi; L_Phi R has another unit. "
         "(25) also drops the number of terms of the sum and the factor 3/2.",
@@ -164,7 +165,7 @@ def noise_sum() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact numbers",
+        Method.ARITHMETIC,
         evidence,
         "The whole sum is (|nu|/g) times the growth, whatever eta_H is, and |nu| <= a^{2/3} does not make that r_0/4: "
         "a = 1/8, alpha = 1/4, alpha_H = g = eta_H = 1/2, L_Phi = rho_Phi = C = 1, r_0 = 1/16 <= r = 1/4 meets every "

@@ -12,6 +12,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private, curve
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, epsilon, n
@@ -68,7 +69,7 @@ def constant() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact privacy curve in ball arithmetic",
+        Method.PRIVACY_CURVE,
         evidence,
         "Even one release of the full batch needs more noise, within the epsilon < 1 of Definition 3.",
     )
@@ -127,7 +128,7 @@ def composition() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact privacy curve in ball arithmetic; two leaks",
+        Method.PRIVACY_CURVE,
         evidence,
         "Two queries are composed where the algorithm makes 2 (T/q + T K), and the two already add to 2 delta.",
     )
@@ -191,7 +192,7 @@ def sampling() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact chances of an event in ball arithmetic; prover",
+        (Method.EVENT, Method.PROVER),
         evidence,
         "Sampling at rate q does not let the noise of one query shrink by q: the record is seen "
         "with chance q > delta, and then stands out. No constant C_2 helps.",

@@ -13,6 +13,7 @@ from sympy import Le, Rational, exp, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import delta, epsilon
 
 chance, other = symbols("chance other", positive=True)
@@ -76,7 +77,7 @@ def selection() -> Decision:
     )
     return Decision(
         "proved",
-        "post-processing, the choice run on released values",
+        (Method.STEPS, Method.CITED),
         evidence,
         "The surrogate is computed from iterates alone; no gradient is evaluated for it. The start y_0, an input of "
         "Algorithm 2, must not depend on the data, and all u_{t,k} count as released, also those that are not chosen.",
@@ -106,7 +107,7 @@ def escape() -> Decision:
     )
     return Decision(
         "proved",
-        "post-processing, the test run on released values",
+        (Method.STEPS, Method.CITED),
         Evidence(steps),
         "Provided the released v are private, which is another matter, and neither x_0, y_0 nor the thresholds and "
         "step sizes depend on the data (an F_0 taken from the data would).",

@@ -26,6 +26,7 @@ from sympy import Add, Ge, Integer, Le, Rational, exp, factorial, log, sqrt, sym
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, mu
 from dpcheck.bounds.xu2026.gradient_map import ON_Y
@@ -96,7 +97,7 @@ def noise_norm() -> Decision:
     )
     return Decision(
         "conditional",
-        "chi-square tail in ball arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "The squared norm of a d-dimensional Gaussian is about d sigma^2; the factor d is missing in (33), (34) and, "
         "from there, (36), (37).",
@@ -175,7 +176,7 @@ def first_step() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The noise chi_{i,0} of the first increment is missing. The coefficient of L^2 is hard to read; 21 is what the "
         "steps and the 7 = 21/3 further down give.",
@@ -245,7 +246,7 @@ def contraction() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "Expanding the square leaves lambda^2 |mean of S_2 gradient differences|^2, up to lambda^2 L^2 |y_k - "
         "y_{k-1}|^2; averaging divides a variance by S_2, not this. The noise terms lack the factor d and a cross term "

@@ -27,6 +27,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, n
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -109,7 +110,7 @@ def period() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers and algebra",
+        (Method.ARITHMETIC, Method.ALGEBRA),
         evidence,
         "The statement has the reciprocal of the proof's period, below 1 for a < 1, and a refresh batch that leaves no "
         "sample for a second refresh.",
@@ -173,7 +174,7 @@ def budget() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, but not "
         "at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
@@ -227,7 +228,7 @@ def step_lengths() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers",
+        Method.ARITHMETIC,
         evidence,
         "The factor 1/kappa^2 is not in Lemma 8's choices unless C_1 carries it, r has no C_1, and a single escape "
         "step may be longer than the average "

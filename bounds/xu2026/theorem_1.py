@@ -38,6 +38,7 @@ from sympy import Derivative, Ge, Integer, Rational, Subs, cos, pi, sin, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import c, k
@@ -145,7 +146,7 @@ def theorem() -> Decision:
     )
     return Decision(
         "refuted",
-        "two datasets that the algorithm cannot tell apart; exact algebra, prover",
+        (Method.ALGEBRA, Method.PROVER),
         evidence,
         "With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser depends "
         "on. The privacy part falls with the clip and the constant of the noise.",

@@ -51,6 +51,7 @@ from dpcheck.bounds.asymptotics import Exceeds, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Counterexample
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
 from dpcheck.bounds.theorem import Assumption, Formulas, Parameter, Theorem
@@ -204,7 +205,7 @@ def population() -> Decision:
     )
     return Decision(
         "refuted",
-        "explicit function; orders by exponents",
+        (Method.ARITHMETIC, Method.EXPONENTS),
         evidence,
         "All T = a^{-2/3} steps together move x by at most order a^{-1/6}: descent steps have length eta, "
         "perturbations r, and an escape phase moves by at most 5/4 of its number of steps times sqrt D, all of order "

@@ -20,6 +20,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import delta, epsilon, n
 
@@ -150,7 +151,7 @@ def minimax() -> Decision:
             p * (1 - p) * (spread_1 + spread_2 + 2 * GAP + GAP**2),
         ),
     )
-    return Decision("proved", "exact algebra", Evidence(steps), "The minimax value is p (1-p) (pair loss - 1).")
+    return Decision("proved", Method.ALGEBRA, Evidence(steps), "The minimax value is p (1-p) (pair loss - 1).")
 
 
 @claim(
@@ -198,7 +199,7 @@ def scaling() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "Every weight is divided by the same n_+ n_-/n = n p (1-p) if p is the share of positives in the sample; for "
         "p = P(y = 1), as the paper has it, the factors differ.",
@@ -265,7 +266,7 @@ def class_counts() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "n_+ and n_- are computed from the data without noise, and enter every weight: the gradients scale with "
         "1/n_+, so that no constant of (3) covers them.",
@@ -291,7 +292,7 @@ def estimated() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "The noise then depends on the data, and so does whether it covers the gradients.",
     )

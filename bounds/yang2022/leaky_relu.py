@@ -16,6 +16,7 @@ from sympy import Le, Rational, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import c, mu
 
 s, slope, fall = symbols("s slope fall", positive=True)
@@ -138,7 +139,7 @@ def pl() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "Appendix A says it of a one hidden layer network without any condition. At zero weights the gradient vanishes "
         "and the objective is not minimal; with the output layer fixed it has local minima of different values.",

@@ -46,6 +46,7 @@ from sympy import Le, Rational, oo, pi, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, T, d, d_1, d_2, eta, m, sigma_v, sigma_w
@@ -183,7 +184,7 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; counterexample by exact simulation",
+        (Method.ALGEBRA, Method.STEPS),
         evidence,
         "The distance from w_1 to the comparison point is at most D_w only from the start 0; from "
         "elsewhere it reaches 2 D_w, and f = w - v from the edge breaks the printed bound "
@@ -259,7 +260,7 @@ def noise_term() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; counterexample in exact arithmetic",
+        (Method.PROVER, Method.ARITHMETIC),
         evidence,
         "Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term "
         "itself stands, and is at least twice what the proof gives.",

@@ -50,6 +50,7 @@ from sympy import E, Eq, Integer, Le, Rational, exp, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, T, eta, m, n, t
 from dpcheck.bounds.yang2022.sampling import chance_absent, mean_share
@@ -170,7 +171,7 @@ def absent() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "Two draws from two records miss the last with probability 1/4, not 0.",
     )
@@ -182,7 +183,7 @@ def absent() -> Decision:
 def precondition() -> Decision:
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence((*FIRST_MOMENT, NONSMOOTH, STEP_A, STEP_B, *TO_STABILITY)),
         "The printed proof uses that each f(., .; z) is convex-concave, which the lemma does not assume. In "
         "expectation over the minibatch F_S is enough, with the same recursions, for differentiable f. For other f the "
@@ -211,7 +212,7 @@ def smooth() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps, repaired="sharper: 2 (G_w^2 + G_v^2) in place of 4 (G_w + G_v)^2"),
         "The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to holds. Smoothness is "
         "used between iterates only, which lie in W x V.",
@@ -260,7 +261,7 @@ def lipschitz() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "The lemma as stated, for gradients and for subgradients of norm at most G_w and G_v, such as limits of "
         "gradients; A1 bounds no other subgradient at a wall. For subgradients it also needs that each record's f is "

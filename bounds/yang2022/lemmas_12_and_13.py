@@ -14,6 +14,7 @@ from sympy import Le, Rational, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, G_v, G_w, L, mu, rho
@@ -99,7 +100,7 @@ def primal() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration; prover",
+        (Method.ENUMERATION, Method.PROVER),
         evidence,
         "The maximiser moves with w and brings G_v in; the source has one Lipschitz constant for both.",
     )
@@ -153,7 +154,7 @@ def growth() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "A factor 4 too much, on the plainest quadratic, and false for v other than v_S. On a W with walls "
         "Definition 2's gradient may point out of W, and PL gives no growth.",

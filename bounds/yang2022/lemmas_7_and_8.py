@@ -13,6 +13,7 @@ from sympy import Ge, Le, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, mu, rho
@@ -61,7 +62,7 @@ def smooth() -> Decision:
     )
     return Decision(
         "proved",
-        "prover; cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "As cited there; V is closed. Smoothness is used at points of W x V only.",
     )
@@ -92,7 +93,7 @@ def inherits() -> Decision:
     )
     return Decision(
         "proved",
-        "prover; cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and in the "
         "conclusion.",

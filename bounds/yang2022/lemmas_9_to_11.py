@@ -23,6 +23,7 @@ from sympy import Le, Rational, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d, m, mu, rho, sigma_v, sigma_w
@@ -148,7 +149,7 @@ def descent() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; counterexamples in exact arithmetic",
+        (Method.PROVER, Method.ARITHMETIC),
         evidence,
         "The step condition that its proof and Lemma 11 name is missing, and its proof leaves out the projection of w.",
     )
@@ -259,7 +260,7 @@ def contraction() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; counterexamples in exact arithmetic",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "A square, the step condition and the condition on W are missing in the statement.",
     )
@@ -307,7 +308,7 @@ def recursion() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; counterexample in exact arithmetic",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "It inherits W = R^{d1} from Lemmas 9 and 10. The factor 2 on (1 + 1/e) is not needed, and does no harm.",
     )

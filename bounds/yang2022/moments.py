@@ -19,6 +19,7 @@ from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, T, c_1, c_2, delta, ell, epsilon, m, n, sigma
@@ -170,7 +171,7 @@ def released() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact moments of an instance; moments from cited amplification",
+        (Method.MOMENTS, Method.CITED),
         evidence,
         "The remainder of Lemma 2 and its region are dropped, and lambda (lambda + 1) becomes lambda^2. Inside the "
         "region that fails at s = 1 for lambda = 1, ..., 6. A larger constant repairs it, for minibatches without "

@@ -14,6 +14,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, d, ell, epsilon, eta, m, mu, n
@@ -91,7 +92,7 @@ def rates() -> Decision:
     )
     return Decision(
         "proved",
-        "linear program with exact multipliers",
+        Method.EXPONENTS,
         evidence,
         "With D, G and L constants of the O, given the noise of Theorem 1; for all epsilon, all delta < 1 and any "
         "start, which costs a factor 4 in one part. Subgradients in b) have norm at most G_w and G_v. "
@@ -123,7 +124,7 @@ def variance() -> Decision:
         condition="B_w and B_v bound the standard deviations, B^2 the variances",
     )
     return Decision(
-        "conditional", "exact algebra", evidence, "Assumption 2 says variances, Lemmas 9 and 10 use squares of them."
+        "conditional", Method.ALGEBRA, evidence, "Assumption 2 says variances, Lemmas 9 and 10 use squares of them."
     )
 
 
@@ -150,7 +151,7 @@ def metrics() -> Decision:
     )
     return Decision(
         "proved",
-        "prover; cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "With the constant 2/mu, mu the smaller of the two moduli.",
     )

@@ -28,6 +28,7 @@ from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Searched, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, T, delta, ell, epsilon, m, n, sigma_v, sigma_w
@@ -176,7 +177,7 @@ def remark() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact privacy curve; moments from cited amplification, prover",
+        (Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
         evidence,
         "At n = 1 delta may be .999, and the noise is too small. For n >= 2 the constant 8 is enough for minibatches "
         "without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: never violated "

@@ -16,6 +16,7 @@ from sympy import Eq, Integer, Le, Mul, Pow, Rational, log, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, T, c_1, delta, epsilon, m, n, sigma_w
 from dpcheck.bounds.yang2022.sampling import largest_difference
@@ -73,7 +74,7 @@ def minibatch_sensitivity() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "With replacement the differing record may be drawn k times, and the mean then moves by up to 2 k G/m.",
     )
@@ -113,7 +114,7 @@ def normalisation() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The sum over 2 G_w has sensitivity 1, but the noise sigma_w is on the mean: a factor m is missing.",
     )
@@ -184,7 +185,7 @@ def joint_moment() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra; counterexample in rational arithmetic",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "Composition adds the moments of mechanisms with independent randomness; the two gradients "
         "share the hidden minibatch, and their joint moment at lambda = 1 is strictly larger: "
@@ -239,7 +240,7 @@ def region() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The restatement drops m^2: a smaller region, true where Theorem 1 is. Restoring m^2 is not enough for its "
         "truth, since at n = m = 1 it is Theorem 1, which needs epsilon <= log(1/delta) (Y09).",
@@ -317,7 +318,7 @@ def remark_constant() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The proof of Remark 1 arrives at the constant 4, for one release; the remark's 8 is the "
         "larger, and comes out exactly from the proof of Theorem 1. Either way the third condition "

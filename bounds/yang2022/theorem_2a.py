@@ -55,6 +55,7 @@ from sympy import Le, Max, Rational, log, oo, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D_v, D_w, L, T, c, d, delta, epsilon, eta, n
@@ -186,7 +187,7 @@ def step_size() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The exponential is bounded by exp(c^2 L), not by an absolute constant. The proof's "
         "O(min{1, n epsilon^2/(d log(1/delta))}) is the order of the exponent, not of the "
@@ -226,7 +227,7 @@ def gradients() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra",
+        Method.ALGEBRA,
         Evidence(steps),
         "T m for T of order n and Remark 1's m, epsilon <= 1. For T = n^2 the minibatch is 1 and the "
         "count n^2, below the n^{5/2} of Table 1.",

@@ -17,6 +17,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, kappa, mu, rho, t
@@ -151,7 +152,7 @@ def first_step() -> Decision:
     )
     return Decision(
         "refuted",
-        "prover",
+        Method.PROVER,
         evidence,
         "At t = 1 the first condition fails for every L, rho and mu <= L, as W = R^{d1} has it, and the second where "
         "M L > mu/2. On a W that w is projected on both can hold, but there Lemma 9 fails (Y28).",
@@ -217,7 +218,7 @@ def sums() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra and enumeration",
+        (Method.ALGEBRA, Method.ENUMERATION),
         evidence,
         "The explicit constants are too small by factors 2 and up to 3, and the recursion is not valid at t = 1.",
     )

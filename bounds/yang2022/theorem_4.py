@@ -37,6 +37,7 @@ from sympy import Le, Rational, oo, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, n, rho
@@ -210,7 +211,7 @@ def appendix() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration; prover",
+        (Method.ENUMERATION, Method.PROVER),
         Evidence(steps, readings=READINGS, repaired=REPAIRED),
         "The distances rest on the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
     )
@@ -236,7 +237,7 @@ def main_text() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration; prover",
+        (Method.ENUMERATION, Method.PROVER),
         Evidence(steps, readings=READINGS, repaired=REPAIRED),
         "It drops rho beside the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
     )
@@ -266,7 +267,7 @@ def dual() -> Decision:
     )
     return Decision(
         "proved",
-        "prover; cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "The display with m in the denominator should have rho n; the result is right. Strong concavity is used at "
         "maximisers over V, walls or not, and no smoothness.",

@@ -31,6 +31,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, L, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho, sigma, t
@@ -141,7 +142,7 @@ def constant_batch() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "With T = n a constant minibatch leaves Theorem 1 only epsilon of order 1/n, where the rate "
         "grows as n^{1/6} and says nothing; a larger m repairs it.",
@@ -224,7 +225,7 @@ def rate() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers",
+        Method.EXPONENTS,
         evidence,
         "The optimisation error enters (5) itself too, and is below its root only where it is small; and what "
         "Theorems 3, 9 and 11 lack is lacking here.",
@@ -250,7 +251,7 @@ def unique() -> Decision:
             ),
         ),
     )
-    return Decision("proved", "prover; cited facts", Evidence(steps), "rho |v - v'|^2 <= 0.")
+    return Decision("proved", (Method.PROVER, Method.CITED), Evidence(steps), "rho |v - v'|^2 <= 0.")
 
 
 @claim("Y42", Kind.ASSUMPTION, "pi_S'(pi_S(w_T)) = pi_S'(w_T') for neighbouring S, S'.", "Assumption 4")
@@ -287,7 +288,7 @@ def agree() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "It holds for unique solutions; along a flat set the noise breaks it, and so does one record without noise.",
     )
@@ -339,7 +340,7 @@ def lipschitz_and_pl() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; counterexample in exact arithmetic",
+        (Method.PROVER, Method.ARITHMETIC),
         evidence,
         "A Lipschitz PL function on all of R^{d1} is constant. That all of W lies within 2 G_w/mu of the minimisers is "
         "a consequence on W = R^{d1}, and is neither stated nor needed on a W with walls.",

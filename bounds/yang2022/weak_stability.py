@@ -33,6 +33,7 @@ from sympy import Integer, Le, Rational, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 
 Dataset = tuple[int, ...]
 BITS = (0, 1)
@@ -195,7 +196,7 @@ def weak_risk_stability() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration; exact algebra",
+        (Method.ENUMERATION, Method.ALGEBRA),
         evidence,
         "The two suprema are needed in opposite orders of the pair. With one order in both they can cancel: an "
         "algorithm of weak stability 0 has a difference of 1/4. Lemma 5 holds.",

@@ -10,6 +10,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, kappa_y, mu_y, n
@@ -65,7 +66,7 @@ def implied() -> Decision:
         "place of 0, which for K = log2 n adds at most (4/sqrt 3) L D kappa_y K/n to the bound",
     )
     return Decision(
-        "refuted", "exact arithmetic", evidence, "A maximum outside the expectation bounds no maximum inside it."
+        "refuted", Method.ARITHMETIC, evidence, "A maximum outside the expectation bounds no maximum inside it."
     )
 
 
@@ -117,7 +118,7 @@ def optimal() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers, from published rates",
+        (Method.EXPONENTS, Method.PUBLISHED),
         evidence,
         "The term in 1/mu_y is b^2/mu_y, at most sqrt n b^2, which exceeds b once b is above 1/sqrt n. And it "
         "is a rate for max_y E F, not for E Phi (Z49).",

@@ -11,6 +11,7 @@ from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, epsilon, mu, n
 from dpcheck.bounds.zhang2022.lemma_b import STABLE
@@ -54,7 +55,7 @@ def calibration() -> Decision:
         short(multiplier.subs({epsilon: 1, delta: TINY}), 1, TINY),
     )
     evidence = Evidence(steps, readings=((TRUE, "proved"), (PRINTED, "refuted")))
-    return Decision("proved", "tail bound of the exact Gaussian curve", evidence, "As Z27, with one block released.")
+    return Decision("proved", Method.PRIVACY_CURVE, evidence, "As Z27, with one block released.")
 
 
 @claim(
@@ -80,5 +81,5 @@ def stability() -> Decision:
         ),
     )
     return Decision(
-        "proved", "exact algebra from cited facts", Evidence(steps), "Even with a quarter of the lemma's constant."
+        "proved", (Method.ALGEBRA, Method.CITED), Evidence(steps), "Even with a quarter of the lemma's constant."
     )

@@ -9,6 +9,7 @@ from sympy import Integer, Le, Max, Rational, ceiling, exp, floor, log, oo, sqrt
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, mu, mu_y, n
@@ -158,7 +159,10 @@ def first() -> Decision:
         "rounded down or not",
     )
     return Decision(
-        "conditional", "prover", evidence, "For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69."
+        "conditional",
+        Method.PROVER,
+        evidence,
+        "For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69.",
     )
 
 
@@ -239,5 +243,5 @@ def second() -> Decision:
         "block; for floor(n/K) the sum over the phases itself",
     )
     return Decision(
-        "conditional", "prover", evidence, "The proof's sum over K - 1 phases gives log^3 n in the last term."
+        "conditional", Method.PROVER, evidence, "The proof's sum over K - 1 phases gives log^3 n in the last term."
     )

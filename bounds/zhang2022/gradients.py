@@ -16,6 +16,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import c, ell, kappa, kappa_x, kappa_y, mu, mu_y, n
@@ -29,7 +30,7 @@ GEOMETRIC = Cited(
     "sum_k 2^k <= 2 n, sum_k 2^{k/2} <= (2 + sqrt 2) sqrt n and sum_k 2^{-k/2} <= 1 + sqrt 2 for 2^K <= n",
     "geometric series",
 )
-METHOD = "linear program with exact multipliers, from published rates; prover"
+METHOD = (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER)
 MEAN = n / phases  # records in a block
 CATALYST = n + n * sqrt(r) + n * r + n ** (5 * Q)
 EXTRAGRADIENT = n ** Rational(3, 2) * r + n**2
@@ -179,7 +180,7 @@ def text() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers, from published rates",
+        (Method.EXPONENTS, Method.PUBLISHED),
         evidence,
         "The root sign is too long: what Table 2 and the later sums use is sqrt n kappa.",
     )

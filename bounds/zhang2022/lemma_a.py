@@ -23,6 +23,7 @@ from sympy import Le, Rational, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, mu, n
@@ -135,7 +136,7 @@ def parallel() -> Decision:
     )
     return Decision(
         "proved",
-        "law of total probability",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "Conditioning on the outputs before the one phase that sees the record leaves its own guarantee, averaged "
         "over a law that the record does not change. The published chain of products is no proof: delta is a slack for "
@@ -157,7 +158,7 @@ def parallel() -> Decision:
 def sensitivity() -> Decision:
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence((*BETWEEN, OWN)),
         "Strong convexity at both minimisers; balanced data come within a share n/(n + 2) of the bound.",
     )
@@ -176,7 +177,7 @@ def sensitivity() -> Decision:
 def risk() -> Decision:
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence((*BETWEEN, *GENERAL)),
         "Stability bounds the gap between the empirical and the population risk of the minimiser.",
     )
@@ -197,7 +198,7 @@ def risk() -> Decision:
 def regularised() -> Decision:
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence((*BETWEEN, COMMON, *GENERAL)),
         "G cancels from every difference, so that only the Lipschitz constant of f enters.",
     )

@@ -22,6 +22,7 @@ from sympy import Le, Rational, oo, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, mu, mu_x, mu_y, n
@@ -132,7 +133,7 @@ def stability() -> Decision:
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         evidence,
         "As for minimisation, with the energy mu_x|.|^2 + mu_y|.|^2.",
     )
@@ -177,7 +178,7 @@ def weak_gap() -> Decision:
     evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "Since the maximum stands outside the expectation, y is fixed when record i is averaged over.",
     )
@@ -212,7 +213,7 @@ def dependent() -> Decision:
     evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "The stability of u_S and v_S adds L (Delta_u + Delta_v).",
     )
@@ -245,7 +246,7 @@ def resolvent() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Non-expansiveness of the resolvent of a monotone operator; the centres may lie outside X x Y.",
     )

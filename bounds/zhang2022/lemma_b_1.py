@@ -19,6 +19,7 @@ from sympy import Le, Rational, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import ell, mu_x, mu_y
@@ -56,7 +57,7 @@ def lower() -> Decision:
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "Two inequalities of strong convexity; attained by f = mu_x x^2/2 - mu_y y^2/2.",
     )
@@ -118,7 +119,7 @@ def upper() -> Decision:
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         evidence,
         "Smoothness of the primal and the dual function, and a vanishing gradient at the interior saddle.",
     )

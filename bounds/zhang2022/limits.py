@@ -15,6 +15,7 @@ from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d, delta, epsilon, mu, n
@@ -98,7 +99,7 @@ def lower() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers, from published lower bounds",
+        (Method.EXPONENTS, Method.PUBLISHED),
         evidence,
         "The reduction to a single y is sound; the bounds are other papers' theorems, with conditions of their own.",
     )
@@ -145,7 +146,7 @@ def estimated_constant() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "The noise would carry the estimate: on two neighbouring datasets it may be none on one and some on the other.",
     )

@@ -10,6 +10,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, kappa, mu, n
@@ -70,7 +71,7 @@ def sensitivity() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Lemma A.2 and the solver's guarantee, each run of which fails with probability delta/4.",
     )
@@ -105,7 +106,7 @@ def calibration() -> Decision:
     )
     return Decision(
         "proved",
-        "tail bound of the exact Gaussian curve",
+        Method.PRIVACY_CURVE,
         evidence,
         "For sensitivity 4 L/(mu n) it is (epsilon, delta/2)-DP in the paper's range epsilon < 1, and not for all "
         "larger epsilon.",
@@ -144,7 +145,7 @@ def budget() -> Decision:
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "delta/2 for the Gaussian and delta/4 for a failure on each of the two datasets.",
     )
@@ -185,7 +186,7 @@ def empirical() -> Decision:
         condition=outside.condition(outside.SMOOTH),
     )
     return Decision(
-        "conditional", "prover", evidence, "32 from the noise; the solver's error needs less than the 33rd."
+        "conditional", Method.PROVER, evidence, "32 from the noise; the solver's error needs less than the 33rd."
     )
 
 
@@ -217,4 +218,4 @@ def population() -> Decision:
         *outside.strongly_convex(POPULATION.subs({c: 7} | INSTANCE)),
     )
     evidence = Evidence(steps, readings=outside.readings(outside.SMOOTH), condition=outside.condition(outside.SMOOTH))
-    return Decision("conditional", "prover", evidence, "6 would nearly do for 7.")
+    return Decision("conditional", Method.PROVER, evidence, "6 would nearly do for 7.")

@@ -8,6 +8,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, mu, n
 from dpcheck.bounds.zhang2022 import accuracy
@@ -38,7 +39,7 @@ def failure() -> Decision:
         Identity("at the published gamma it is delta/4", lambda: n * sqrt(2 * GAMMA * mu) / L, delta / 4),
         Identity("and E|A - x_S|^2 <= 2 gamma/mu", lambda: 2 * GAMMA / mu, SOLVER),
     )
-    return Decision("proved", "exact algebra from cited facts", Evidence(steps), "All three follow from gamma.")
+    return Decision("proved", (Method.ALGEBRA, Method.CITED), Evidence(steps), "All three follow from gamma.")
 
 
 @claim(
@@ -73,7 +74,7 @@ def complexity() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers; prover",
+        (Method.EXPONENTS, Method.PROVER),
         evidence,
         "log(1/gamma) has the scale of F in it: log(32 mu/L^2) beside 2 log(n/delta). The published rates have the "
         "first gap over gamma, which is at most 64 n^2/delta^2.",

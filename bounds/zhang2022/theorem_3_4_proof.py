@@ -12,6 +12,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, n
@@ -54,7 +55,7 @@ def phase() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Lemma A.3 with the proximal term as the regulariser, compared at the previous minimiser; for k = 1 that "
         "is x* by definition.",
@@ -87,7 +88,7 @@ def calibration() -> Decision:
     evidence = Evidence(steps, readings=((TRUE, "proved"), (PRINTED, "refuted")))
     return Decision(
         "proved",
-        "tail bound of the exact Gaussian curve",
+        Method.PRIVACY_CURVE,
         evidence,
         "As Theorem 3.3 with mu_k and nbar. The sensitivity is that of the records in the block.",
     )
@@ -131,7 +132,7 @@ def deviation() -> Decision:
             (RULE, "refuted"),
         ),
     )
-    return Decision("proved", "prover", evidence, "64 from the noise; f is not evaluated at x~.")
+    return Decision("proved", Method.PROVER, evidence, "64 from the noise; f is not evaluated at x~.")
 
 
 f_0, f_k, f_next, last = symbols("f_0 f_k f_next last")  # F(x*), F(x_k^), F(x_{k+1}^), F(x~_K)

@@ -8,6 +8,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, ell, epsilon, k, mu, n
@@ -48,7 +49,7 @@ def base() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "mu 2^K = mu n needs base 2; elsewhere in the paper log is natural.",
     )
@@ -103,7 +104,7 @@ def gradients() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers, from published rates; prover",
+        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
         evidence,
         "The sums over the phases are as published, and the logarithm of the first gap over gamma is O(log(n/delta)) "
         "in every phase.",
@@ -153,7 +154,7 @@ def phased_erm() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps, condition=outside.condition(outside.LIPSCHITZ)),
         "With mu_k = mu 2^{3k} and n_k = n/2^k both sums are geometric, so that the factor log n goes.",
     )

@@ -13,6 +13,7 @@ from sympy import Ge, Integer, Le, Max, Rational, oo, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
@@ -68,7 +69,7 @@ def last() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         Evidence(steps, readings=outside.readings(outside.LIPSCHITZ), condition=outside.condition(outside.LIPSCHITZ)),
         "Even 9 L D/sqrt n would do, since mu_K >= L sqrt n/D; K = floor(log2 n) keeps 2^K >= sqrt n.",
     )
@@ -156,4 +157,6 @@ def final() -> Decision:
         ),
         condition=outside.condition(outside.LIPSCHITZ),
     )
-    return Decision("conditional", "prover", evidence, "All five terms, with the published mu; 6.91 would do for 7.")
+    return Decision(
+        "conditional", Method.PROVER, evidence, "All five terms, with the published mu; 6.91 would do for 7."
+    )

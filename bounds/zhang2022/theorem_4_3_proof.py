@@ -8,6 +8,7 @@ from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, kappa_x, kappa_y, mu, mu_x, mu_y, n
@@ -62,9 +63,7 @@ def sensitivity() -> Decision:
         ),
         Identity("two runs, each failing with probability delta/8", lambda: delta / 8 + delta / 8, delta / 4),
     )
-    return Decision(
-        "proved", "exact algebra from cited facts", Evidence(steps), "Lemma B.2 and the solver's guarantee."
-    )
+    return Decision("proved", (Method.ALGEBRA, Method.CITED), Evidence(steps), "Lemma B.2 and the solver's guarantee.")
 
 
 @claim(
@@ -90,7 +89,7 @@ def calibration() -> Decision:
     )
     return Decision(
         "proved",
-        "tail bound of the exact Gaussian curve",
+        Method.PRIVACY_CURVE,
         Evidence(steps),
         "1.25/(delta/4) is the published 5/delta, and the sensitivity's own delta/4 completes delta/2.",
     )
@@ -122,7 +121,7 @@ def composition() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Both blocks come from one run of A, so that the guarantees of the blocks do not compose as they stand; given "
         "close solutions they do, and the failure counts once for both.",
@@ -176,7 +175,7 @@ def empirical() -> Decision:
         ),
         condition=outside.condition(outside.SADDLE),
     )
-    return Decision("conditional", "prover", evidence, "256 from the two noises.")
+    return Decision("conditional", Method.PROVER, evidence, "256 from the two noises.")
 
 
 @claim(
@@ -217,7 +216,7 @@ def population() -> Decision:
         *outside.saddle(POPULATION_GAP.subs(c, 3).subs(DOUBLE)),
     )
     evidence = Evidence(steps, readings=outside.readings(outside.SADDLE), condition=outside.condition(outside.SADDLE))
-    return Decision("conditional", "prover", evidence, "6 sqrt 2 = 8.49 of 9.")
+    return Decision("conditional", Method.PROVER, evidence, "6 sqrt 2 = 8.49 of 9.")
 
 
 @claim(
@@ -241,7 +240,7 @@ def failure() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Lemma B.1 turns a gap of gamma into an energy of 2 gamma.",
     )

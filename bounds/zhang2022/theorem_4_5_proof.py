@@ -14,6 +14,7 @@ from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, mu, n
@@ -105,7 +106,7 @@ def stability() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; prover",
+        (Method.ALGEBRA, Method.PROVER),
         evidence,
         "The root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that follows needs the shorter.",
     )
@@ -152,7 +153,7 @@ def per_phase() -> Decision:
         ),
     )
     return Decision(
-        "proved", "prover, from cited facts", Evidence(steps), "24 + 3 delta/2 within 26, and 7.93 within 8."
+        "proved", (Method.PROVER, Method.CITED), Evidence(steps), "24 + 3 delta/2 within 26, and 7.93 within 8."
     )
 
 
@@ -189,7 +190,7 @@ def deviation() -> Decision:
             (RULE, "refuted"),
         ),
     )
-    return Decision("proved", "prover", evidence, "256 from the noise; f is not evaluated at x~.")
+    return Decision("proved", Method.PROVER, evidence, "256 from the noise; f is not evaluated at x~.")
 
 
 def _rounded() -> tuple[Step, ...]:
@@ -251,7 +252,7 @@ def privacy() -> Decision:
     evidence = Evidence(steps, readings=((TRUE, "proved"), (f"{PRINTED}, K = floor(log2 n)", "proved")))
     return Decision(
         "proved",
-        "tail bound of the exact Gaussian curve",
+        Method.PRIVACY_CURVE,
         evidence,
         "Each phase sees its block and the earlier released point only; the two algorithms draw fresh noise.",
     )

@@ -15,6 +15,7 @@ from sympy import Ge, Integer, Le, Max, Rational, ceiling, floor, log, oo, sqrt,
 from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
@@ -165,7 +166,7 @@ def last() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         evidence,
         "mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
     )
@@ -218,7 +219,7 @@ def final() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         Evidence(steps, readings=READINGS, condition=CONDITION),
         "The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K is "
         "mu n^0.69, and the last step outgrows the bound.",
@@ -250,7 +251,7 @@ def gap() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         Evidence(steps, readings=READINGS, condition=CONDITION),
         "Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak gap.",
     )

@@ -21,6 +21,7 @@ from sympy import Integer, Le, Rational, diff, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import mu, n
 from dpcheck.bounds.zhang2025.ascent import full_batch_distance
 from dpcheck.bounds.zhang2025.stability import PRINTED, M, beta, bound, moved
@@ -83,7 +84,7 @@ def boundedness() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; the algorithm's own steps",
+        (Method.ALGEBRA, Method.STEPS),
         evidence,
         "The lower bound on f is missing. Together with X = R^{d_1} even f <= M excludes every f that is convex and "
         "not constant in x, such as the one the paper's own lower bound is built on. Two-sided bounds do not save the "

@@ -19,6 +19,7 @@ from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import delta, epsilon
@@ -55,7 +56,7 @@ def mechanism() -> Decision:
     )
     return Decision(
         "proved",
-        "tail bound of the exact privacy curve, decided by the prover",
+        Method.PRIVACY_CURVE,
         Evidence(steps, repaired="sharper: 2 in place of 8"),
         "Sound on the whole region, with four times the variance that is needed.",
     )

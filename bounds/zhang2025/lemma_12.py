@@ -32,6 +32,7 @@ from sympy import E, Integer, Rational, log, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, t
@@ -86,7 +87,7 @@ def high_probability() -> Decision:
     )
     return Decision(
         "proved",
-        "certificates; Ville's inequality cited",
+        (Method.PROVER, Method.CITED),
         Evidence(steps, repaired="the same proof gives a far smaller constant than 624 for large t"),
         "As in its source. With bounded increments that grow with t, one martingale inequality for all t needs the "
         "blocks [u, 2u); the constant has ample room for them. Algorithm 4's minibatches are drawn afresh, so its "

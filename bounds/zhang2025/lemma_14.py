@@ -33,6 +33,7 @@ from sympy import Integer, Le, Rational, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025 import lemma_3
@@ -130,7 +131,7 @@ def round() -> Decision:
     )
     return Decision(
         "conditional",
-        "certificates from cited facts; instances in rational arithmetic",
+        (Method.PROVER, Method.CITED, Method.ENUMERATION),
         evidence,
         "The printed derivation gives x_{r-1}, not x_r. At x_r it is true as well, since a maximum of l-smooth "
         "functions is never more concave than l.",

@@ -34,6 +34,7 @@ from sympy import E, Integer, Le, Rational, exp, log, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import sigma
@@ -143,7 +144,7 @@ def amplification() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact moments of two instances; ball arithmetic; for every constant of the O",
+        (Method.MOMENTS, Method.ARITHMETIC),
         evidence,
         "The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the region of "
         "its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between two "

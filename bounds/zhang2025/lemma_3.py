@@ -22,6 +22,7 @@ from sympy import Integer, Le, Rational, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025.privatediff import clip
 
@@ -96,7 +97,7 @@ def smoothness() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra from cited facts; an instance in rational arithmetic",
+        (Method.ALGEBRA, Method.CITED, Method.ENUMERATION),
         evidence,
         "Assumption 3 bounds each block's own smoothness and leaves the cross term free.",
     )
@@ -119,7 +120,7 @@ def cross() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; an instance in rational arithmetic",
+        (Method.ALGEBRA, Method.ENUMERATION),
         evidence,
         "True for a jointly smooth function, which Assumption 3 does not ask for.",
     )

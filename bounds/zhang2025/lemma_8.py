@@ -28,6 +28,7 @@ from sympy import Integer, Le, Rational, oo, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import m
 from dpcheck.bounds.zhang2025.privatediff import difference_round, restart_difference, same_batch, second_batch
@@ -70,7 +71,7 @@ def restart() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic",
+        Method.STEPS,
         evidence,
         "f = h(x) y + z y - y^2/2 with h = x/(1 + x^2), Y = [-1, 1], x_0 = y_0 = 0, m = n: one record 2n or -2n, the "
         "others 0. The inner ascent ends at y_1 = 1 or -1, and all gradients in x are y_1: v_1 moves by 2 C_1. The "
@@ -121,7 +122,7 @@ def difference() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic",
+        Method.STEPS,
         evidence,
         "C_{2,r} itself is known from past outputs, but y_{r+1} is not: on the same instance with x_0 = 0, x_1 = 1/2 "
         "and ytilde_1 = 0 on both datasets, y_2 is 1 or -1 and v_2 moves by 24/25, whatever m = n is, while 2 "
@@ -162,7 +163,7 @@ def previous_batch() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps, all pairs of minibatches",
+        Method.STEPS,
         evidence,
         "f = z h(x) y - (y + 1)^2/2, x_0 = x_1 = 0, ytilde_1 = 1, y_2 = -1 on both datasets: a record at place 1 of "
         "z_1 and place 2 of z_0 changes both terms in the same direction. The minibatch z_{r-1} is not among the past "

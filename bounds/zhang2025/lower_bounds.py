@@ -44,6 +44,7 @@ from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, d, d_2, delta, epsilon, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -214,7 +215,7 @@ def finite_sum() -> Decision:
     )
     return Decision(
         "conditional",
-        "cited, with a checked reduction; exact instance",
+        (Method.CITED, Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "With one dataset for all algorithms, as printed, the algorithm that knows a stationary point of it and "
         "ignores its input is private and has no gradient. With the quantifiers exchanged it holds with d_1, and for a "

@@ -25,6 +25,7 @@ from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import epsilon, sigma
 
 z, lam = symbols("z lam", positive=True)
@@ -89,7 +90,7 @@ def definition() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "A definition; it is that of [2], without its auxiliary input (the past outputs, of which the supremum is "
         "taken too when mechanisms are adaptive). The second supremum is over neighbours too, as the sentence before "
@@ -139,7 +140,7 @@ def composition() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "Neighbours differ in one record, so that two mechanisms which look at different records never have their "
         "worst case together. The source states an upper bound.",
@@ -185,7 +186,7 @@ def tail() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; exact privacy curve in ball arithmetic",
+        (Method.ALGEBRA, Method.PRIVACY_CURVE),
         evidence,
         "The exponential is missing: for a Gaussian release with s = epsilon = 1 the printed delta is -1/8.",
     )

@@ -32,6 +32,7 @@ from sympy import Integer, Le, Rational, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, mu, n
 from dpcheck.bounds.zhang2025.ascent import (
@@ -107,7 +108,7 @@ def cited_theorem() -> Decision:
     )
     return Decision(
         "refuted",
-        "enumeration of all draws in rational arithmetic",
+        Method.ENUMERATION,
         evidence,
         "The bound has the unit of a loss. f = s (z y - y^2/2 + 3/2) on [-1, 1], 0 <= f <= 2 s, with one record 1 "
         "or -1 and the others 0: the iterates do not depend on s, the mean distance is 2/n, and the bound is 10 s/n.",
@@ -168,7 +169,7 @@ def sensitivity() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic",
+        Method.STEPS,
         evidence,
         "It fails with the full batch and nothing clipped already, by its unit. The proof besides takes a mean over "
         "draws for a worst case, each f(x, .; z) to be strongly concave where Assumption 1 has it of the mean, "

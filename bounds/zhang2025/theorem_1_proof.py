@@ -32,6 +32,7 @@ from sympy import Integer, Le, Rational, erf, exp, log, oo, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, c, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
@@ -168,7 +169,7 @@ def theorem() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra from cited amplification; exact chances of an event in ball arithmetic",
+        (Method.ALGEBRA, Method.CITED, Method.EVENT),
         evidence,
         "True with absolute constants once epsilon is at most log(1/delta); the printed range has no such limit, and "
         "for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "

@@ -33,6 +33,7 @@ from sympy import Derivative, Integer, Le, Rational, diff, exp, log, oo, sqrt, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma_x, sigma_y
@@ -203,7 +204,7 @@ def settings() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact chances of an event; moments from cited amplification, prover",
+        (Method.EVENT, Method.CITED, Method.PROVER),
         evidence,
         "The printed noise does not grow with the clipping thresholds: with C_1 = 100 one step tells the datasets "
         "apart. With the thresholds of equation (3) the constant 8 is enough at all n >= 2, T, epsilon <= 1 and "

@@ -48,6 +48,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, eta_y, kappa, m, mu, n, sigma_x, sigma_y
@@ -226,7 +227,7 @@ def descent() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; an instance in rational arithmetic",
+        (Method.ALGEBRA, Method.ENUMERATION),
         evidence,
         "The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). The factor 2 on the squared step is not "
         "even needed, since minibatch and noise have errors of mean zero.",
@@ -287,7 +288,7 @@ def contraction() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover, from cited facts; an instance in rational arithmetic",
+        (Method.PROVER, Method.CITED, Method.ENUMERATION),
         evidence,
         "The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). It doubles the noise on the way, which "
         "the loss in Young's inequality needs; k in the statement is kappa.",
@@ -371,7 +372,7 @@ def coefficients() -> Decision:
         "eta/512 to xi; the next line takes the maximum for both, so that nothing "
         "later changes",
     )
-    return Decision("refuted", "prover", evidence, "The two coefficients have changed places.")
+    return Decision("refuted", Method.PROVER, evidence, "The two coefficients have changed places.")
 
 
 # The parts of the sum of (29), with theta_t from (15) and the geometric series at most 4 kappa.
@@ -473,7 +474,7 @@ def rate() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; linear program with exact multipliers",
+        (Method.PROVER, Method.EXPONENTS),
         evidence,
         "The rate follows from (39), whose maximum mends (38); steps and minibatch need lower bounds, not upper ones.",
     )
@@ -511,4 +512,4 @@ def remark() -> Decision:
         readings=(("as the rate of Theorem 2", "refuted"), ("as a weaker upper bound", "proved")),
         condition="d^{1/4} in place of sqrt d, or as an upper bound only",
     )
-    return Decision("conditional", "exact arithmetic", evidence, "Theorem 2 and the work compared with have d^{1/4}.")
+    return Decision("conditional", Method.ARITHMETIC, evidence, "Theorem 2 and the work compared with have d^{1/4}.")

@@ -16,6 +16,7 @@ from sympy import Eq, Integer, Le, Rational, log, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Counterexample, Enumerated, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.zhang2025.privatediff import left_over
@@ -67,7 +68,7 @@ def normalisation() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "Step 8 of Algorithm 3 multiplies the noise by C, so that C cancels. The printed form divides by it once more.",
     )
@@ -144,7 +145,7 @@ def remark_algebra() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The factor 2 of the sensitivity 2 C_1/m is lost: four times too large, and lambda >= 8 log(n)/epsilon "
         "cannot be met.",
@@ -189,7 +190,7 @@ def telescoping() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic",
+        Method.STEPS,
         evidence,
         "Step 3 overwrites y_r by ytilde_r. The estimator was built at y_r, the difference subtracts the gradient at "
         "ytilde_r, and grad_x f(x_{r-1}, y_r) - grad_x f(x_{r-1}, ytilde_r), of the size of the noise, stays in v "

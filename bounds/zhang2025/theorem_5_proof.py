@@ -25,6 +25,7 @@ from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.zhang2025 import theorem_5_many_rounds
@@ -110,7 +111,7 @@ def theorem() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic; exact privacy curve in ball arithmetic",
+        (Method.STEPS, Method.PRIVACY_CURVE),
         evidence,
         "f = h(x) y + z y - y^2/2 (see privatediff), R = T = 1, m = n, epsilon = min(1, c_4/2), delta = 1/e: x_1 alone "
         "tells the record 2n from -2n once n >= 3 c_5/epsilon, whatever the constants are. The data-dependent "
@@ -173,7 +174,7 @@ def y_noise() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra; the algorithm's own steps; exact privacy curve in ball arithmetic",
+        (Method.ALGEBRA, Method.STEPS, Method.PRIVACY_CURVE),
         evidence,
         "The factor 1/mu of Lemma 9 is lost in Theorem 5 and in the proof of Remark 2, and even with it the noise "
         "has the "
@@ -242,7 +243,7 @@ def remark() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps; exact chances of an event in ball arithmetic",
+        (Method.STEPS, Method.EVENT),
         evidence,
         "f = h(x) y + z y - y^2/2, one record 2m or -2m and the others 0, R = T = T_2 = 1, C_1 = 1: the inner "
         "minibatch "

@@ -38,6 +38,7 @@ from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, eta_x, kappa, m, mu, n
@@ -146,7 +147,7 @@ def no_clipping() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own step, exactly",
+        Method.STEPS,
         evidence,
         "The two gradients are taken at different records, whose difference does not shrink with the step.",
     )
@@ -225,7 +226,7 @@ def third_radius() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         evidence,
         "2 sqrt 624 = 49.96: the constant 50 is what two distances need. They are those of the ascent, so that neither "
         "y may carry noise.",
@@ -260,7 +261,7 @@ def variance() -> Decision:
         "y_r in both differences (003:Alg3 step 3)",
     )
     return Decision(
-        "conditional", "exact algebra", evidence, "The minibatch terms cancel exactly when nothing is clipped."
+        "conditional", Method.ALGEBRA, evidence, "The minibatch terms cancel exactly when nothing is clipped."
     )
 
 
@@ -333,7 +334,7 @@ def step_size() -> Decision:
     )
     return Decision(
         "proved",
-        "prover",
+        Method.PROVER,
         evidence,
         "With equality. (59) prints l/R for the 1/R of the average of (49); with l < 1 the condition would not do.",
     )
@@ -395,7 +396,7 @@ def rate() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers",
+        Method.EXPONENTS,
         evidence,
         "The schedule gives "
         "the rate from (61); what leads to (61) needs repairs, and the noise it counts is not private.",
@@ -430,7 +431,7 @@ def better() -> Decision:
     evidence = Evidence(steps, condition="G is at most of order one, so that a <= 1")
     return Decision(
         "conditional",
-        "linear program with exact multipliers",
+        Method.EXPONENTS,
         evidence,
         "Better once a <= 1, which is where either bound says anything.",
     )

@@ -27,6 +27,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Identity
 from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d, d_1, d_2, delta, epsilon, n
 from dpcheck.bounds.zhang2025.lower_bounds import CONSTANT, RATE_4, always
@@ -128,7 +129,7 @@ def groups() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; cited, with a checked reduction",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "As printed it is met by a linear loss, which no algorithm can make stationary, and says nothing on privacy. "
         "About privacy it holds with the quantifiers exchanged, for d_2 >= 2 more easily than the proof has it, with a "
