@@ -6,7 +6,7 @@ Letters as in ``recursion``; ell = log(4/delta_1), G_0 = G(x_t, y_{t,0}). Up to 
     (43)  |gamma_{t+1}|^2 <= (288 kappa/K + 10 ell/S_2) |gamma_t|^2 + (432 kappa/K + 390 ell) |theta_t|^2
                              + (1152 kappa/K + 750 ell) L^2 |x_{t+1} - x_t|^2.
 
-The coefficients come about like this. (39), proved below with y_{k+1} for the second y-tilde that is printed,
+The coefficients are found as follows. (39), proved below with y_{k+1} in place of the second y-tilde of the paper,
 
     f(y_k) <= f(y_{k+1}) - (1/(2 lambda) - L/2) lambda^2 |G_k|^2 - (1/(3 lambda) - L) |y_{k+1} - y_k|^2 + lambda
     |e_k|^2,
@@ -17,7 +17,7 @@ and (40), |e_k|^2 <= 4 ell (|e_0|^2 + (L^2/S_2) sum_{i<k} |y_{i+1} - y_i|^2), gi
     increments), f* - f(y_1) <= (|G_0|^2 + |e_0|^2)/mu,
 
 the latter from max_z { -<G~ + e, z> - mu |z|^2/2 } - lambda (1 - L lambda/2) |G~|^2 - lambda <e, G~>, z = y* - y_0; and
-|gamma|^2 <= (4/K) sum_k (|G_k|^2 + |e_k|^2) + 2 |e_s|^2. (43) is (41) with (42) and (35) put in.
+|gamma|^2 <= (4/K) sum_k (|G_k|^2 + |e_k|^2) + 2 |e_s|^2. (43) is (41) with (42) and (35) inserted.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """

@@ -1,9 +1,9 @@
-r"""How far Algorithm 2 gets in the population's T steps, and a slope that lasts longer.
+r"""How far Algorithm 2 moves in the T steps of the population case, and a function that is steep for longer.
 
 Letters and sizes as in ``schedule``: T = a^{-2/3} steps; eta, r, sqrt D at most a^{1/2}/(L ell), ell = log(4/delta_1),
 which is above log 4 for every delta_1 < 1, and C_1 at least 1. An escape phase of k steps moves x by at most (k - 1)
-sqrt D and, in its last step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 of k sqrt D. So the whole run moves x
-by less than T a^{1/2}/L, while a function may be steeper than the rate for longer than that.
+sqrt D and, in its last step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 times k sqrt D. So the whole run
+moves x by less than T a^{1/2}/L, while a function may be steeper than the rate for longer than that.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Algorithm 2 and Appendix B.2.
 """

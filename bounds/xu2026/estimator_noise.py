@@ -6,9 +6,9 @@ adds
     sigma_omega = C_v (sqrt(log(1/delta))/epsilon) max{1/S_1, sqrt(T/q)/n} in each coordinate at a refresh,
     sigma_zeta = C_u (sqrt(log(1/delta))/epsilon) max{1/S_2, sqrt T/n} at each of the q K increments after it,
 
-of norm sqrt d sigma_omega >= C_v a n/S_1 and, together, sqrt(q K d) sigma_zeta >= sqrt(q K) C_u a n/S_2. The refresh
-stays within the rate for a <= n^{-2/3} and the increments for a <= n^{-4/5}; there the statistical term is the larger
-one or the privacy term is not the one that binds.
+of norm sqrt d sigma_omega >= C_v a n/S_1 and, together, sqrt(q K d) sigma_zeta >= sqrt(q K) C_u a n/S_2. The noise of
+the refresh stays within the rate for a <= n^{-2/3} and that of the increments for a <= n^{-4/5}, where the
+statistical term of the rate is the larger one.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2 and Algorithm 3.
 """

@@ -5,8 +5,8 @@ onto Y, kappa = L/mu, and
 
     G(x, y) = (y - P(y + lambda grad_y f(x, y)))/lambda,   lambda = 1/(6 L) [1, Lemma 8].
 
-Lemma 11 is the co-coercivity of strongly convex functions. Lemma 12 names no step; with d = y - y*, p = lambda G and
-h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
+Lemma 11 is the co-coercivity of strongly convex functions. Lemma 12 does not name the step; with d = y - y*, p =
+lambda G and h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
 
     <p - lambda h, d - p> >= 0,  hence  |p| >= |d + lambda h|/2 - |d - lambda h|/2
                                             >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2),

@@ -4,8 +4,8 @@ Notation. a = sqrt(d log(1/delta))/(n epsilon), L_1 = log(1/delta). The proof of
 
     T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },  q = 1/(T a^2),  S_2 >= n/sqrt T,  eta = 1/(2 L),  K = 1,
 
-and ends with |grad F| of order sqrt(F_0 L/T) + M T a^2. The statement prints 1/(a sqrt L_1) for 1/a, 1/(L^2 T a^2) for
-q, and a batch that lacks a factor epsilon^{-2/3}.
+and ends with |grad F| of order sqrt(F_0 L/T) + M T a^2. The statement has 1/(a sqrt L_1) in place of 1/a, 1/(L^2 T a^2)
+for q, and a batch size that lacks a factor epsilon^{-2/3}.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Lemma 5, Algorithms 2 and 3.

@@ -11,8 +11,8 @@ width r_0 = delta_2 r/sqrt d, of probability at most delta_2 (13); otherwise |x_
 an unbroken phase has |x_t - x_{m+1}| < t_thres sqrt Dbar <= R for all t (15), (16). It ends with the probability
 1 - 4 delta_1 - delta_2, Lemma 7's 4 delta_1 and (13)'s delta_2.
 
-(13) and (15) hold. (14) confuses x_{m+1} with x_m, from which Lemma 7 measures: R - r is what is left, and
-Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole falls with the printed t_thres (claim 002:t_thres).
+(13) and (15) hold. (14) confuses x_{m+1} with x_m, from which Lemma 7 measures: only R - r remains, and
+Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole fails with the published t_thres (claim 002:t_thres).
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.1. Lemma 9 repeats
     it for the population.

@@ -10,11 +10,11 @@ and the proof [1, Lemma 7, (25) to (27)] needs, as long as |x_t - x_m|, |x'_t - 
 
     |q| <= |p|/2  throughout,   and  (1 + eta_H g)^{t_thres} r_0/2 >= 2 R  at the end.
 
-Write X = L_Phi eta_H alpha_H/(C rho_Phi r_0), the largest r over r_0. As printed
+Write X = L_Phi eta_H alpha_H/(C rho_Phi r_0), the largest r over r_0. In the paper
 
     eta_H <= r_0/(2 |v_t|) <= a^{-4/3} r_0/2,  R = 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0),  t_thres = 2 log(X)/eta_H,
 
-a = sqrt(d log(1/delta))/(n epsilon), and none of the three serves. What does, for eta_H <= 1/L_Phi:
+a = sqrt(d log(1/delta))/(n epsilon), and none of the three is enough. For eta_H <= 1/L_Phi these are:
 
     R = L_Phi eta_H alpha_H/(C rho_Phi),  t_thres = 2 log(4 X)/(eta_H alpha_H),  C >= 12 L_Phi eta_H log(4 X),
 

@@ -10,9 +10,8 @@ between vectors, products being inner products.
     (33)  |alpha_{t+1}|^2 <= 4 ell (sigma^2/S_1 + sigma_omega^2 + ...),  and (34) the same of theta_{t+1},
     (35)  |G~(y_{i,0})|^2 <= 9 |theta_{i-1}|^2 + 21 L^2 |x_i - x_{i-1}|^2 + 3 |gamma_{i-1}|^2,
 
-where the 21 is what its later lines give, and that the increments of y contract. Each has a slip: the dimension d is
-missing from the noise, the first increment's noise from (35), and in the contraction an average is taken for a
-variance.
+where the 21 is what its later lines give, and that the increments of y contract. Each has a slip: the noise lacks
+the dimension d, (35) lacks the noise of the first increment, and the contraction takes an average for a variance.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """

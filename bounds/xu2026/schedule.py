@@ -10,9 +10,9 @@ where the statement has q = a^{1/3} and S_1 = n; Algorithm 3 adds noise of stand
     sigma_omega = C_v (sqrt(log(1/delta))/epsilon) max{1/S_1, sqrt(T/q)/n},  sigma_zeta = the same with C_u, S_2, sqrt
     T.
 
-The samples fit into n only for sqrt(d log(1/delta)) large against kappa epsilon; the noise exceeds alpha unless
-a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are too few
-to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
+The samples fit into n only where sqrt(d log(1/delta)) is large compared with kappa epsilon; the noise exceeds alpha
+unless a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are
+too few to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """

@@ -1,4 +1,4 @@
-r"""Theorem 1 (refuted as printed): second-order stationary points of the empirical value function.
+r"""Theorem 1 (refuted as published): second-order stationary points of the empirical value function.
 
 Setting. Assumptions 1 to 4, f_S the mean of n records, a = sqrt(d log(1/delta))/(n epsilon).
 
@@ -7,14 +7,14 @@ Algorithms 2 and 3 with S_1 = n, K = 1, eta = 1/(2 L) and, from the proof of Lem
     T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },  q = floor(1/(T a^2)),
     S_2 = max{ (M/(sqrt(F_0 L) a))^{2/3}, M^{1/3} n a^{2/3}/(L F_0)^{1/6} },
 
-where the statement prints a smaller S_2 that its proof cannot use; see ``empirical``, which Theorem 3 shares.
+where the statement has a smaller S_2 that its proof cannot use; see ``empirical``, which is also about Theorem 3.
 
 Guarantee. By [1, Theorem 1] the output is an (alpha, sqrt(rho alpha))-second-order stationary point with
 alpha of order a^{2/3}, up to logarithms, with probability 1 - delta_1 - delta_2, under (epsilon, delta)-DP.
 
-As printed neither part follows: with K = 1 the dual variable never moves (claim 002:K=1), the steps have
+As published, neither part follows: with K = 1 the dual variable never moves (claim 002:K=1), the steps have
 constant length (002:Lem5 eta=1/(2L)), the noise is too small (002:Alg3 l.1-2), and the clip does not bound
-the sensitivity (002:Alg3 Clip). The rate itself is what the repaired schedule of the literature gives.
+the sensitivity (002:Alg3 Clip). The rate itself is that of the repaired schedule in the literature.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Theorem 1, Lemmas 1 to 5, Appendix B.1.

@@ -1,4 +1,4 @@
-r"""Theorem 2: second-order stationary points of the population risk by DP-RGDA, as printed.
+r"""Theorem 2: second-order stationary points of the population risk by DP-RGDA, as published.
 
 Problem. min over x in R^{d_1}, max over y in Y of f(x, y) = E F(x, y; xi), F mu-strongly concave in y, M-Lipschitz,
 with L-Lipschitz gradients and rho-Lipschitz Hessians, deviating from f by at most sigma (A1 to A5); Phi(x) = max_y
@@ -14,13 +14,13 @@ Claimed [1, Theorem 2]. With probability at least 1 - delta_1 - delta_2, up to l
     |grad Phi(x_out)| <= alpha,  lambda_min(grad^2 Phi(x_out)) >= -sqrt(rho_Phi alpha),
     alpha = O(n^{-1/3} + a^{1/2}),   a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2).
 
-The schedule is that of [1, Lemma 8] and its proof, rounded to whole numbers, constants 1; only orders are printed, so
-there is no bound with constants. The proof's q = a^{-1/3} and S_1 = n^{2/3} are taken, not the statement's a^{1/3}
-and n.
+The schedule is that of [1, Lemma 8] and its proof, rounded to whole numbers, with constants 1; the paper gives only
+orders, so there is no bound with constants. They are the proof's q = a^{-1/3} and S_1 = n^{2/3}, not the statement's
+a^{1/3} and n.
 
-The theorem as printed is false (claim 002:Thm2): all steps together move x by less than T times a^{1/2}/L (module
+The theorem as published is false (claim 002:Thm2): all steps together move x by less than T times a^{1/2}/L (module
 ``displacement``), and a function may be steeper than alpha for longer than that. The noise exceeds alpha too, unless a
-is small (claims 002:refresh noise, 002:increment noise). The object says what the paper prints and is no promise.
+is small (claims 002:refresh noise, 002:increment noise). The object states what the paper states and promises nothing.
 
 References.
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.3, Algorithms 2 and 3,

@@ -1,8 +1,8 @@
 r"""The PL condition of the AUC objective with a one-hidden-layer network of Leaky ReLU units.
 
 f is that of ``auc``; here h(x) = c r(s x) with r(x) = max(x, x/10), one hidden unit with weight s and output weight c.
-With both layers trained the origin breaks the condition. With the output weight fixed at 1 a local minimum does, on
-three records: h is s x or s x/10 by the sign of s x, and the two signs of s have each their own minimum.
+If both layers are trained, the origin breaks the condition. If the output weight is fixed at 1, a local minimum breaks
+it on three records: h is s x or s x/10 by the sign of s x, and each sign of s has a minimum of its own.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Section 4.1 and Appendix A.
 """

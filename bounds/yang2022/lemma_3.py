@@ -9,8 +9,7 @@ the iterates t = 1, ..., T is at most [1, Lemma 3]
 
 while equation (13) writes (D_w^2 + D_v^2)/(2 eta T) for the second term.
 
-What the proof supports. For a fixed w, one step and convexity give, with g_t the minibatch
-gradient,
+What the proof supports. Fix w and let g_t be the minibatch gradient. One step and convexity give
 
     2 eta (F_S(w_t, v_t) - F_S(w, v_t)) <= |w_t - w|^2 - |w_{t+1} - w|^2
         + 2 eta <w - w_t, g_t - grad F_S + xi_t> + eta^2 |g_t + xi_t|^2.
@@ -26,7 +25,7 @@ the term in 1/sqrt(m T) is not even needed. What |w_1 - w|^2 is depends on the s
     w_1 = 0:                 at most D_w^2,     giving D_w^2/(2 eta T), equation (13);
     w_1 anywhere in W:       at most (2 D_w)^2, giving 2 D_w^2/(eta T), twice Lemma 3.
 
-Algorithm 1 leaves the start open. ``OPTIMISATION_ERROR`` is the sum in (13), for the start at 0.
+Algorithm 1 does not say where it starts. ``OPTIMISATION_ERROR`` is the sum in (13), for the start at 0.
 
 The mean of the records' gradients must be a (sub)gradient of F_S. It is where f is differentiable, or where each
 f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is

@@ -9,34 +9,35 @@ that is at most [1, Lemma 6]
     a) smooth (A1, A3):   4 sqrt(e (T + T^2/n)) (G_w + G_v)^2 eta exp(L^2 T eta^2/2) / sqrt n,
     b) Lipschitz (A1):    4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n).
 
-The printed proof takes the last record to be absent from a minibatch with probability 1 - m/n and
-present once otherwise, neither of which holds with replacement; and it uses that each f(., .; z) is
-convex-concave, where the lemma assumes it of F_S. Its recursions hold all the same, under the
-lemma's own assumption. Let h(u) be the minibatch mean of (grad_w f, -grad_v f) on S, h' on S'. Then
+The published proof says that the last record is absent from a minibatch with probability 1 - m/n and
+present once otherwise. Neither holds with replacement. It also uses that each f(., .; z) is
+convex-concave, where the lemma assumes this of F_S only. Its recursions still hold under the lemma's
+own assumption. Let h(u) be the minibatch mean of (grad_w f, -grad_v f) on S, h' on S'. Then
 
     E|Delta_{t+1}|^2 <= |Delta|^2 - 2 eta <Delta, E[h(u) - h'(u')]> + eta^2 E|h(u) - h'(u')|^2.
 
 Each place of the minibatch holds each record with chance 1/n, with replacement or without, and the
 mean of the records' fields is a (sub)gradient field of F_S: in a because f is differentiable, in b
 because each f(., .; z) is convex-concave. Theorem 2 assumes the latter. It also follows from Lemma 6's
-assumption: if F_S is convex-concave for every sample, it is for n copies of one record, where F_S is
-that record's f. If it is for almost every sample, f is for almost every record: f is continuous, so that
-a defect of convexity shows at points of a countable dense set, above some c > 0. Were that to have
-probability r > 0 for some of these points, all n records would share it with probability r^n > 0, and
-F_S would have it. All points in the proof are iterates, which lie in W x V. So
+assumption. If F_S is convex-concave for every sample, take the sample of n copies of one record: its F_S
+is that record's f. If F_S is convex-concave for almost every sample, then f is for almost every record.
+For f is continuous, so that a defect of convexity is above some c > 0 at some points of a countable dense
+set. If a record had this defect with probability r > 0 for some c and some points, all n records would
+have it with probability r^n > 0, and so would F_S. All points in the proof are iterates, which lie in
+W x V. So
 
     E[h(u) - h'(u')] = H(u) - H(u') + e/n,   H = E h the field of F_S,   |e| <= 2 G,
     <Delta, H(u) - H(u')> >= 0   since F_S is convex-concave [1, Lemma 5],
     E|h(u) - h'(u')|^2 <= (1 - 1/n) L^2 |Delta|^2 + 4 G^2/n   (a)   or   4 G^2   (b),
 
-and with 4 G eta |Delta| <= p |Delta|^2 + 4 G^2 eta^2/p for any p > 0 this is the printed recursion
+and with 4 G eta |Delta| <= p |Delta|^2 + 4 G^2 eta^2/p for any p > 0 this is the published recursion
 
     a) E|Delta_{t+1}|^2 <= (1 + L^2 eta^2 + p/n) |Delta|^2 + 4 (1 + 1/p) G^2 eta^2/n,
     b) E|Delta_{t+1}|^2 <= (1 + p/n) |Delta|^2 + 4 (1 + 1/(np)) G^2 eta^2.
 
-Solved at p = n/T they leave room in the constants: 2 G^2 for 4 (G_w + G_v)^2 in a, and
-2 sqrt(e - 1) G^2 for 4 sqrt 2 (G_w + G_v)^2 in b. The last two displays of the printed proof of b
-have eta^2 for eta, which is false; Lemma 6 and Theorem 2 have eta.
+Solved at p = n/T, both leave room in the constants: a needs 2 G^2 where the lemma has 4 (G_w + G_v)^2, and
+b needs 2 sqrt(e - 1) G^2 where it has 4 sqrt 2 (G_w + G_v)^2. The last two displays of the published proof
+of b have eta^2 in place of eta, which is false; Lemma 6 and Theorem 2 have eta.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix C.2.
 """

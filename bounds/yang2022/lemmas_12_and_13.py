@@ -1,6 +1,7 @@
 r"""Lemmas 12 and 13: the primal gap of a stable output, and the growth that PL gives.
 
-Setting as in ``theorem_4``. v_S is the v of the saddle points of F_S, pi_S(w) the nearest minimiser of F_S(., v_S).
+Setting as in ``theorem_4``. v_S is the v that the saddle points of F_S share, and
+pi_S(w) is the minimiser of F_S(., v_S) nearest to w.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.2.
 """

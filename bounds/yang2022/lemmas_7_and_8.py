@@ -1,7 +1,7 @@
 r"""Lemmas 7 and 8: the primal function is smooth and inherits the PL condition.
 
-Setting as in ``lemmas_9_to_11``. Both lemmas speak of points of W x V only, and of the full gradient on both
-sides: they need nothing of W, and V may have walls.
+Setting as in ``lemmas_9_to_11``. Both lemmas are about points of W x V and about full gradients, so they
+assume nothing about W, and V may be bounded.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
 """

@@ -2,13 +2,13 @@ r"""Lemmas 9 to 11: descent in the primal function and contraction of the dual i
 
 Setting. F_S is L-smooth, rho-strongly concave in v over a bounded convex V, and mu-PL in w; R_S(w) is its
 maximum over v, attained at v(w); kappa = L/rho. a_t = E[R_S(w_t) - min R_S], b_t = E|v(w_t) - v_t|^2. The
-steps eta, theta (eta_w and eta_v in [1]) use minibatches of variance B_w^2/m, B_v^2/m and noise; N_w, N_v below are
-B^2/m + d sigma^2.
+steps eta and theta (eta_w and eta_v in [1]) use minibatch gradients of variance B_w^2/m and B_v^2/m, with noise
+added; N_w and N_v below are B^2/m + d sigma^2 of the two blocks.
 
-Lemmas 9 to 11 need W = R^{d1}, which [1] does not state: Algorithm 1 projects w on W, and on a W with walls each
-of them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. V may have walls: the contraction
-of the dual step is argued along the segment from v_t to v(w_t), which lies in V, and not, as [1, (17)] does, by the
-value at a point that may lie outside.
+Lemmas 9 to 11 need W = R^{d1}, which [1] does not state: Algorithm 1 projects w on W, and on a bounded W each of
+them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. V may be bounded: here the
+contraction of the dual step is shown along the segment from v_t to v(w_t), which lies in V, whereas [1, (17)] uses
+the value at a point that may lie outside.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
 """

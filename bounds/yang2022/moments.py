@@ -1,6 +1,7 @@
 r"""The moments accountant as the proof of Theorem 1 uses it, and what it gives.
 
-Lemmas 1 and 2 and Theorem 1 are those that [2] prints too, and so are their decisions.
+[2] has the same Lemmas 1 and 2 and the same Theorem 1. The claims here start from the decisions on those of [2]
+and add what holds for this paper's algorithm.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix B.
 [2] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax

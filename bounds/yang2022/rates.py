@@ -1,4 +1,4 @@
-r"""Theorem 2's rates from their parts, and the notions they rest on.
+r"""The rates of Theorem 2, from the orders of their parts, and the risks that they are about.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Section 2 and Appendix C.
 """

@@ -1,16 +1,16 @@
 r"""Remark 1: epsilon <= 1, delta <= 1/n^2, m = max(1, n sqrt(epsilon/(4T))) and the constant 8.
 
-n = 1. Then delta may be nearly 1, and log(1/delta) and the noise nearly 0. With n = m = 1 every
+For n = 1, delta may be nearly 1, so that log(1/delta) and the noise are nearly 0. With n = m = 1 every
 minibatch is the record. For f(w, v; z) = z (G_w w + G_v v) on the plane, records 1 and -1, the pair of
 gradients of a step is one Gaussian release of noise multiplier (8/(2 sqrt 2)) sqrt(T log(1/delta))/epsilon.
 
-n >= 2, minibatches without replacement, as Lemma 2 of the paper supposes, m rounded up. These are the
-settings that [2] takes over, with G_w and G_v for its thresholds, and its proof serves: see
+For n >= 2 and minibatches without replacement, which Lemma 2 of the paper assumes, with m rounded up, these
+are the settings of [2] with its thresholds replaced by G_w and G_v. The same proof applies: see
 ``zhang2025.theorem_1_settings``.
 
-n >= 2, minibatches with replacement, as Algorithm 1 draws them. Not settled where m >= 2 (at m = 1 the
-two agree): a record may be drawn k times and then moves the mean by 2 k G/m. :func:`excess` computes
-the privacy of three pairs of releases, which are not shown to be the worst ones.
+For n >= 2 and minibatches with replacement, as Algorithm 1 draws them, the claim is open where m >= 2 (at
+m = 1 the two samplings agree): a record may be drawn k times and then moves the mean by 2 k G/m.
+:func:`excess` computes the privacy of three pairs of releases, which are not shown to be the worst ones.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Remark 1, Appendix B.
 [2] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax

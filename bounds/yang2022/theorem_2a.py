@@ -23,8 +23,8 @@ With constants it is at most the right-hand side of [1, equation (13)],
 which is ``bound``.
 
 Where the paper's versions differ, this file has what the proof supports:
-- eta carries 1/L as in the proof; Theorem 2 prints no L and Theorem 7 prints 1/sqrt L (claim Y22).
-- the start enters as D^2/(2 eta T) as in (13), where Lemma 3 prints D^2/(eta T). This needs the
+- eta has the factor 1/L, as in the proof; Theorem 2 has no L and Theorem 7 has 1/sqrt L (claim Y22).
+- the start contributes D^2/(2 eta T), as in (13), where Lemma 3 has D^2/(eta T). This needs the
   start at 0; from any other start in W x V it is 2 D^2/(eta T) (claims Y13 and Y15).
 The rate holds for fixed G, D and L.
 

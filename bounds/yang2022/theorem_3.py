@@ -2,9 +2,9 @@ r"""Theorem 3: the optimisation error of DP-SGDA in the PL-strongly concave case
 
 Problem. As in ``lemmas_9_to_11``: F_S is L-smooth (A3), rho-strongly concave in v and mu-PL in w, the
 minibatch gradients have variance B^2/m (A2), V is bounded, kappa = L/rho, mu <= 2 L^2 (in Theorem 8, not in
-Theorem 3); W = R^{d1}. The last is not in [1]: on a W that w is projected on a run may stay for ever at a
-point that is not a minimiser (claim Y34). On W = R^{d1} the bounded gradients of A1, which the proof does not
-use, leave constant functions alone (claim Y27).
+Theorem 3), and W = R^{d1}. [1] does not state the last: if w is projected onto a bounded W, a run may stay
+for ever at a point that is not a minimiser (claim Y34). On W = R^{d1} only constant functions have the
+bounded gradients of A1, which the proof does not use (claim Y27).
 
 Algorithm. DP-SGDA with eta_w = 2/(mu t), eta_v = 2 M/(mu t^{2/3}), where
 M = max{8 kappa^2 sqrt((L + L^2/rho)/mu), 4 sqrt 2 kappa^2}.

@@ -1,4 +1,4 @@
-r"""Theorem 3, the proof: the factors, the step sizes and the constants of the last bound.
+r"""The proof of Theorem 3: the factors, the step sizes and the constants of the last bound.
 
 Setting and steps as in ``theorem_3``; eta and theta are eta_w and eta_v, X = L + L^2/rho, and M the maximum in
 eta_v. N_w, N_v are B^2/m + d sigma^2.

@@ -8,13 +8,13 @@ optimisation error E[R_S(w_T) - min R_S] is at most e. By [1, Theorems 4 and 11]
 
 What the proof supports. On W = R^{d1} PL with this paper's constant gives quadratic growth mu/2, not 2 mu
 (claim Y36), so that the distances are sqrt(2 e/mu) and (1/n) sqrt(4 G_w^2/mu^2 + 4 G_v^2/(rho mu)); and the
-factor is G_w + kappa G_v (claim Y35). ``bound`` is the sum of both parts so repaired,
+factor is G_w + kappa G_v (claim Y35). ``bound`` is the sum of both parts with these repairs,
 
     (G_w + kappa G_v) (2 sqrt(2 e/mu) + (1/n) sqrt(4 G_w^2/mu^2 + 4 G_v^2/(rho mu))) + 4 G_v^2/(rho n),
 
-where both datasets contribute their distance to the solutions. W = R^{d1} is not in [1]: where W has walls PL
-gives no growth, and the gap may be of order 1/sqrt n at e = 0 (claims Y37, Y38). A1 then holds on a part of W
-that contains the outputs and the solutions, not on all of it (claim Y27).
+where both datasets contribute their distance to the solutions. [1] does not state W = R^{d1}: on a bounded W
+PL gives no growth, and the gap may be of order 1/sqrt n at e = 0 (claims Y37, Y38). On W = R^{d1} A1 holds on a
+part of W that contains the outputs and the solutions, not on all of it (claim Y27).
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.2.
 

@@ -10,8 +10,8 @@ with record i replaced by an independent one. Exchanging the two records gives
     sup_v E F(A_w(S), v) - sup_v E F_S(A_w(S), v) <= sup_v mean_i E[f(A_w(S_i), v; z_i) - f(A_w(S), v; z_i)],
     inf_w E F_S(w, A_v(S)) - inf_w E F(w, A_v(S)) <= sup_w mean_i E[f(w, A_v(S); z_i) - f(w, A_v(S_i); z_i)]:
 
-the pair is (S_i, S) in w and (S, S_i) in v, while the definition has one order in both. So the lemma
-holds with the pair reversed in the second supremum (or with absolute values), and not as printed. On
+the pair is (S_i, S) in w and (S, S_i) in v, while the definition has the same order in both. So the lemma
+holds with the pair reversed in the second supremum (or with absolute values), and not as published. On
 W = V = [0, 1] with fair bits for records,
 
     f(w, v; z) = h(w, z) - h(v, z),  h(x, z) = (x - z)^2/2,  A_w(S) = A_v(S) = the mean of S,

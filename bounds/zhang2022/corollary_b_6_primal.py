@@ -1,4 +1,4 @@
-"""What follows Corollary B.6: the primal function and optimality. Setting and reference as in ``corollary_b_6``."""
+"""What the paper concludes from Corollary B.6. Setting and reference as in ``corollary_b_6``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 r"""The claims about Table 2 and about what the solvers cost. Setting and reference as in ``table_2``.
 
-The solvers' rates are other papers' theorems, with conditions of their own that nothing here shows. So every claim
-that stands on one, here and in Theorem 3.4, and likewise the lower bounds, is conditional on it, however sound the
-sums are. They are taken as rates of linear convergence: see ``accuracy`` for their logarithm, which is
-O(log(n/delta)) in every phase.
+The solvers' rates are theorems of other papers, with conditions that are not checked here. So every claim that rests on
+one, here and in Theorem 3.4, is conditional on it, even where the sums are right; the lower bounds are treated alike.
+The rates are taken to be rates of linear convergence: ``accuracy`` has their logarithm, which is O(log(n/delta)) in
+every phase.
 """
 
 from __future__ import annotations

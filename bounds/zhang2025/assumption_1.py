@@ -1,12 +1,12 @@
 r"""Assumption 1: f <= M with X = R^{d_1}.
 
 By [1, Assumption 1] L-hat(x, .) is mu-strongly concave, X is all of R^{d_1}, Y is bounded, and f <= M. The
-bound on f serves twice: the stability bound (2 C_0^2 + beta M)/(mu n) and so sigma_y use M, and the
-utility proofs take Phi(x_0) - inf Phi to be a constant.
+bound on f is used twice: the stability bound (2 C_0^2 + beta M)/(mu n), and with it sigma_y, contain M, and
+the utility proofs take Phi(x_0) - inf Phi to be a constant.
 
-An upper bound does neither. Subtracting a constant from f changes no gradient, but M as much as one
-likes, down to a negative noise; and with f <= 0 Phi may still fall without end over R^{d_1}. With 0 <= f <= M
-both are as they should be: 2 C_0^2 + beta M > 0, and Phi(x_0) - inf Phi <= M.
+An upper bound is enough for neither. Subtracting a constant from f changes no gradient but lowers M without
+limit, down to a negative noise; and with f <= 0 Phi may still be unbounded below over R^{d_1}. With
+0 <= f <= M both uses are right: 2 C_0^2 + beta M > 0, and Phi(x_0) - inf Phi <= M.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Assumption 1.

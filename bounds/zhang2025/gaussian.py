@@ -5,7 +5,7 @@ A query of sensitivity D is released with N(0, s^2 D^2 I). By [1, Definition 3]
     s^2 = 8 log(1.25/delta)/epsilon^2
 
 is (epsilon, delta)-DP for 0 < epsilon, delta <= 1. The usual constant is 2, so that the noise here is
-twice the usual one, and unlike it the printed one reaches epsilon = 1 and delta = 1.
+twice the usual one; unlike the usual one it is enough up to epsilon = 1 and delta = 1.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Preliminaries.

@@ -12,12 +12,12 @@ Proof, in units G = lambda = 1. Let D_t = |w_t - w*|^2, Z_t = <noise of the grad
 
 For t <= a the claim is D_t <= 1. Beyond, t lies in some [u, 2u), u a power of two from 512 on. As
 e^x <= 1 + x + x^2 for x <= 1, exp(S_t/(4u) - V_t/(4u)^2) with V_t = sum (i - 1)^2 D_i is a supermartingale up to 2u,
-so that for all t < 2u, but for a chance exp(-j),
+so that for all t < 2u, except with probability exp(-j),
 
     S_t <= V_t/(4u) + 4 u j.
 
-There are at most log2(T) such u: j = log(log2(T)/theta) does for all. If D_i <= a/i for i <= t then
-V_t <= a t (t - 1)/2, and D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
+There are at most log2(T) such u, so that j = log(log2(T)/theta) is enough for all of them. If D_i <= a/i for i <= t
+then V_t <= a t (t - 1)/2, and D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, version with proofs, Lemma 12.

@@ -4,9 +4,9 @@ By [1, Lemma 14 and equation (49)], under Assumption 3 and for eta <= 1/(2 (l + 
 
     |grad Phi(x_r)|^2 <= (2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v - grad Phi(x_{r-1})|^2.
 
-The printed derivation gives the left side at x_{r-1}, even with 1 for the last factor 2. At x_r the inequality
-does not follow from the smoothness S = l + kappa l of Phi: Phi = -S x^2/2 breaks it. Yet no such Phi is a
-maximum of l-smooth functions: Phi + l |x|^2/2 is convex, and l <= S/2. This is enough, as follows.
+The published derivation gives the inequality with x_{r-1} on the left, even with 1 for the last factor 2. At x_r the
+inequality does not follow from the smoothness S = l + kappa l of Phi: Phi = -S x^2/2 breaks it. But such a Phi is not
+a maximum of l-smooth functions, for which Phi + l |x|^2/2 is convex, and l <= S/2. This is enough, as follows.
 
 Write g = grad Phi(x_{r-1}), g' = grad Phi(x_r), w = g - g', q = w + l eta v, e = l eta, b = eta (S + l). The
 convex function Phi + l |x|^2/2 on R^{d_1} is (S + l)-smooth, so that [2, Theorem 2.1.5]

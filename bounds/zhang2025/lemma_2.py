@@ -16,8 +16,8 @@ both with m = 1 and lambda = 1:
 - one bit, M_1 = N(1), M_1' = M_0 = N(0), sigma = 1/2: e^4 - 1 = 53.6 against 8;
 - sigma = 1, records 0, A, B, with q_t the sum of three vectors at mutual distance 1, M_0 = N(0), M_1 = N(A),
   M_1' = N(B): 2 e - 2 sqrt e = 2.139 against 2. This one is inside the region
-  sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)) of [2, Lemma 3], whose bound the
-  printed one is. [2] is about Poisson sampling and an added record, where M_1' = M_0.
+  sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)) of [2, Lemma 3], which has the
+  same bound. [2] is about Poisson sampling and an added record, where M_1' = M_0.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Preliminaries.

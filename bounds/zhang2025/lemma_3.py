@@ -2,7 +2,7 @@ r"""Lemmas 3 and 11: the smoothness of Phi, and the cross derivative of the loss
 
 By [1, Lemma 3], under Assumptions 1 and 3, Phi = max_y L(., y) is (l + kappa l)-smooth and y* is kappa-Lipschitz;
 by [1, Lemma 11] |grad_xy L| <= l. Both use how grad_y L moves with x. Assumption 3 bounds how grad_x L moves with x
-and grad_y L with y, and leaves the cross term free. The instance
+and how grad_y L moves with y, but not the cross term. The instance
 
     L = 3 h(x) y - y^2/2 on R x [-1/6, 1/6],   h odd, h' = 1 on [0, 1], 2 - x on [1, 2], 0 beyond,
 

@@ -5,12 +5,12 @@ By [1, Lemma 8], for the v_{r+1} of Algorithm 3 before its noise,
     at most 2 C_1/m        when T divides r,
     at most 2 C_{2,r}/m    otherwise, given the past outputs x, y and vtilde up to r.
 
-The printed proof compares the two datasets at the same y_{r+1} and the same second minibatch. Neither is
-the same:
-- y_{r+1} is what Algorithm 4 has just computed from the data, it is not released before v_{r+1} is, and
-  nothing conditions on it. A record that moves it moves all m clipped gradients;
-- z_{r-1} is drawn from the data too, in a round that released only noisy results. A record that sits at
-  different places of z_r and z_{r-1} changes two of the m terms.
+The published proof compares the two datasets at the same y_{r+1} and the same second minibatch. Neither is
+the same on both:
+- Algorithm 4 has just computed y_{r+1} from the data. It is not released before v_{r+1}, so that it is not
+  among the outputs that are given. A record that moves it moves all m clipped gradients;
+- z_{r-1} is drawn from the data too, in a round that released only noisy results. A record that has different
+  places in z_r and z_{r-1} changes two of the m terms.
 
 The instances are in ``privatediff``; each satisfies all assumptions of the paper, and in the first
 C_0 >= G_y, C_1 >= G_x, C_2 >= l + kappa l as well. There l_x <= 3/2, since |h''| <= 3/2, and l_y = mu = 1.

@@ -6,8 +6,8 @@ For neighbours D, D' and lambda > 0 [1, Definition 4]
     alpha_A(lambda) = sup alpha_A(lambda, D, D'),
 
 densities in place of probabilities for continuous outputs. It is lambda times the Renyi divergence of
-order 1 + lambda. Lemma 1 composes moments and turns them into (epsilon, delta); as printed it has an
-equality for an inequality and lacks an exponential.
+order 1 + lambda. Lemma 1 composes moments and turns them into (epsilon, delta). As published it has
+an equality where an inequality holds, and lacks an exponential.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Preliminaries.

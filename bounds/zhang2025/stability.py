@@ -8,14 +8,14 @@ records that differ in one has
 
 and by [1, Lemma 9] the y of Algorithm 4, with clipped minibatch gradients, the same with C_0 for L.
 
-What [2] bounds is the mean, over the draws, of the change of the loss f, for 0 <= f <= M. The distance
-has another unit: replace f by s f, so that L, mu, beta and M become s times as large. The iterates stay the
-same and the printed bound becomes s times as large. And a distance for given draws is not a mean over
-them: the sensitivity that a Gaussian release needs is the former.
+[2] bounds the change of the loss f in the mean over the draws, for 0 <= f <= M. A distance has another unit:
+replace f by s f, so that L, mu, beta and M become s times as large. The iterates stay the same, and the
+bound of the lemma becomes s times as large. Moreover, a Gaussian release needs the largest distance for given
+draws, not the mean over them.
 
 What holds for the distance. Full batch, steps at most 1/beta, nothing clipped (C_0 >= G_y), L-hat
 mu-strongly concave and beta-smooth: one step contracts by 1 - eta mu and adds at most 2 eta C_0/n, hence
-2 C_0/(mu n) at every step. Neither assumption can go: clipped gradients are not those of a strongly
+2 C_0/(mu n) at every step. Both assumptions are needed: clipped gradients are not those of a strongly
 concave function, and the steps 1/(mu i) exceed 2/beta while i < kappa/2.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax

@@ -9,8 +9,8 @@ its sensitivities it is rho-zCDP,
 
 on a given minibatch, and so is its mixture over minibatches. The order 1 + 2 ell/epsilon turns
 T such steps into (epsilon, delta), since a Renyi divergence of epsilon/2 at that order is enough. For
-q <= 1/10 sampling divides rho by 1/(13 q^2) [2]; for q > 1/10 nothing need be gained from it. Both go
-through for epsilon <= ell, epsilon <= q^2 T and c = 49.
+q <= 1/10 sampling divides rho by 1/(13 q^2) [2]; for q > 1/10 no gain from sampling is needed. Both
+cases work for epsilon <= ell, epsilon <= q^2 T and c = 49.
 
 Where it fails. With m = n the displacement of x is one Gaussian release of noise multiplier
 c sqrt(ell)/(2 epsilon) after T steps: too small for epsilon far above ell.

@@ -1,8 +1,8 @@
 r"""The settings after Theorem 1: epsilon <= 1, delta <= 1/n^2, m = max(1, n sqrt(epsilon/(4T))), constant 8.
 
-As printed the noise has no thresholds in it, and a large threshold breaks it. With the factors C_1 and C_2 of (3)
-put back, m rounded up and n >= 2 it is private. Proof, with q = m/n, ell = log(1/delta), and x the squared ratio of
-sensitivity and noise of the two gradients of a step as one release:
+As published, the noise does not contain the thresholds, and a large threshold breaks the claim. With the factors
+C_1 and C_2 of (3) added, m rounded up and n >= 2, it is private. Proof, with q = m/n, ell = log(1/delta), and x the
+squared ratio of sensitivity and noise of the two gradients of a step as one release:
 
     x = epsilon^2/(8 q^2 T ell),  q^2 T >= epsilon/4,  so that x <= 1/Y with Y = 2 ell/epsilon >= 4 log 2.
 

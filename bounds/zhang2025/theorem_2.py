@@ -4,7 +4,7 @@ Problem. min over x in R^{d1}, max over y in a convex Y of diameter Lambda; the 
 in y and l-smooth, kappa = l/mu; Phi(x) is its maximum. Minibatch gradients have variance B^2/m.
 
 Algorithm. DP-SGDA, see ``theorem_1``, with its noise, T of order n epsilon/sqrt(d log(1/delta)), m of the same order,
-thresholds that clip nothing, eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l.
+thresholds so large that nothing is clipped, eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l.
 
 Guarantee. With a = sqrt(d log(1/delta))/(n epsilon), by [1, Theorem 2],
 

@@ -1,15 +1,15 @@
 r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax.
 
-Setting as in ``theorem_5``. Two quantities are left out:
-- in x, that y_{r+1} depends on the data and is not released before the gradients at it are (``lemma_8``):
+Setting as in ``theorem_5``. The theorem overlooks two things:
+- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``lemma_8``):
   v_{r+1} moves by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is
   smaller by a factor n;
-- in y, that the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the
-  scale of f, while the iterates do not change.
+- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f,
+  while the iterates do not change.
 
 Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
-output is (x_1, ytilde_1); ell = log(1/delta). And with R = T large sigma_x1 fails even if the sensitivities are
-granted (``theorem_5_many_rounds``).
+output is (x_1, ytilde_1); ell = log(1/delta). With R = T large sigma_x1 fails even if the sensitivities are
+taken for true (``theorem_5_many_rounds``).
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025; version with proofs.

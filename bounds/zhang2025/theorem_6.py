@@ -11,8 +11,9 @@ Guarantee. With probability at least 1 - theta, by [1, Theorem 6],
 
     E|grad Phi(x_priv)| = O~( (d log(1/delta))^{1/3}/(n epsilon)^{2/3} ).
 
-The noise is that of Remark 2, whose limits on epsilon, delta and m it needs; m is at most n; and Lemma 12, which C_3
-rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 has the former with the letter of the privacy loss.
+The noise is that of Remark 2, and its limits on epsilon, delta and m apply; m is at most n; and Lemma 12, which C_3
+rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 writes the first of these with epsilon, the letter of the
+privacy loss.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Theorem 6 and its proof.

@@ -5,9 +5,9 @@ r"""Theorem 4: the lower bound for worst-group risk.
 By [1, Theorem 4] some Lipschitz and smooth loss and some dataset force |grad Phi(x_priv)| = Omega(min{1, d sqrt(d
 log(1/delta))/(n epsilon)}) on every (epsilon, delta)-DP algorithm, d = max{d_1, d_2}.
 
-- As printed a linear loss will do: Lipschitz, smooth, and of gradient 1 everywhere. This has nothing to do with
-  privacy, so the theorem must be about losses that have stationary points, such as bounded ones. Then, as for
-  Theorem 3, every algorithm must be allowed a dataset of its own.
+- As published, a linear loss meets it: Lipschitz, smooth, with a gradient of norm 1 everywhere. This has nothing to do
+  with privacy, so the theorem must be about losses that have stationary points, such as bounded ones. Then, as for
+  Theorem 3, every algorithm must have a dataset of its own.
 - With groups of any size and d_2 >= 2 even Omega(1) is forced. Let group 1 be one record z in {-1, 1} with the loss
   2 - cos(x_1 - z pi/4), and let the others have loss 0. Then y* = e_1 everywhere, the squared gradients for z = 1 and
   z = -1 add up to 1, and a private algorithm cannot avoid both.
