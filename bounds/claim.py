@@ -1,14 +1,24 @@
 """A statement a paper makes, and the verdict on it with the evidence.
 
-A claim sits in the file of its theorem: one entry in ``CLAIMS`` and one function that returns a
-:class:`Decision`. Verdicts are earned: :meth:`Claim.decide` recomputes all evidence. A claim stays
-``unresolved`` if a step does not hold or says nothing, if a formula of its statement occurs in no
-step, or if it quotes another claim without that claim's conditions. A step that states the claim
-itself and has a counterexample refutes the claim.
+A claim stands in the file of its theorem: :func:`claim` gives the statement above the function that
+decides it, which returns a :class:`Decision`. A statement that is a list of relations needs no
+function: ``Claim(..., judge(...))``.
+
+Verdicts are earned: :meth:`Claim.decide` recomputes all evidence. A claim stays ``unresolved`` if a
+step does not hold or says nothing, if a formula of its statement occurs in no step, or if it quotes
+another claim without that claim's conditions. A step that states the claim itself and has a
+counterexample refutes the claim.
+
+Ids name a statement by its paper: ``Z01`` to ``Z54`` are of zhang2022 (Zhang et al., NeurIPS 2022)
+and ``Y01`` to ``Y49`` of yang2022 (Yang et al., UAI 2022), both numbered through the paper.
+``003:`` and ``004:`` are of zhang2025 (Zhang et al., AAAI 2025), whose main text is 003 and whose
+version with proofs is 004, and ``002:`` is of xu2026 (Xu et al.); after the colon stands the place,
+such as ``002:(31)`` for equation (31).
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +26,8 @@ from typing import Any, Literal, get_args
 
 from dpcheck.bounds.carried import Carried
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Searched, Step, to_dict
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.statement import Statement
 from dpcheck.errors import require
@@ -23,6 +35,7 @@ from dpcheck.errors import require
 Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
 Basis = Literal["judged", "argued by hand, steps checked"]
 _BY_HAND: Basis = "argued by hand, steps checked"
+OWN_FILE = "dpcheck_claims_"  # begins the module name of a user's own file
 _CARRIES_NOTHING = (Cited, Quoted, Searched)
 
 
@@ -81,8 +94,8 @@ class Decision:
     ----------
     verdict : {"proved", "refuted", "conditional", "unresolved"}
         The verdict.
-    method : str
-        How it was reached.
+    method : Method or str
+        How it was reached: one :class:`~dpcheck.bounds.method.Method` or several, or words of one's own.
     evidence : Evidence
         What it rests on.
     note : str
@@ -98,7 +111,7 @@ class Decision:
     """
 
     verdict: Verdict
-    method: str
+    method: str | tuple[str, ...]
     evidence: Evidence
     note: str
     basis: Basis = _BY_HAND
@@ -106,8 +119,10 @@ class Decision:
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""
         steps, verdict = self.evidence.steps, self.verdict
-        words = [("method", self.method), ("note", self.note), *(("says", step.says) for step in steps)]
-        for name, text in words:
+        methods = (self.method,) if isinstance(self.method, str) else self.method
+        require(isinstance(methods, tuple) and bool(methods), "method", "be text, or a tuple of Method", self.method)
+        words = [("note", self.note), *(("says", step.says) for step in steps)]
+        for name, text in (*(("method", each) for each in methods), *words):
             require(isinstance(text, str), name, "be text", text)
         require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
         broken = any(isinstance(step, Counterexample) for step in steps)
@@ -130,13 +145,15 @@ class Claim:
     ----------
     id : str
         The catalogue's id (``"Y17"``), one line.
-    paper, kind : str
-        Whose statement it is, and what it is about.
+    paper : str
+        Whose statement it is.
+    kind : Kind or str
+        What it is about: a :class:`~dpcheck.bounds.kind.Kind`, or a word of one's own.
     statement : Statement or str
-        In the words of this project. Formulas belong into a :func:`~dpcheck.bounds.statement.stated`, which ties them
-        to the evidence.
+        In the words of this project. Formulas belong into a
+        :func:`~dpcheck.bounds.statement.stated`, which ties them to the evidence.
     location : str
-        Where it is made.
+        Where the paper makes it.
     decision : callable
         Returns the :class:`Decision`; :func:`~dpcheck.bounds.judge.judge` makes one from inequalities.
     carries : tuple of Carried
@@ -165,7 +182,7 @@ class Claim:
 
     id: str
     paper: str
-    kind: str
+    kind: Kind | str
     statement: Statement | str
     location: str
     decision: Callable[[], Decision]
@@ -195,7 +212,8 @@ class Claim:
         shown = decision.evidence.to_dict()
         shown["steps"] += [to_dict(step) for step in self.carries]
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
-        method = decision.method.replace("prover", ", ".join(routes) or "prover")  # what it used in fact
+        named = decision.method if isinstance(decision.method, str) else "; ".join(decision.method)
+        method = named.replace(Method.PROVER, ", ".join(routes) or Method.PROVER)  # what it used in fact
         basis = decision.basis if isinstance(self.statement, Statement) else _BY_HAND  # a person reads words
         return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis)
 
@@ -244,7 +262,61 @@ class Claim:
         ClaimResult
             Its verdict is ``unresolved``.
         """
-        return ClaimResult(self, "unresolved", "none", why, Evidence(()).to_dict(), 0.0, "judged")
+        return ClaimResult(self, "unresolved", Method.NONE, why, Evidence(()).to_dict(), 0.0, "judged")
+
+
+def claim(
+    id: str, kind: Kind | str, statement: Statement | str, location: str, *, paper: str = ""
+) -> Callable[[Callable[[], Decision]], Claim]:  # fmt: skip
+    """Make a function that returns a :class:`Decision` a :class:`Claim`, with the statement above it.
+
+    Parameters
+    ----------
+    id, kind, statement, location
+        As in :class:`Claim`, in the same order.
+    paper : str
+        Whose statement it is; by default the folder of the function's file in the catalogue, and the
+        file's name otherwise.
+
+    Returns
+    -------
+    callable
+        The decorator. The decorated name is the claim, and stands for it where claims are collected.
+
+    Raises
+    ------
+    InputError
+        If the name is that of another claim of the same file, which would be lost.
+
+    Examples
+    --------
+    >>> from sympy import symbols
+    >>> from dpcheck.bounds.statement import stated
+    >>> x, y = symbols("x y", positive=True)
+    >>> @claim("square", Kind.STEP, stated("2 x y is {it}.", it=(x + y) ** 2 - x**2 - y**2), "Lemma 1", paper="mine")
+    ... def square() -> Decision:
+    ...     step = Identity("the square, multiplied out", 2 * x * y, (x + y) ** 2 - x**2 - y**2)
+    ...     return Decision("proved", "exact algebra", Evidence((step,)), "A binomial formula.")
+    >>> square.decide().verdict
+    'proved'
+    """
+
+    def decided_by(function: Callable[[], Decision]) -> Claim:
+        made = Claim(id, paper or _home(function), kind, statement, location, function)
+        before = getattr(sys.modules.get(function.__module__), function.__name__, None)
+        require(
+            not isinstance(before, Claim) or before.id == id, "the function of a claim", "have a name of its own",
+            f"{function.__name__} for {id} too",
+        )  # fmt: skip
+        return made
+
+    return decided_by
+
+
+def _home(function: Callable[[], Decision]) -> str:
+    """The last folder of the module that defines a function, or the name of a file that is in none."""
+    *folders, file = function.__module__.split(".")
+    return folders[-1] if folders else file.removeprefix(OWN_FILE)
 
 
 def _uncovered(decision: Decision) -> list[str]:

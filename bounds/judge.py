@@ -9,7 +9,8 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.claim import Decision, Evidence
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.errors import require
 
@@ -78,9 +79,9 @@ def _method(step: Step) -> str:
     """Name how a step is shown."""
     if isinstance(step, Inequality):
         return step.outcome().method
-    return {Identity: "exact algebra", Below: "ball arithmetic", Enumerated: "exact enumeration"}.get(
-        type(step), "exact arithmetic"
-    )
+    if isinstance(step, Identity | AtMost):
+        return Method.ALGEBRA
+    return Method.ENUMERATION if isinstance(step, Enumerated) else Method.ARITHMETIC
 
 
 def _counterexample(step: Step) -> Counterexample | None:

@@ -1,8 +1,10 @@
 """Every theorem and claim of the catalogue, found by name, and those of a file of one's own.
 
-A paper is a folder; each module in it may define ``THEOREMS`` and ``CLAIMS``, tuples of
-:class:`~dpcheck.bounds.theorem.Theorem` and :class:`~dpcheck.bounds.claim.Claim`. So may any Python
-file, which is imported as it is: formulas are sympy expressions, never strings.
+A paper is a folder; each module in it may define ``THEOREMS``, a tuple of
+:class:`~dpcheck.bounds.theorem.Theorem`, and claims: every name at its top level that holds a
+:class:`~dpcheck.bounds.claim.Claim`, such as a function under the decorator
+:func:`~dpcheck.bounds.claim.claim`. Any Python file may state claims in the same way, or list them in
+``CLAIMS``; it is imported as it is: formulas are sympy expressions, never strings.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 from dpcheck.bounds.carried import carried
-from dpcheck.bounds.claim import Claim, ClaimResult
+from dpcheck.bounds.claim import OWN_FILE, Claim, ClaimResult
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.bounds.workers import decide_all, decide_file
 from dpcheck.errors import InputError, one_line, raised, require
@@ -172,7 +175,7 @@ def _load(path: str) -> tuple[Claim, ...]:
     """The claims of a Python file."""
     file = Path(path).resolve()
     require(file.is_file(), "the file of claims", "exist", path)
-    name = f"dpcheck_claims_{file.stem}"
+    name = f"{OWN_FILE}{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -181,14 +184,22 @@ def _load(path: str) -> tuple[Claim, ...]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise InputError(f"the file of claims must be importable, got {path}: {raised(error)}") from error
-    stated = getattr(module, "CLAIMS", ())
-    require(
-        isinstance(stated, tuple | list) and bool(stated), "the file of claims", "define CLAIMS, a tuple of Claim", path
-    )
+    listed = getattr(module, "CLAIMS", ())
+    stated = _claims_in(module) if isinstance(listed, tuple | list) else []
+    require(bool(stated), "the file of claims", "define CLAIMS, a tuple of Claim, or decorate functions by claim", path)
     strange = [type(each).__name__ for each in stated if not isinstance(each, Claim)]
     require(not strange, "CLAIMS", "hold only Claim, such as Claim(..., judge(...))", ", ".join(strange))
     _require_unique([each.id for each in stated])
     return tuple(stated)
+
+
+def _claims_in(module: ModuleType) -> list[Claim]:
+    """What a module lists in ``CLAIMS``, then the claims that have a name in it, in their order there."""
+    listed = list(getattr(module, "CLAIMS", ()))
+    named = {id(each): each for each in vars(module).values() if isinstance(each, Claim)}
+    for each in listed:
+        named.pop(id(each), None)
+    return [*listed, *named.values()]
 
 
 @functools.cache
@@ -200,7 +211,7 @@ def _catalogue() -> tuple[tuple[Theorem, ...], tuple[Claim, ...]]:
         for entry in pkgutil.iter_modules(folder.__path__):
             module = importlib.import_module(f"{folder.__name__}.{entry.name}")
             found += getattr(module, "THEOREMS", ())
-            stated += getattr(module, "CLAIMS", ())
+            stated += _claims_in(module)
         of = carried(paper)
         stated = [replace(each, carries=of[each.id]) if each.id in of else each for each in stated]
     for ids in ([each.id for each in found], [each.id for each in stated]):

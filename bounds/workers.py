@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpcheck.bounds.claim import Claim, ClaimResult
+from dpcheck.bounds.method import Method
 from dpcheck.errors import InputError, one_line, require_count, require_positive
 from dpcheck.streams import workers
 
@@ -115,7 +116,7 @@ def _serve(
                 return
             worker = worker or _Worker(target)
             result = worker.decide(claims[index], seconds, stop)
-            if result.method == "none":
+            if result.method == Method.NONE:
                 worker.kill()
                 worker = None
             done.put((index, result))

@@ -115,10 +115,14 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     show.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="put numbers in, such as n=10000 epsilon=1")
     show.add_argument("--latex", action="store_true", help="the formulas as LaTeX")
 
-    prove = command("prove", "decide the papers' claims, with evidence")
+    prove = command(
+        "prove", "decide the papers' claims, with evidence",
+        "ids of claims: Z.. zhang2022, Y.. yang2022, 002:.. xu2026, 003:.. and 004:.. zhang2025 (main text and\n"
+        "version with proofs); after the colon stands the place in the paper",
+    )  # fmt: skip
     prove.add_argument(
         "target", nargs="?", metavar="PAPER|CLAIM|FILE.py",
-        help="such as yang2022, Y17, or a file of your own that defines CLAIMS (default: all)",
+        help="such as yang2022, Y17, or a file of your own that states claims (default: all)",
     )  # fmt: skip
     prove.add_argument("--explain", action="store_true", help="show every step, in plain text and LaTeX")
     prove.add_argument("--jobs", type=int, help="processes (default: one a core)")

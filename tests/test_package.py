@@ -138,7 +138,8 @@ def test_results_are_typed(name, returned):
 
 def test_a_type_checker_knows_the_results_and_no_other_name(tmp_path):
     """mypy on a user's file: types where the names are real, an error where one is not."""
-    used = "import dpcheck\nreveal_type(dpcheck.datasets.load)\nreveal_type(dpcheck.certify([], 0.0))\ndpcheck.nothing\n"
+    names = "reveal_type(dpcheck.datasets.load)\nreveal_type(dpcheck.certify([], 0.0))\ndpcheck.nothing\n"
+    used = f"import dpcheck\n{names}"
     (tmp_path / "use.py").write_text(used)
     options = ["--follow-imports=silent", "--config-file=", "--cache-dir", str(tmp_path / "cache")]
     said, _, code = api.run([*options, str(tmp_path / "use.py")])

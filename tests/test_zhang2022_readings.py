@@ -14,6 +14,7 @@ import pytest
 from dpcheck.bounds import registry
 from dpcheck.bounds.evidence import Quoted
 from dpcheck.bounds.ledger import recorded
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.statement import Statement
 from dpcheck.bounds.symbols import c
@@ -51,7 +52,7 @@ def test_published_rates_make_a_claim_conditional() -> None:
     for id in RATES:
         entry = recorded()[id]
         assert entry["verdict"] == "conditional", id
-        assert "from published" in entry["method"], id
+        assert Method.PUBLISHED in entry["method"], id
         condition = CLAIMS[id].decision().evidence.condition
         assert any(word in condition for word in ("published rates", "lower bound")), id
 

@@ -1,9 +1,9 @@
 r"""Algorithm 2, the outer loop: claims about its lines and about the size of its perturbation.
 
-Line 8 reads "m_s = t, s = s + 1", and lines 12 to 19 and the output read m_s, one index too late. Between two
-refreshes the estimators change by clipped minibatch means of gradient differences, threshold C_u, which the paper
-never sets. Descent steps have length eta, so that C_u = L eta clips nothing there; the perturbation of the escape
-phase may be as long as
+Line 8 is "m_s = t, s = s + 1", so that m_s in lines 12 to 19 and in the output has an index that is one too large.
+Between two refreshes the estimators change by clipped minibatch means of gradient differences. The paper never gives a
+value to their threshold C_u. Descent steps have length eta, so that C_u = L eta clips nothing there; the perturbation
+of the escape phase may be as long as
 
     r = L_Phi eta_H alpha_H/(C rho_Phi),   which for L_Phi eta_H = 1 is sqrt(alpha/rho_Phi)/C,
 
@@ -20,8 +20,10 @@ from fractions import Fraction
 from sympy import Eq, Integer, Le, Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Counterexample, Enumerated
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, eta
 
@@ -51,7 +53,14 @@ def clipping_bias(radius: Fraction, threshold: Fraction) -> Fraction:
     return abs(before + clipped - after)
 
 
-def _anchor() -> Decision:
+@claim(
+    "002:Alg2 m_s",
+    Kind.ALGORITHM,
+    "With line 8's m_s = t followed by s = s + 1, the m_s that the later lines and the output read is the anchor "
+    "of the current phase.",
+    "Algorithm 2, lines 8 to 19",
+)
+def anchor() -> Decision:
     steps = (
         Counterexample(
             "the first phase writes m_0 and then reads m_1",
@@ -72,13 +81,24 @@ def _anchor() -> Decision:
     )
     return Decision(
         "conditional",
-        "the lines run as printed",
+        Method.STEPS,
         evidence,
         "m_s is undefined wherever it is read; the repair is plain, and the lemmas mean the repaired index.",
     )
 
 
-def _perturbation() -> Decision:
+@claim(
+    "002:r vs C_u",
+    Kind.SCHEDULE,
+    stated(
+        "With a perturbation radius r within the paper's bounds, of the order {radius}, and increments clipped at "
+        "C_u = {clip}, clipping changes no increment.",
+        radius=RADIUS,
+        clip=CLIP,
+    ),
+    "Algorithms 2 and 3; Lemma 7",
+)
+def perturbation() -> Decision:
     hundredth, tenth = Fraction(1, 100), Fraction(1, 10)
     small = Region(Le(alpha, 1), Le(L_Phi * eta_h, 1))
     at = ((alpha, Rational(1, 100)), (L, Integer(1)), (rho_phi, Integer(1)), (C, Integer(1)))
@@ -121,36 +141,10 @@ def _perturbation() -> Decision:
     )
     return Decision(
         "conditional",
-        "the step run in rational arithmetic; orders by exponents",
+        (Method.STEPS, Method.EXPONENTS),
         evidence,
         "The one step that is not of length eta is the perturbation. At the largest r of Lemma 7 its gradient change, "
         "of "
         "order sqrt(alpha), is clipped to alpha, and the bias stays in v until the next refresh; a smaller r avoids "
         "it.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Alg2 m_s",
-        "xu2026",
-        "algorithm",
-        "With line 8's m_s = t followed by s = s + 1, the m_s that the later lines and the output read is the anchor "
-        "of the current phase.",
-        "Algorithm 2, lines 8 to 19",
-        _anchor,
-    ),
-    Claim(
-        "002:r vs C_u",
-        "xu2026",
-        "schedule",
-        stated(
-            "With a perturbation radius r within the paper's bounds, of the order {radius}, and increments clipped at "
-            "C_u = {clip}, clipping changes no increment.",
-            radius=RADIUS,
-            clip=CLIP,
-        ),
-        "Algorithms 2 and 3; Lemma 7",
-        _perturbation,
-    ),
-)

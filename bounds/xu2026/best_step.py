@@ -6,7 +6,7 @@ Letters as in ``recursion``; ell = log(4/delta_1), G_0 = G(x_t, y_{t,0}). Up to 
     (43)  |gamma_{t+1}|^2 <= (288 kappa/K + 10 ell/S_2) |gamma_t|^2 + (432 kappa/K + 390 ell) |theta_t|^2
                              + (1152 kappa/K + 750 ell) L^2 |x_{t+1} - x_t|^2.
 
-The coefficients come about like this. (39), proved below with y_{k+1} for the second y-tilde that is printed,
+The coefficients are found as follows. (39), proved below with y_{k+1} in place of the second y-tilde of the paper,
 
     f(y_k) <= f(y_{k+1}) - (1/(2 lambda) - L/2) lambda^2 |G_k|^2 - (1/(3 lambda) - L) |y_{k+1} - y_k|^2 + lambda
     |e_k|^2,
@@ -17,7 +17,7 @@ and (40), |e_k|^2 <= 4 ell (|e_0|^2 + (L^2/S_2) sum_{i<k} |y_{i+1} - y_i|^2), gi
     increments), f* - f(y_1) <= (|G_0|^2 + |e_0|^2)/mu,
 
 the latter from max_z { -<G~ + e, z> - mu |z|^2/2 } - lambda (1 - L lambda/2) |G~|^2 - lambda <e, G~>, z = y* - y_0; and
-|gamma|^2 <= (4/K) sum_k (|G_k|^2 + |e_k|^2) + 2 |e_s|^2. (43) is (41) with (42) and (35) put in.
+|gamma|^2 <= (4/K) sum_k (|G_k|^2 + |e_k|^2) + 2 |e_s|^2. (43) is (41) with (42) and (35) inserted.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """
@@ -26,8 +26,10 @@ from __future__ import annotations
 
 from sympy import Integer, Le, Rational, Subs, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, mu
 from dpcheck.bounds.xu2026.recursion import S_2, ell, k, lam, z
@@ -39,7 +41,24 @@ GAMMA = 288 * kappa / K + 10 * ell / S_2  # (43): |gamma|^2, |theta|^2, L^2 |x_{
 THETA, ANCHOR = 432 * kappa / K + 390 * ell, 1152 * kappa / K + 750 * ell
 
 
-def _coefficients() -> Decision:
+@claim(
+    "002:(41)(43)",
+    Kind.CONSTANT,
+    stated(
+        "Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the "
+        "logarithm of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 "
+        "and from these {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.",
+        step=STEP,
+        map=MAP,
+        error=ERROR,
+        move=MOVE,
+        gamma=GAMMA,
+        theta=THETA,
+        anchor=ANCHOR,
+    ),
+    "Equations (41) and (43), Appendix B.2",
+)
+def coefficients() -> Decision:
     D, E, le = symbols("D E le", positive=True)  # y_{k+1} - y_k, its noise-free form, lambda e_k; Lambda = L lambda
     size, G, H, P = symbols("Lambda G H P", positive=True)
     progress = (
@@ -122,23 +141,9 @@ def _coefficients() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The constants come out as printed: 144 = 4 36, 120 = 96 + 16 + 8, 288 = 2 144, 432 = 3 144, 390 = 360 + 30, "
         "1152 = 288 + 864, 750 >= 720 + 70/S_2, the sums being over k = 1, ..., K as printed. Lemma 8's S_2 >= kappa "
         "log^2(4/delta_1) a^{-1/3} gives the condition once a is small, K being O(kappa).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:(41)(43)", "xu2026", "constants",
-        stated(
-            "Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the "
-            "logarithm of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 "
-            "and from these {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.",
-            step=STEP, map=MAP, error=ERROR, move=MOVE, gamma=GAMMA, theta=THETA, anchor=ANCHOR,
-        ),
-        "Equations (41) and (43), Appendix B.2", _coefficients,
-    ),
-)  # fmt: skip

@@ -11,9 +11,11 @@ from typing import Any
 
 from sympy import Eq, Le, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Searched
 from dpcheck.bounds.judge import judge
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d
@@ -87,7 +89,16 @@ def first_difference(record: int, x: int, before: int) -> Fraction:
     return Fraction(record * (x - before))
 
 
-def _batch_clip() -> Decision:
+@claim(
+    "002:Alg3 Clip",
+    Kind.SENSITIVITY,
+    stated(
+        "The clipped mean Clip(mean of S gradients, C) changes by at most {bound} when one record is replaced.",
+        bound=BATCH,
+    ),
+    "Algorithm 3, lines 7, 8, 14 and 15",
+)
+def batch_clip() -> Decision:
     steps = (
         Enumerated("records 10 and -8, C = 1: the clipped mean", mean_then_clip, (1, 10, -8), Fraction(1)),
         Enumerated("one of them replaced: -10 and -8", mean_then_clip, (1, -10, -8), Fraction(-1)),
@@ -104,13 +115,23 @@ def _batch_clip() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own step, exactly",
+        Method.STEPS,
         evidence,
         "A clip of the mean bounds the mean, not one record's part in it.",
     )
 
 
-def _record_clip() -> Decision:
+@claim(
+    "002:App D",
+    Kind.SENSITIVITY,
+    stated(
+        "When one of B gradients is replaced, the mean of the gradients clipped one by one to C changes by at most "
+        "{bound}.",
+        bound=CLIPPED,
+    ),
+    "Appendix D",
+)
+def record_clip() -> Decision:
     steps = (
         Cited(
             "the difference of the means is 1/B times the difference of two clipped gradients, whose norms add up",
@@ -149,14 +170,20 @@ def _record_clip() -> Decision:
     )
     return Decision(
         "proved",
-        "triangle inequality, attained exactly",
+        (Method.ALGEBRA, Method.ENUMERATION),
         evidence,
         "The mean of clipped gradients is as stated. Appendix D does not say which vector is clipped in an increment, "
         "nor how a batch is drawn: two clipped gradients a record, or a record drawn twice, double the bound.",
     )
 
 
-def _refresh() -> Decision:
+@claim(
+    "002:(30)",
+    Kind.SENSITIVITY,
+    stated("When one of its S_1 records is replaced, a refresh changes by at most {bound}.", bound=REFRESH),
+    "equation (30)",
+)
+def refresh_change() -> Decision:
     steps = (
         Cited("the mean moves by 1/S_1 times the difference of two gradients", "triangle inequality"),
         AtMost(
@@ -185,10 +212,20 @@ def _refresh() -> Decision:
         condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by "
         "coordinate, M sqrt d takes its place",
     )
-    return Decision("conditional", "exact algebra", evidence, "Right for the block-wise Lipschitz constant.")
+    return Decision("conditional", Method.ALGEBRA, evidence, "Right for the block-wise Lipschitz constant.")
 
 
-def _increment() -> Decision:
+@claim(
+    "002:(31)",
+    Kind.SENSITIVITY,
+    stated(
+        "When one of its S_2 records is replaced, an increment of the inner loop, k = 0, ..., K - 1, changes by at "
+        "most {bound}, dy the length of y_k - y_{{k-1}}.",
+        bound=INCREMENT,
+    ),
+    "equation (31)",
+)
+def increment() -> Decision:
     steps = (
         Cited(
             "for k >= 1 both gradients of a record are taken at the same x_t, so that they differ by at most L dy; "
@@ -230,7 +267,7 @@ def _increment() -> Decision:
     )
     return Decision(
         "conditional",
-        "the algorithm's own step, exactly; prover",
+        (Method.STEPS, Method.PROVER),
         evidence,
         "(31) writes both gradients at one x, and is right there, with 2 L too. It is used for every increment, and "
         "the first of each inner loop, k = 0, differences across x_{t-1} and x_t at the same y: its bound, and with it "
@@ -238,7 +275,13 @@ def _increment() -> Decision:
     )
 
 
-def _difference() -> Decision:
+@claim(
+    "002:x-difference",
+    Kind.ALGORITHM,
+    "With x_{t,-1} = x_{t-1} the recursion keeps v_{t,k} an unbiased estimate of grad_x f(x_t, y_{t,k}) for every t.",
+    "Algorithm 3, line 3",
+)
+def difference() -> Decision:
     steps = (
         Enumerated("no refresh, x from 2 to 5: the estimate telescopes to 5", estimate, (5, 2, 0), Fraction(5)),
         Enumerated("on a refresh it is the gradient at x_t plus one more difference", estimate, (5, 2, 1), Fraction(8)),
@@ -265,79 +308,25 @@ def _difference() -> Decision:
     )
     return Decision(
         "conditional",
-        "the algorithm's own step, exactly",
+        Method.STEPS,
         evidence,
         "Line 3 sets x_{t,-1} = x_{t-1} also where v_{t,-1} was just taken at x_t, which counts the last move twice: a "
         "bias up to L eta in a descent step.",
     )
 
 
-CLAIMS = (
-    Claim(
-        "002:Alg3 Clip",
-        "xu2026",
-        "sensitivity",
-        stated(
-            "The clipped mean Clip(mean of S gradients, C) changes by at most {bound} when one record is replaced.",
-            bound=BATCH,
-        ),
-        "Algorithm 3, lines 7, 8, 14 and 15",
-        _batch_clip,
+gradient_variation = Claim(
+    "002:Lem5 privacy",
+    "xu2026",
+    Kind.STEP,
+    stated(
+        "The gradient variation L |w_t - w_{{t-1}}|, w = (x, y), is L |y_t - y_{{t-1}}|: {equation} for the moves "
+        "dx and dy of x and y.",
+        equation=Eq(MOVES.left, MOVES.right, evaluate=False),
     ),
-    Claim(
-        "002:App D",
-        "xu2026",
-        "sensitivity",
-        stated(
-            "When one of B gradients is replaced, the mean of the gradients clipped one by one to C changes by at most "
-            "{bound}.",
-            bound=CLIPPED,
-        ),
-        "Appendix D",
-        _record_clip,
-    ),
-    Claim(
-        "002:(30)",
-        "xu2026",
-        "sensitivity",
-        stated("When one of its S_1 records is replaced, a refresh changes by at most {bound}.", bound=REFRESH),
-        "equation (30)",
-        _refresh,
-    ),
-    Claim(
-        "002:(31)",
-        "xu2026",
-        "sensitivity",
-        stated(
-            "When one of its S_2 records is replaced, an increment of the inner loop, k = 0, ..., K - 1, changes by at "
-            "most {bound}, dy the length of y_k - y_{{k-1}}.",
-            bound=INCREMENT,
-        ),
-        "equation (31)",
-        _increment,
-    ),
-    Claim(
-        "002:Lem5 privacy",
-        "xu2026",
-        "algebra",
-        stated(
-            "The gradient variation L |w_t - w_{{t-1}}|, w = (x, y), is L |y_t - y_{{t-1}}|: {equation} for the moves "
-            "dx and dy of x and y.",
-            equation=Eq(MOVES.left, MOVES.right, evaluate=False),
-        ),
-        "proof of Lemma 5",
-        judge(
-            MOVES,
-            repaired="L |w_t - w_{t-1}| <= L (dx + dy); x moves by the step size in every descent step",
-        ),
-    ),
-    Claim(
-        "002:x-difference",
-        "xu2026",
-        "estimator",
-        "With x_{t,-1} = x_{t-1} the recursion keeps v_{t,k} an unbiased estimate of grad_x f(x_t, "
-        "y_{t,k}) for every t.",
-        "Algorithm 3, line 3",
-        _difference,
+    "proof of Lemma 5",
+    judge(
+        MOVES,
+        repaired="L |w_t - w_{t-1}| <= L (dx + dy); x moves by the step size in every descent step",
     ),
 )

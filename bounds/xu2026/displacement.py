@@ -1,9 +1,9 @@
-r"""How far Algorithm 2 gets in the population's T steps, and a slope that lasts longer.
+r"""How far Algorithm 2 moves in the T steps of the population case, and a function that is steep for longer.
 
 Letters and sizes as in ``schedule``: T = a^{-2/3} steps; eta, r, sqrt D at most a^{1/2}/(L ell), ell = log(4/delta_1),
 which is above log 4 for every delta_1 < 1, and C_1 at least 1. An escape phase of k steps moves x by at most (k - 1)
-sqrt D and, in its last step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 of k sqrt D. So the whole run moves x
-by less than T a^{1/2}/L, while a function may be steeper than the rate for longer than that.
+sqrt D and, in its last step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 times k sqrt D. So the whole run
+moves x by less than T a^{1/2}/L, while a function may be steeper than the rate for longer than that.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Algorithm 2 and Appendix B.2.
 """
@@ -13,8 +13,10 @@ from __future__ import annotations
 from sympy import Derivative, Ge, Integer, Le, Rational, Subs, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, n
 from dpcheck.bounds.xu2026 import repair
@@ -68,7 +70,20 @@ def longer_slope() -> tuple[Step, ...]:
     )
 
 
-def _iterations() -> Decision:
+@claim(
+    "002:T pop",
+    Kind.SCHEDULE,
+    stated(
+        "T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, "
+        "to a slope of the order {rate}, a = {error}.",
+        steps=T_PRINTED,
+        length=LENGTH,
+        rate=RATE,
+        error=ERROR,
+    ),
+    PLACE,
+)
+def iterations() -> Decision:
     needed = F_0 / (eta * alpha)
     few = Region(Le(a, n ** Rational(-2, 3)), Le(1, n * a))
     steps = (
@@ -114,28 +129,9 @@ def _iterations() -> Decision:
     )
     return Decision(
         "refuted",
-        "explicit function; exact numbers; orders by exponents",
+        (Method.ARITHMETIC, Method.EXPONENTS),
         evidence,
         "A step of length eta lowers Phi by about eta |grad Phi|, and T eta alpha, a^{1/3} or a^{-1/6} n^{-1/3}, falls "
         "short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
         "a^{3/7}.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:T pop",
-        "xu2026",
-        "schedule",
-        stated(
-            "T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, "
-            "to a slope of the order {rate}, a = {error}.",
-            steps=T_PRINTED,
-            length=LENGTH,
-            rate=RATE,
-            error=ERROR,
-        ),
-        PLACE,
-        _iterations,
-    ),
-)

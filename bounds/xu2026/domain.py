@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from sympy import Derivative, Eq, Ge, Integer, Le, Rational, log, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import mu
@@ -19,7 +21,13 @@ curvature, x, y = symbols("curvature x y", real=True)
 RECORD = (y * residual - y**2 / 2) / count  # one record's part of f, residual = <A, U V'> - b
 
 
-def _unbounded() -> Decision:
+@claim(
+    "002:A1+A4",
+    Kind.ASSUMPTION,
+    "F can be M-Lipschitz and mu-strongly concave in y on the whole space, Y = R^d.",
+    "Assumptions 1 and 4",
+)
+def unbounded() -> Decision:
     steps = (
         Cited(
             "strong concavity from the maximiser y*: F(y*) - F(y) >= mu r^2/2 at distance r; M-Lipschitz: at most M r",
@@ -35,11 +43,15 @@ def _unbounded() -> Decision:
     )
     evidence = Evidence(steps, repaired="Y compact, as the projection in Algorithm 3 suggests")
     return Decision(
-        "refuted", "exact algebra", evidence, "No function is M-Lipschitz and strongly concave on all of R^d."
+        "refuted",
+        (Method.CITED, Method.ARITHMETIC),
+        evidence,
+        "No function is M-Lipschitz and strongly concave on all of R^d.",
     )
 
 
-def _stationary() -> Decision:
+@claim("002:grad y f(x,y*)=0", Kind.ASSUMPTION, "grad_y f(x, y*(x)) = 0 always.", "before equation (4)")
+def stationary() -> Decision:
     steps = (
         Identity("F = x y - y^2/2, slope in y", Derivative(x * y - y**2 / 2, y), x - y),
         Counterexample(
@@ -59,13 +71,19 @@ def _stationary() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "At the boundary of Y only the variational inequality holds; (4) survives by Danskin's theorem.",
     )
 
 
-def _infimum() -> Decision:
+@claim(
+    "002:F0",
+    Kind.ASSUMPTION,
+    "F_0 = f_S(0) - min over x, y in R^d of f_S is finite, and the gap that the descent spends.",
+    "Theorem 1",
+)
+def infimum() -> Decision:
     beyond = symbols("beyond", positive=True)
     dual = -(y**2) / 2  # f, for every x
     steps = (
@@ -100,7 +118,7 @@ def _infimum() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra",
+        (Method.ARITHMETIC, Method.PROVER),
         evidence,
         "The minimum over y of a strongly concave function on R^d is -infinity, so that F_0 is infinite; on a compact "
         "Y "
@@ -108,7 +126,17 @@ def _infimum() -> Decision:
     )
 
 
-def _sensing() -> Decision:
+@claim(
+    "002:Matrix sensing",
+    Kind.ASSUMPTION,
+    stated(
+        "The matrix-sensing game, to which each record adds {record} with a dual variable y of its own and the "
+        "residual of U V' at it, is a nonconvex-strongly-concave minimax problem.",
+        record=RECORD,
+    ),
+    "Section 5.1",
+)
+def sensing() -> Decision:
     batch = symbols("batch", positive=True)
     u, v = symbols("u v", real=True)
     part = u * v * y  # the bilinear part in one dimension
@@ -151,43 +179,8 @@ def _sensing() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The sentence calls the game nonconvex-strongly-concave, which f is, with mu = 1/n; it does not say that the "
         "Assumptions hold, and they do not: each record has its own dual coordinate.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:A1+A4",
-        "xu2026",
-        "domain",
-        "F can be M-Lipschitz and mu-strongly concave in y on the whole space, Y = R^d.",
-        "Assumptions 1 and 4",
-        _unbounded,
-    ),
-    Claim(
-        "002:grad y f(x,y*)=0", "xu2026", "domain", "grad_y f(x, y*(x)) = 0 always.", "before equation (4)", _stationary
-    ),
-    Claim(
-        "002:F0",
-        "xu2026",
-        "precondition",
-        "F_0 = f_S(0) - min over x, y in R^d of f_S is finite, and the gap that the descent spends.",
-        "Theorem 1",
-        _infimum,
-    ),
-    Claim(
-        "002:Matrix sensing",
-        "xu2026",
-        "domain",
-        stated(
-            "The matrix-sensing game, to which each record adds {record} with a dual variable y of its own and the "
-            "residual of U V' at it, is a nonconvex-strongly-concave minimax problem.",
-            record=RECORD,
-        ),
-        "Section 5.1",
-        _sensing,
-    ),
-)

@@ -6,10 +6,10 @@ proof,
     T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },   q = floor(1/(T a^2)),
     S_2 >= max{ (M/(sqrt(F_0 L) a))^{2/3}, M^{1/3} n a^{2/3}/(L F_0)^{1/6} },
 
-the second S_2 since the proof asks for S_2 >= n/sqrt T. The statements of Theorem 1 and Lemma 5 print three of these
-otherwise: log(1/delta) outside the root in T, L^2 below q, and for the second S_2 (M n d log(1/delta))^{1/3}/
+the second S_2 since the proof asks for S_2 >= n/sqrt T. The statements of Theorem 1 and Lemma 5 differ in three of
+these: log(1/delta) outside the root in T, L^2 below q, and for the second S_2 (M n d log(1/delta))^{1/3}/
 (L F_0)^{1/6}, which lacks the factor epsilon^{-2/3} and falls below n/sqrt T for epsilon < 1. The S_2 of the proof
-meets the statement's inequality too, so that both theorems have it here.
+satisfies the statement's inequality too, so that both theorems use it here.
 
 M bounds the slopes of F, in each coordinate by Assumption 1; the clipping threshold C_v is another number, which
 Algorithm 3 takes and Lemma 5 does not name.

@@ -1,7 +1,7 @@
 r"""The privacy error of the paper, a = sqrt(d log(1/delta))/(n epsilon), and sizes at which it takes a value.
 
-Claims about orders speak of ``a`` alone. A counterexample at a value of ``a`` is one about the paper only if whole
-numbers n and d, an epsilon below one and a delta give that value; :func:`attained` is the step that says so.
+Claims about orders contain ``a`` alone. A counterexample at a value of ``a`` is a counterexample to the paper only if
+whole numbers n and d, an epsilon below one and a delta give that value; :func:`attained` is the step that shows it.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Theorem 1.

@@ -6,9 +6,9 @@ adds
     sigma_omega = C_v (sqrt(log(1/delta))/epsilon) max{1/S_1, sqrt(T/q)/n} in each coordinate at a refresh,
     sigma_zeta = C_u (sqrt(log(1/delta))/epsilon) max{1/S_2, sqrt T/n} at each of the q K increments after it,
 
-of norm sqrt d sigma_omega >= C_v a n/S_1 and, together, sqrt(q K d) sigma_zeta >= sqrt(q K) C_u a n/S_2. The refresh
-stays within the rate for a <= n^{-2/3} and the increments for a <= n^{-4/5}; there the statistical term is the larger
-one or the privacy term is not the one that binds.
+of norm sqrt d sigma_omega >= C_v a n/S_1 and, together, sqrt(q K d) sigma_zeta >= sqrt(q K) C_u a n/S_2. The noise of
+the refresh stays within the rate for a <= n^{-2/3} and that of the increments for a <= n^{-4/5}, where the
+statistical term of the rate is the larger one.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2 and Algorithm 3.
 """
@@ -18,8 +18,10 @@ from __future__ import annotations
 from sympy import Le, Rational, Subs, log, sqrt
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Counterexample, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, d, delta, epsilon, n
 from dpcheck.bounds.xu2026 import repair
@@ -47,7 +49,21 @@ NORM = C_v * a * n ** Rational(1, 3)
 TOGETHER = n * a ** Rational(5, 3) * sqrt(K)
 
 
-def _refresh() -> Decision:
+@claim(
+    "002:refresh noise",
+    Kind.UTILITY,
+    stated(
+        "With S_1 = {batch} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {refresh} "
+        "= {norm}, a = {error}, and within the order {rate}, as the induction of Lemma 8 needs.",
+        batch=S_1_PRINTED,
+        refresh=REFRESH,
+        norm=NORM,
+        error=ERROR,
+        rate=RATE,
+    ),
+    PLACE + "; Algorithm 3, line 1",
+)
+def refresh() -> Decision:
     total = REFRESH / C_v
     at = ((a, Rational(1, 100)), LARGE)
     second = (a * sqrt(T / q)).subs(SIZES)
@@ -100,7 +116,7 @@ def _refresh() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers; orders by exponents",
+        (Method.ARITHMETIC, Method.EXPONENTS),
         evidence,
         "sqrt d sigma_omega is C_v a n/S_1 = C_v a n^{1/3}, as computed; that is within the rate for a <= n^{-2/3} "
         "and above "
@@ -108,7 +124,22 @@ def _refresh() -> Decision:
     )
 
 
-def _increments() -> Decision:
+@claim(
+    "002:increment noise",
+    Kind.UTILITY,
+    stated(
+        "With q = S_2 = {period} and C_u = L eta = {threshold} the noises of the q K increments between two "
+        "refreshes have together the norm {norm}, and are within the order {rate}, as the induction of Lemma 8 "
+        "needs, a = {error}.",
+        period=Q_PRINTED,
+        threshold=sqrt(a),
+        norm=TOGETHER,
+        rate=RATE,
+        error=ERROR,
+    ),
+    PLACE + "; Algorithm 3, line 2",
+)
+def increments() -> Decision:
     total = sqrt(q * K) * C_u * a * n / S_2  # q K increments, each C_u sqrt(d log(1/delta))/(epsilon S_2)
     printed = total.subs(SIZES).subs({C_u: sqrt(a), K: 1})
     second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
@@ -162,7 +193,7 @@ def _increments() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers; orders by exponents",
+        (Method.ARITHMETIC, Method.EXPONENTS),
         evidence,
         "The q K noises between two refreshes add up to n a^{5/3} sqrt K, as computed; that is within the rate for a "
         "<= "
@@ -170,26 +201,3 @@ def _increments() -> Decision:
         "not "
         "have (claim 002:Lem8 sigma_zeta).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:refresh noise", "xu2026", "utility",
-        stated(
-            "With S_1 = {batch} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {refresh} "
-            "= {norm}, a = {error}, and within the order {rate}, as the induction of Lemma 8 needs.",
-            batch=S_1_PRINTED, refresh=REFRESH, norm=NORM, error=ERROR, rate=RATE,
-        ),
-        PLACE + "; Algorithm 3, line 1", _refresh,
-    ),
-    Claim(
-        "002:increment noise", "xu2026", "utility",
-        stated(
-            "With q = S_2 = {period} and C_u = L eta = {threshold} the noises of the q K increments between two "
-            "refreshes have together the norm {norm}, and are within the order {rate}, as the induction of Lemma 8 "
-            "needs, a = {error}.",
-            period=Q_PRINTED, threshold=sqrt(a), norm=TOGETHER, rate=RATE, error=ERROR,
-        ),
-        PLACE + "; Algorithm 3, line 2", _increments,
-    ),
-)  # fmt: skip

@@ -11,8 +11,10 @@ from fractions import Fraction
 from sympy import Integer, Rational, sqrt
 
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Enumerated
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.statement import stated
 
@@ -41,7 +43,14 @@ def curvature(first: str, second: str) -> Rational:
     return Rational(TABLE_2[first][2]) / Rational(TABLE_2[second][2])
 
 
-def _table() -> Decision:
+@claim(
+    "002:Table 2",
+    Kind.REMARK,
+    "Table 2: PrivateDiff has a slightly smaller objective and gradient, DP-RGDA a comparable curvature, and both "
+    "are well ahead of the two methods for minimisation.",
+    "Table 2 and Section 5.2",
+)
+def table() -> Decision:
     twice = Rational(2)
     steps = (
         Enumerated("diagnostics in which DP-RGDA is ahead of PrivateDiff", wins, (1,), Fraction(0)),
@@ -69,7 +78,7 @@ def _table() -> Decision:
     )
     return Decision(
         "unresolved",
-        "enumeration of the printed table",
+        Method.ENUMERATION,
         evidence,
         "The text says no more than the table shows, PrivateDiff ahead in all three columns, by a little in the third. "
         "One run with one seed, no noise level and no code: whether the numbers are right, and whether they say "
@@ -88,7 +97,24 @@ def sensitivity(threshold: int, batch: int) -> Fraction:
     return Fraction(2 * threshold, batch)
 
 
-def _noise() -> Decision:
+@claim(
+    "002:App D noise",
+    Kind.CALIBRATION,
+    stated(
+        "The noise used in the experiments, for the guarantee ({epsilon}, {delta}), C = {threshold}, batches of "
+        "{refresh} and {small}, T = {steps}, K = {inner} and q = {period}, gives that guarantee.",
+        epsilon=EPSILON,
+        delta=DELTA,
+        threshold=THRESHOLD,
+        refresh=REFRESH,
+        small=SMALL,
+        steps=STEPS,
+        inner=INNER,
+        period=PERIOD,
+    ),
+    "Appendix D",
+)
+def noise() -> Decision:
     steps = (
         Enumerated("queries of u and v in 40 refreshes and 2,000 increments", queries, (STEPS, INNER, PERIOD), QUERIES),
         Enumerated("the sensitivity of a refresh", sensitivity, (THRESHOLD, REFRESH), Fraction(1, 100)),
@@ -109,7 +135,7 @@ def _noise() -> Decision:
     )
     return Decision(
         "unresolved",
-        "exact privacy curve in ball arithmetic; the noise used is not known",
+        Method.PRIVACY_CURVE,
         Evidence(steps),
         "The per-query noise is not printed (it is computed in code), so that there is no number "
         "to check; and whether differences of gradients are "
@@ -118,54 +144,20 @@ def _noise() -> Decision:
     )
 
 
-def _first() -> Decision:
+@claim(
+    "002:Remark3",
+    Kind.REMARK,
+    "This is the first first-order method for private second-order "
+    "stationary points in ERM that matches the best known rates.",
+    "Remark 3",
+)
+def first_such_method() -> Decision:
     steps = (Cited("a statement about the literature, not about the algorithm", "Remark 3"),)
     return Decision(
         "unresolved",
-        "none",
+        Method.NONE,
         Evidence(steps),
         "A claim of priority: no computation decides it. The result that it speaks of is for the empirical risk, "
         "Theorem "
         "1, and the rate it matches there that of Theorem 2 too; both are false as printed (see their claims).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Remark3",
-        "xu2026",
-        "claim",
-        "This is the first first-order method for private second-order "
-        "stationary points in ERM that matches the best known rates.",
-        "Remark 3",
-        _first,
-    ),
-    Claim(
-        "002:App D noise",
-        "xu2026",
-        "noise calibration",
-        stated(
-            "The noise used in the experiments, for the guarantee ({epsilon}, {delta}), C = {threshold}, batches of "
-            "{refresh} and {small}, T = {steps}, K = {inner} and q = {period}, gives that guarantee.",
-            epsilon=EPSILON,
-            delta=DELTA,
-            threshold=THRESHOLD,
-            refresh=REFRESH,
-            small=SMALL,
-            steps=STEPS,
-            inner=INNER,
-            period=PERIOD,
-        ),
-        "Appendix D",
-        _noise,
-    ),
-    Claim(
-        "002:Table 2",
-        "xu2026",
-        "claim",
-        "Table 2: PrivateDiff has a slightly smaller objective and gradient, DP-RGDA a comparable curvature, and both "
-        "are well ahead of the two methods for minimisation.",
-        "Table 2 and Section 5.2",
-        _table,
-    ),
-)

@@ -1,12 +1,12 @@
-r"""Definition 3: the noise of one Gaussian release, printed without its factor 2.
+r"""Definition 3: the noise of one Gaussian release, published without its factor 2.
 
 A query of sensitivity D is released with N(0, s^2 D^2 I). By [1, Definition 3]
 
     s^2 = log(1.25/delta)/epsilon^2
 
 is (epsilon, delta)-DP for 0 < epsilon, delta < 1. The exact curve of one Gaussian release lies above
-delta at some of these values; with 2 log(1.25/delta) it does not. The paper carries the printed form into its noise
-formulas.
+delta at some of these values; with 2 log(1.25/delta) it does not. The paper uses the form without the factor in its
+noise formulas.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Preliminaries.
@@ -17,8 +17,10 @@ from __future__ import annotations
 from sympy import Le, Rational, log, sqrt
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, delta, epsilon, sigma
@@ -29,7 +31,17 @@ REPAIRED = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
 AT = ((epsilon, Rational(1, 2)), (delta, Rational(1, 10**5)))
 
 
-def _mechanism() -> Decision:
+@claim(
+    "002:Def3",
+    Kind.CALIBRATION,
+    stated(
+        "A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for "
+        "0 < epsilon < 1 and 0 < delta < 1.",
+        variance=VARIANCE,
+    ),
+    "Definition 3",
+)
+def mechanism() -> Decision:
     printed = MULTIPLIER.subs(dict(AT))
     steps = (
         Cited(
@@ -65,24 +77,8 @@ def _mechanism() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact privacy curve in ball arithmetic",
+        Method.PRIVACY_CURVE,
         evidence,
         "A factor 2 is missing under the root: at epsilon = 1/2 and delta = 10^-5 the least delta is about "
         "1.47 10^-5, and it is worse for smaller delta.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Def3",
-        "xu2026",
-        "noise calibration",
-        stated(
-            "A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for "
-            "0 < epsilon < 1 and 0 < delta < 1.",
-            variance=VARIANCE,
-        ),
-        "Definition 3",
-        _mechanism,
-    ),
-)

@@ -5,8 +5,8 @@ onto Y, kappa = L/mu, and
 
     G(x, y) = (y - P(y + lambda grad_y f(x, y)))/lambda,   lambda = 1/(6 L) [1, Lemma 8].
 
-Lemma 11 is the co-coercivity of strongly convex functions. Lemma 12 names no step; with d = y - y*, p = lambda G and
-h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
+Lemma 11 is the co-coercivity of strongly convex functions. Lemma 12 does not name the step; with d = y - y*, p =
+lambda G and h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
 
     <p - lambda h, d - p> >= 0,  hence  |p| >= |d + lambda h|/2 - |d - lambda h|/2
                                             >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2),
@@ -25,8 +25,10 @@ from __future__ import annotations
 
 from sympy import Eq, Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, kappa, mu
 
@@ -48,7 +50,17 @@ ON_Y = "f on a convex set alone, such as Y, within its affine hull"
 PAPER = "lambda = 1/(6 L), as Lemma 8 sets it, for every 0 < mu <= L"
 
 
-def _cocoercive() -> Decision:
+@claim(
+    "002:Lem11",
+    Kind.LEMMA,
+    stated(
+        "For a mu-strongly convex f with L-Lipschitz gradient, <g, e> is at least {product} for all x and x', e = "
+        "x - x' and g = grad f(x) - grad f(x').",
+        product=PRODUCT,
+    ),
+    "Lemma 11, Appendix C",
+)
+def cocoercive() -> Decision:
     inner, value = symbols("inner value", positive=True)  # <g, e>; an eigenvalue
     shifted = inner - mu * e**2  # <g - mu e, e>
     square = g**2 - 2 * mu * inner + mu**2 * e**2  # |g - mu e|^2
@@ -84,7 +96,7 @@ def _cocoercive() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "Nesterov's Theorem 2.1.12, by Baillon-Haddad for f - mu |x|^2/2. It does not need f beyond the set that the "
         "points are from, as its use on Y asks: two points of a convex set see f on the segment between them.",
@@ -103,7 +115,17 @@ def _contraction() -> tuple[Identity, AtMost]:
     )
 
 
-def _error_bound() -> Decision:
+@claim(
+    "002:Lem12",
+    Kind.LEMMA,
+    stated(
+        "For every y in Y, {lower} is at most |G(x, y)|, distance that of y from y*(x) and G the projected "
+        "gradient map with step lambda.",
+        lower=LOWER,
+    ),
+    "Lemma 12, Appendix C",
+)
+def error_bound() -> Decision:
     d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
     square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
     far = 2 / mu + k  # a step beyond 2/mu
@@ -168,14 +190,25 @@ def _error_bound() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "The lemma stands in an appendix that names no step size. With the paper's 1/(6 L) it holds for every mu and "
         "L, with mu for mu/2 too, since the projected step contracts; for a step beyond 2/mu it fails.",
     )
 
 
-def _value_gradient() -> Decision:
+@claim(
+    "002:Lem2/(48)",
+    Kind.STEP,
+    stated(
+        "|v_t - grad Phi(x_t)| is at most {bound}, alpha the norm of v_t - grad_x f(x_t, y_{{t+1}}), gamma that of "
+        "G(x_t, y_{{t+1}}) and kappa = L/mu: the last display of the proof of Lemma 8, without the "
+        "rate of Lemma 2.",
+        bound=DEVIATION,
+    ),
+    "Equation (48), Appendix B.2; Lemma 2",
+)
+def value_gradient() -> Decision:
     steps = (
         Cited(
             "grad Phi(x) = grad_x f(x, y*(x)), for constrained y too, y*(x) being unique",
@@ -214,7 +247,7 @@ def _value_gradient() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "Triangle inequality, L-Lipschitz gradient, Lemma 12. This is (48); the rate displayed in Lemma 2 rests on "
         "(45) to (47), which the noise of a refresh breaks (claim 002:refresh noise). In the main text (6) gives "
@@ -222,7 +255,17 @@ def _value_gradient() -> Decision:
     )
 
 
-def _anchor_move() -> Decision:
+@claim(
+    "002:(42)",
+    Kind.STEP,
+    stated(
+        "|G(x_t, y_t)|^2 is at most {bound}, dx the length of x_t - x_{{t-1}} and gamma_before that of "
+        "G(x_{{t-1}}, y_t).",
+        bound=ANCHOR,
+    ),
+    "Equation (42), Appendix B.2",
+)
+def anchor_move() -> Decision:
     steps = (
         DOWN,
         Cited("|grad_y f(x_t, y) - grad_y f(x_{t-1}, y)| <= L dx for y in Y", "Assumption 2"),
@@ -237,61 +280,8 @@ def _anchor_move() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "y_{t,0} = y_t, the point at which gamma_{t-1} is taken; holds for every lambda > 0 and every t >= 1, at a "
         "refresh too, since no estimate is in it.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Lem11",
-        "xu2026",
-        "lemma",
-        stated(
-            "For a mu-strongly convex f with L-Lipschitz gradient, <g, e> is at least {product} for all x and x', e = "
-            "x - x' and g = grad f(x) - grad f(x').",
-            product=PRODUCT,
-        ),
-        "Lemma 11, Appendix C",
-        _cocoercive,
-    ),
-    Claim(
-        "002:Lem12",
-        "xu2026",
-        "lemma",
-        stated(
-            "For every y in Y, {lower} is at most |G(x, y)|, distance that of y from y*(x) and G the projected "
-            "gradient map with step lambda.",
-            lower=LOWER,
-        ),
-        "Lemma 12, Appendix C",
-        _error_bound,
-    ),
-    Claim(
-        "002:Lem2/(48)",
-        "xu2026",
-        "step",
-        stated(
-            "|v_t - grad Phi(x_t)| is at most {bound}, alpha the norm of v_t - grad_x f(x_t, y_{{t+1}}), gamma that of "
-            "G(x_t, y_{{t+1}}) and kappa = L/mu: the last display of the proof of Lemma 8, without the "
-            "rate of Lemma 2.",
-            bound=DEVIATION,
-        ),
-        "Equation (48), Appendix B.2; Lemma 2",
-        _value_gradient,
-    ),
-    Claim(
-        "002:(42)",
-        "xu2026",
-        "step",
-        stated(
-            "|G(x_t, y_t)|^2 is at most {bound}, dx the length of x_t - x_{{t-1}} and gamma_before that of "
-            "G(x_{{t-1}}, y_t).",
-            bound=ANCHOR,
-        ),
-        "Equation (42), Appendix B.2",
-        _anchor_move,
-    ),
-)

@@ -23,8 +23,10 @@ from itertools import product
 from sympy import Derivative, Ge, Integer, Le, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, eta
@@ -63,7 +65,18 @@ def window_share(period: int, first: int, *squares: int) -> Fraction:
     return Fraction(sum(sums), len(sums)) / (Fraction(period * sum(squares), len(squares)))
 
 
-def _deviation() -> Decision:
+@claim(
+    "002:Lem1/3",
+    Kind.LEMMA,
+    stated(
+        "If refresh and increments satisfy their bounds, |Delta_t - grad F|^2 is at most {bound} with probability "
+        "at least {sure}, moves the sum of |w_k - w_{{k-1}}|^2 since the refresh.",
+        bound=DEVIATION,
+        sure=SURE,
+    ),
+    "Lemmas 1 and 3",
+)
+def total_deviation() -> Decision:
     steps = (
         Cited(
             "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and "
@@ -110,14 +123,25 @@ def _deviation() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration; a cited martingale bound",
+        (Method.ENUMERATION, Method.CITED),
         evidence,
         "Squares of errors add in expectation; with high probability one more logarithm is needed, which the rates "
         "hide.",
     )
 
 
-def _lemma_4() -> Decision:
+@claim(
+    "002:Lem4 (8)",
+    Kind.UTILITY,
+    stated(
+        "For {step} and a period Q of at most the order {period}, the gradient norm is of the order {norm}.",
+        step=STEP,
+        period=PERIOD,
+        norm=NORM,
+    ),
+    "Lemma 4, equation (8)",
+)
+def lemma_4() -> Decision:
     c = symbols("c", positive=True)
     gradient = 2 * (1 - 1 / T) ** T  # |grad F| after T steps x <- x - (1/T) grad F from distance 2: the least so far
     printed = c * NORM
@@ -184,14 +208,24 @@ def _lemma_4() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact numbers; prover",
+        (Method.ARITHMETIC, Method.PROVER),
         evidence,
         "Three things differ from what the proof ends with: eta for q, B_1^2 for B_1, and the period. As printed more "
         "refreshes would make up for steps too short to arrive.",
     )
 
 
-def _descent() -> Decision:
+@claim(
+    "002:(9)",
+    Kind.STEP,
+    stated(
+        "For the steps of Algorithm 2, F(w_{{t+1}}) - F(w_t) is at most {right}, nabla the norm of nabla_t = (v, "
+        "-u) and error the square of |grad F - nabla_t|.",
+        right=RIGHT,
+    ),
+    "equation (9)",
+)
+def descent() -> Decision:
     x, y = symbols("x y", real=True)
     g, inner = slope, symbols("inner", real=True)  # |grad F|, <grad F, nabla>
     value = x**2 / 2 - y**2 / 2
@@ -245,14 +279,23 @@ def _descent() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "Algorithm 2 normalises its steps, and a step of length 1/(2 L) overshoots where the slope is small. Along (v, "
         "-u) the game's value also rises in y: (9) is a descent lemma for joint minimisation.",
     )
 
 
-def _multiplied() -> Decision:
+@claim(
+    "002:(9)->next",
+    Kind.STEP,
+    stated(
+        "The whole right side of (9) may be multiplied by a logarithm: F(w_{{t+1}}) - F(w_t) is at most {right}.",
+        right=MULTIPLIED,
+    ),
+    "after equation (9)",
+)
+def multiplied() -> Decision:
     value = symbols("x", positive=True) ** 2 / 2
     (x,) = value.free_symbols
     fall = value.subs(x, x - eta * nabla) - value
@@ -277,14 +320,24 @@ def _multiplied() -> Decision:
     evidence = Evidence(steps, repaired="log(1/delta_1) on the error term only")
     return Decision(
         "refuted",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "The right side is negative wherever there is progress, and a factor above one then asks for more than (9) "
         "gives.",
     )
 
 
-def _combined() -> Decision:
+@claim(
+    "002:(12)",
+    Kind.STEP,
+    stated(
+        "For the returned index i*, |grad F|^2 is at most {bound}, Q the period q and logs the logarithm of "
+        "1/delta_1, by the two displays before it and Lemma 1.",
+        bound=OUTPUT,
+    ),
+    "equation (12)",
+)
+def combined() -> Decision:
     mean = F_0 / (logs * T * A_0) + eta * B_1**2 / (2 * A_0)  # (10)
     deviation = logs * (Q * eta**2 * B_2**2 * mean + B_1**2)
     letters = {F_0: (0, oo), T: (1, oo), A_0: (0, oo), B_1: (0, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
@@ -328,72 +381,7 @@ def _combined() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; exact enumeration",
+        (Method.PROVER, Method.ENUMERATION),
         evidence,
         "The algebra from (10) and (11) to (12) is right for log(1/delta_1) >= 1 and the mean over a uniform index.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Lem1/3",
-        "xu2026",
-        "lemma",
-        stated(
-            "If refresh and increments satisfy their bounds, |Delta_t - grad F|^2 is at most {bound} with probability "
-            "at least {sure}, moves the sum of |w_k - w_{{k-1}}|^2 since the refresh.",
-            bound=DEVIATION,
-            sure=SURE,
-        ),
-        "Lemmas 1 and 3",
-        _deviation,
-    ),
-    Claim(
-        "002:Lem4 (8)",
-        "xu2026",
-        "utility",
-        stated(
-            "For {step} and a period Q of at most the order {period}, the gradient norm is of the order {norm}.",
-            step=STEP,
-            period=PERIOD,
-            norm=NORM,
-        ),
-        "Lemma 4, equation (8)",
-        _lemma_4,
-    ),
-    Claim(
-        "002:(9)",
-        "xu2026",
-        "step",
-        stated(
-            "For the steps of Algorithm 2, F(w_{{t+1}}) - F(w_t) is at most {right}, nabla the norm of nabla_t = (v, "
-            "-u) and error the square of |grad F - nabla_t|.",
-            right=RIGHT,
-        ),
-        "equation (9)",
-        _descent,
-    ),
-    Claim(
-        "002:(9)->next",
-        "xu2026",
-        "step",
-        stated(
-            "The whole right side of (9) may be multiplied by a logarithm: F(w_{{t+1}}) - F(w_t) is at most {right}.",
-            right=MULTIPLIED,
-        ),
-        "after equation (9)",
-        _multiplied,
-    ),
-    Claim(
-        "002:(12)",
-        "xu2026",
-        "step",
-        stated(
-            "For the returned index i*, |grad F|^2 is at most {bound}, Q the period q and logs the logarithm of "
-            "1/delta_1, by the two displays before it and Lemma 1.",
-            bound=OUTPUT,
-        ),
-        "equation (12)",
-        _combined,
-    ),
-)

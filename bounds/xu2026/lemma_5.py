@@ -4,8 +4,8 @@ Notation. a = sqrt(d log(1/delta))/(n epsilon), L_1 = log(1/delta). The proof of
 
     T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },  q = 1/(T a^2),  S_2 >= n/sqrt T,  eta = 1/(2 L),  K = 1,
 
-and ends with |grad F| of order sqrt(F_0 L/T) + M T a^2. The statement prints 1/(a sqrt L_1) for 1/a, 1/(L^2 T a^2) for
-q, and a batch that lacks a factor epsilon^{-2/3}.
+and ends with |grad F| of order sqrt(F_0 L/T) + M T a^2. The statement has 1/(a sqrt L_1) in place of 1/a, 1/(L^2 T a^2)
+for q, and a batch size that lacks a factor epsilon^{-2/3}.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Lemma 5, Algorithms 2 and 3.
@@ -18,8 +18,10 @@ from fractions import Fraction
 from sympy import Eq, Ge, Integer, Le, Max, Rational, Subs, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Region
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
@@ -63,7 +65,19 @@ def has_estimate(k: int, inner: int) -> Fraction:
     return Fraction(k in range(inner))
 
 
-def _schedule() -> Decision:
+@claim(
+    "002:Lem5 T,q",
+    Kind.SCHEDULE,
+    stated(
+        "T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}.",
+        steps=STEPS,
+        period=PERIOD,
+        order=ORDER,
+        error=ERROR,
+    ),
+    "Lemma 5",
+)
+def schedule() -> Decision:
     short = Region(Le(L * F_0, M**2 * a), Le(a, 1))  # where 1/a is the larger
     published = Region(Le(a, 1), Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
     third = (M * L * F_0) ** Rational(1, 3)
@@ -141,7 +155,7 @@ def _schedule() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers; exact numbers",
+        (Method.EXPONENTS, Method.ARITHMETIC),
         evidence,
         "The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a is "
         "small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= q, "
@@ -149,7 +163,13 @@ def _schedule() -> Decision:
     )
 
 
-def _batch() -> Decision:
+@claim(
+    "002:Lem5 S2",
+    Kind.SCHEDULE,
+    stated("S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof.", batch=BATCH, needed=n / sqrt(T)),
+    "Lemma 5 and Theorem 1",
+)
+def batch() -> Decision:
     needed = n / sqrt(T)
     at = ((epsilon, Rational(1, 8)), (M, 1), (n, 1000), (d, 1), (delta, exp(-1)), (L, 1), (F_0, 1))
     steps = (
@@ -179,11 +199,17 @@ def _batch() -> Decision:
         condition="epsilon >= 1, which Definition 3 excludes, or the factor epsilon^{-2/3} put back",
     )
     return Decision(
-        "conditional", "exact algebra", evidence, "A factor epsilon^{-2/3} is lost between the proof and the statement."
+        "conditional", Method.ALGEBRA, evidence, "A factor epsilon^{-2/3} is lost between the proof and the statement."
     )
 
 
-def _step() -> Decision:
+@claim(
+    "002:Lem5 eta=1/(2L)",
+    Kind.SCHEDULE,
+    stated("eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v.", length=LENGTH),
+    "Lemma 5",
+)
+def step_length() -> Decision:
     steps = (
         Identity(
             "a step of that length from its half leads to the other side", lambda: LENGTH / 2 - LENGTH, -LENGTH / 2
@@ -201,13 +227,19 @@ def _step() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps, exactly",
+        Method.STEPS,
         evidence,
         "Algorithm 2 normalises its steps: with eta = 1/(2 L) each has that length, whatever the gradient.",
     )
 
 
-def _one_inner_step() -> Decision:
+@claim(
+    "002:K=1",
+    Kind.SCHEDULE,
+    stated("K = {inner} inner step serves, with s_t the best k in {{0}}.", inner=INNER),
+    "Section 4.2 and Appendix B.1",
+)
+def one_inner_step() -> Decision:
     steps = (
         Enumerated(
             "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)
@@ -232,49 +264,7 @@ def _one_inner_step() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps, exactly",
+        Method.STEPS,
         evidence,
         "With K = 1 the dual variable never leaves its start.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Lem5 T,q",
-        "xu2026",
-        "schedule",
-        stated(
-            "T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}.",
-            steps=STEPS,
-            period=PERIOD,
-            order=ORDER,
-            error=ERROR,
-        ),
-        "Lemma 5",
-        _schedule,
-    ),
-    Claim(
-        "002:Lem5 S2",
-        "xu2026",
-        "schedule",
-        stated("S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof.", batch=BATCH, needed=n / sqrt(T)),
-        "Lemma 5 and Theorem 1",
-        _batch,
-    ),
-    Claim(
-        "002:Lem5 eta=1/(2L)",
-        "xu2026",
-        "schedule",
-        stated("eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v.", length=LENGTH),
-        "Lemma 5",
-        _step,
-    ),
-    Claim(
-        "002:K=1",
-        "xu2026",
-        "schedule",
-        stated("K = {inner} inner step serves, with s_t the best k in {{0}}.", inner=INNER),
-        "Section 4.2 and Appendix B.1",
-        _one_inner_step,
-    ),
-)

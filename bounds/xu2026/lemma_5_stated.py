@@ -1,8 +1,9 @@
-r"""Lemma 5's sizes as its statement has them, which its proof does not.
+r"""The sizes of Lemma 5 as its statement has them; its proof has others.
 
-Setting and reference as in ``theorem_1``. The statement prints T with sqrt(d) log(1/delta) for sqrt(d log(1/delta)), q
-with L^2, and the second part of S_2 without epsilon; the proof, whose sizes Theorem 1 has, has none of the three.
-Algorithm 2 as published runs with these. The theorem is apart from the catalogue, since no guarantee is shown for it.
+Setting and reference as in ``theorem_1``. The statement has T with sqrt(d) log(1/delta) in place of
+sqrt(d log(1/delta)), q with L^2, and the second part of S_2 without epsilon. The proof, whose sizes Theorem 1 uses, has
+none of the three. Algorithm 2 as published runs with the sizes here. The theorem is not in the catalogue, since no
+guarantee is shown for it.
 """
 
 from __future__ import annotations

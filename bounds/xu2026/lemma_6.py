@@ -11,8 +11,8 @@ width r_0 = delta_2 r/sqrt d, of probability at most delta_2 (13); otherwise |x_
 an unbroken phase has |x_t - x_{m+1}| < t_thres sqrt Dbar <= R for all t (15), (16). It ends with the probability
 1 - 4 delta_1 - delta_2, Lemma 7's 4 delta_1 and (13)'s delta_2.
 
-(13) and (15) hold. (14) confuses x_{m+1} with x_m, from which Lemma 7 measures: R - r is what is left, and
-Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole falls with the printed t_thres (claim 002:t_thres).
+(13) and (15) hold. (14) confuses x_{m+1} with x_m, from which Lemma 7 measures: only R - r remains, and
+Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole fails with the published t_thres (claim 002:t_thres).
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.1. Lemma 9 repeats
     it for the population.
@@ -22,8 +22,10 @@ from __future__ import annotations
 
 from sympy import Derivative, Ge, Integer, Le, Lt, Rational, Subs, integrate, log, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d
 
@@ -50,7 +52,20 @@ SADDLE = (
 )
 
 
-def _failure_probability() -> Decision:
+PLACE = "Lemma 6, Appendix B.1"
+
+
+@claim(
+    "002:Lem6 title",
+    Kind.PROBABILITY,
+    stated(
+        "Given Lemma 7 and the slab of its stuck starts, an escape phase that is not broken certifies "
+        "lambda_min(grad^2 Phi(x_m)) >= -alpha_H with probability at least {sure}.",
+        sure=SURE,
+    ),
+    PLACE,
+)
+def failure_probability() -> Decision:
     slope = (g / (2 * (1 + x**2))).diff(x)
     only, other, both = symbols("only other both", positive=True)  # chances that one, the other, both bounds fail
     grown = (1 + eta_h * g) ** threshold
@@ -106,7 +121,7 @@ def _failure_probability() -> Decision:
     )
     return Decision(
         "conditional",
-        "union bound; exact numbers",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "The lemma announces 1 - delta_1 - delta_2 and its proof ends with 1 - 4 delta_1 - delta_2, which delta_1/4 "
         "mends. "
@@ -117,7 +132,20 @@ def _failure_probability() -> Decision:
     )
 
 
-def _slab() -> Decision:
+@claim(
+    "002:(10)(13)",
+    Kind.LEMMA,
+    stated(
+        "Starts that fill at most r_0 = {thin} of every line along e_1 are hit by a uniform start in the ball of "
+        "radius r with probability at most {chance}, V_d its volume and V_less that of the ball of d - 1 "
+        "dimensions, and that is at most {wide}, which is delta_2.",
+        thin=THIN,
+        chance=CHANCE,
+        wide=WIDE,
+    ),
+    PLACE + ", (13)",
+)
+def slab() -> Decision:
     # V_d(r) = integral over |u| <= r of V_{d-1} of the slice, V_{d-1}(r) (1 - u^2/r^2)^{(d-1)/2}.
     dimension = 1 + k
     below = 1 - (d - 1) * u**2 / (2 * radius**2)  # Bernoulli, d >= 3 or d = 1
@@ -156,7 +184,7 @@ def _slab() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra, slices of the ball",
+        Method.ALGEBRA,
         evidence,
         "V_{d-1}(r)/V_d(r) <= sqrt d/r with room to spare (the ratio is at most sqrt((d + 1)/(2 pi))/r). The premise "
         "that the stuck starts fill at most r_0 of every line needs Lemma 7 for all separations from r_0 on, not for "
@@ -164,7 +192,17 @@ def _slab() -> Decision:
     )
 
 
-def _displacement() -> Decision:
+@claim(
+    "002:(14)-(16)",
+    Kind.STEP,
+    stated(
+        "From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{{m+1}}| >= R, which an unbroken phase with Dbar "
+        "<= {mean_square} and r <= R contradicts.",
+        mean_square=MEAN_SQUARE,
+    ),
+    PLACE + ", (14) to (16)",
+)
+def displacement() -> Decision:
     steps = (
         Counterexample(
             "d = 1, x_m = 0, xi = r = 1, x_t = R = 2: R from x_m, but 1 from x_{m+1}",
@@ -199,14 +237,25 @@ def _displacement() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers",
+        Method.ARITHMETIC,
         evidence,
         "Lemma 7 speaks of the distance from x_m, (14) of that from x_{m+1}; the perturbation lies between. For r = R "
         "nothing is left; R - r in place of R mends it.",
     )
 
 
-def _cauchy_schwarz() -> Decision:
+@claim(
+    "002:(15)",
+    Kind.STEP,
+    stated(
+        "In an unbroken phase |x_t - x_{{m+1}}| is below {path} for every t > m, spread the sum of |x_{{i+1}} - "
+        "x_i|^2 over i = m + 1, ..., t - 1, and that is at most {straight}.",
+        path=PATH,
+        straight=STRAIGHT,
+    ),
+    PLACE + ", (15)",
+)
+def cauchy_schwarz() -> Decision:
     steps = (
         Identity(
             "|S + x|^2 <= (k + 1)(Q + x^2) if S^2 = k Q, the worst the induction allows: the difference is a square",
@@ -248,65 +297,8 @@ def _cauchy_schwarz() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra, induction",
+        Method.ALGEBRA,
         evidence,
         "Cauchy-Schwarz over the t - m - 1 steps since the perturbation, each of which passed the phase's test. Only "
         "the strict sign is too much: (15) is printed for every t from m + 1 on, where x_t is still x_{m+1}.",
     )
-
-
-PLACE = "Lemma 6, Appendix B.1"
-CLAIMS = (
-    Claim(
-        "002:Lem6 title",
-        "xu2026",
-        "failure prob",
-        stated(
-            "Given Lemma 7 and the slab of its stuck starts, an escape phase that is not broken certifies "
-            "lambda_min(grad^2 Phi(x_m)) >= -alpha_H with probability at least {sure}.",
-            sure=SURE,
-        ),
-        PLACE,
-        _failure_probability,
-    ),
-    Claim(
-        "002:(10)(13)",
-        "xu2026",
-        "lemma",
-        stated(
-            "Starts that fill at most r_0 = {thin} of every line along e_1 are hit by a uniform start in the ball of "
-            "radius r with probability at most {chance}, V_d its volume and V_less that of the ball of d - 1 "
-            "dimensions, and that is at most {wide}, which is delta_2.",
-            thin=THIN,
-            chance=CHANCE,
-            wide=WIDE,
-        ),
-        PLACE + ", (13)",
-        _slab,
-    ),
-    Claim(
-        "002:(14)-(16)",
-        "xu2026",
-        "step",
-        stated(
-            "From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{{m+1}}| >= R, which an unbroken phase with Dbar "
-            "<= {mean_square} and r <= R contradicts.",
-            mean_square=MEAN_SQUARE,
-        ),
-        PLACE + ", (14) to (16)",
-        _displacement,
-    ),
-    Claim(
-        "002:(15)",
-        "xu2026",
-        "step",
-        stated(
-            "In an unbroken phase |x_t - x_{{m+1}}| is below {path} for every t > m, spread the sum of |x_{{i+1}} - "
-            "x_i|^2 over i = m + 1, ..., t - 1, and that is at most {straight}.",
-            path=PATH,
-            straight=STRAIGHT,
-        ),
-        PLACE + ", (15)",
-        _cauchy_schwarz,
-    ),
-)

@@ -10,11 +10,11 @@ and the proof [1, Lemma 7, (25) to (27)] needs, as long as |x_t - x_m|, |x'_t - 
 
     |q| <= |p|/2  throughout,   and  (1 + eta_H g)^{t_thres} r_0/2 >= 2 R  at the end.
 
-Write X = L_Phi eta_H alpha_H/(C rho_Phi r_0), the largest r over r_0. As printed
+Write X = L_Phi eta_H alpha_H/(C rho_Phi r_0), the largest r over r_0. In the paper
 
     eta_H <= r_0/(2 |v_t|) <= a^{-4/3} r_0/2,  R = 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0),  t_thres = 2 log(X)/eta_H,
 
-a = sqrt(d log(1/delta))/(n epsilon), and none of the three serves. What does, for eta_H <= 1/L_Phi:
+a = sqrt(d log(1/delta))/(n epsilon), and none of the three is enough. For eta_H <= 1/L_Phi these are:
 
     R = L_Phi eta_H alpha_H/(C rho_Phi),  t_thres = 2 log(4 X)/(eta_H alpha_H),  C >= 12 L_Phi eta_H log(4 X),
 
@@ -32,8 +32,10 @@ from fractions import Fraction
 from sympy import Ge, Integer, Le, Rational, Subs, log, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -61,7 +63,16 @@ def induction(steps: int, share: Fraction, growth: Fraction) -> Fraction:
     return (w - p) / p
 
 
-def _threshold() -> Decision:
+PLACE = "Lemma 7, Appendix B.1"
+
+
+@claim(
+    "002:t_thres",
+    Kind.SCHEDULE,
+    stated("t_thres = {short} is of the order {order} up to logarithms.", short=SHORT, order=ORDER),
+    "Lemmas 6 and 7, Appendix B.1",
+)
+def threshold() -> Decision:
     growth = (1 + eta_h * g) ** steps_left * r_0 / 2
     length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
     steps = (
@@ -118,7 +129,7 @@ def _threshold() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers in ball arithmetic; orders by exponents; log(1 + z) >= z/2",
+        (Method.ARITHMETIC, Method.EXPONENTS, Method.PROVER),
         evidence,
         "alpha_H is missing in the denominator of the value, not in the order beside it: in the printed t_thres steps "
         "a "
@@ -126,7 +137,19 @@ def _threshold() -> Decision:
     )
 
 
-def _step_size() -> Decision:
+@claim(
+    "002:Lem7 eta_H chain",
+    Kind.SCHEDULE,
+    stated(
+        "In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below "
+        "the first is below the second.",
+        first=FIRST,
+        second=SECOND,
+        error=ERROR,
+    ),
+    PLACE,
+)
+def step_size() -> Decision:
     eighth = (a, Rational(1, 8))
     largest = SECOND
     steps = (
@@ -169,14 +192,26 @@ def _step_size() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact numbers",
+        Method.ARITHMETIC,
         evidence,
         "The escape phase is entered with |v| < alpha, and nothing keeps |v_t| above a^{4/3}; at a smaller v_t the "
         "second inequality flips. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
     )
 
 
-def _radius() -> Decision:
+@claim(
+    "002:Lem7 R",
+    Kind.SCHEDULE,
+    stated(
+        "R = {radius} makes the proof's bound of |q_{{t+1}}|, {left} with q = t - m, at most half of |p_{{t+1}}|, "
+        "{right}.",
+        radius=RADIUS,
+        left=LEFT,
+        right=RIGHT,
+    ),
+    PLACE + ", (25) and (26)",
+)
+def radius() -> Decision:
     at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
     factor = Rational(3, 2) * eta_h * steps_left * rho_phi * R  # of |p|, from sum |Delta_i| <= t rho_Phi R
     steps = (
@@ -243,51 +278,10 @@ def _radius() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The printed R makes the induction |q| <= |p|/2 end at 3/4 |p|, and the sum that (25) stands for unbounded. "
         "Its second "
         "form a^{4/3}/(L_Phi r_0) is the "
         "first only where eta_H equals its bound.",
     )
-
-
-PLACE = "Lemma 7, Appendix B.1"
-CLAIMS = (
-    Claim(
-        "002:t_thres",
-        "xu2026",
-        "schedule",
-        stated("t_thres = {short} is of the order {order} up to logarithms.", short=SHORT, order=ORDER),
-        "Lemmas 6 and 7, Appendix B.1",
-        _threshold,
-    ),
-    Claim(
-        "002:Lem7 eta_H chain",
-        "xu2026",
-        "schedule",
-        stated(
-            "In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below "
-            "the first is below the second.",
-            first=FIRST,
-            second=SECOND,
-            error=ERROR,
-        ),
-        PLACE,
-        _step_size,
-    ),
-    Claim(
-        "002:Lem7 R",
-        "xu2026",
-        "schedule",
-        stated(
-            "R = {radius} makes the proof's bound of |q_{{t+1}}|, {left} with q = t - m, at most half of |p_{{t+1}}|, "
-            "{right}.",
-            radius=RADIUS,
-            left=LEFT,
-            right=RIGHT,
-        ),
-        PLACE + ", (25) and (26)",
-        _radius,
-    ),
-)

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from sympy import Derivative, Ge, Integer, Le, Rational, Subs, cos, sin, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -25,7 +27,17 @@ ALLOWED, CHANGE = a ** Rational(2, 3), L_Phi * R  # of |nu_i|, |Delta_i|
 QUARTER = (1 + eta_h * g) ** count * r_0 / 4  # (25)
 
 
-def _hessian() -> Decision:
+@claim(
+    "002:(25) Hessian",
+    Kind.LEMMA,
+    stated(
+        "While both sequences stay within R of x_m, the mean Hessian between them differs from the Hessian at x_m "
+        "by at most {change}, L_Phi the Lipschitz constant of grad Phi.",
+        change=CHANGE,
+    ),
+    PLACE + ", after (26)",
+)
+def mean_hessian() -> Decision:
     near, far = Rational(1, 4), Rational(7, 20)  # x'_t and x_t, both within R = 1/2 of x_m = 0
     average = (sin(10 * far) - sin(10 * near)) / (10 * (far - near))  # of cos(10 u) over [x', x]
     steps = (
@@ -65,14 +77,26 @@ def _hessian() -> Decision:
     )
     return Decision(
         "conditional",
-        "explicit function, ball arithmetic",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "The change of a Hessian is bounded by the Hessian's Lipschitz constant rho_Phi; L_Phi R has another unit. "
         "(25) also drops the number of terms of the sum and the factor 3/2.",
     )
 
 
-def _noise_sum() -> Decision:
+@claim(
+    "002:(25) nu",
+    Kind.STEP,
+    stated(
+        "With |nu_i| <= {allowed}, a = {error}, and the lemma's parameters, the sum of eta_H (1 + eta_H g)^(t-i) "
+        "|nu_i| over i = m + 1, ..., t is at most {quarter}, q = t - m.",
+        allowed=ALLOWED,
+        error=ERROR,
+        quarter=QUARTER,
+    ),
+    PLACE + ", (25)",
+)
+def noise_sum() -> Decision:
     k = symbols("k", positive=True, integer=True)
     alpha, delta_2, C = symbols("alpha delta_2 C", positive=True)
     curve = sqrt(rho_phi * alpha)  # alpha_H
@@ -141,39 +165,9 @@ def _noise_sum() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact numbers",
+        Method.ARITHMETIC,
         evidence,
         "The whole sum is (|nu|/g) times the growth, whatever eta_H is, and |nu| <= a^{2/3} does not make that r_0/4: "
         "a = 1/8, alpha = 1/4, alpha_H = g = eta_H = 1/2, L_Phi = rho_Phi = C = 1, r_0 = 1/16 <= r = 1/4 meets every "
         "printed condition.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:(25) Hessian",
-        "xu2026",
-        "lemma",
-        stated(
-            "While both sequences stay within R of x_m, the mean Hessian between them differs from the Hessian at x_m "
-            "by at most {change}, L_Phi the Lipschitz constant of grad Phi.",
-            change=CHANGE,
-        ),
-        PLACE + ", after (26)",
-        _hessian,
-    ),
-    Claim(
-        "002:(25) nu",
-        "xu2026",
-        "step",
-        stated(
-            "With |nu_i| <= {allowed}, a = {error}, and the lemma's parameters, the sum of eta_H (1 + eta_H g)^(t-i) "
-            "|nu_i| over i = m + 1, ..., t is at most {quarter}, q = t - m.",
-            allowed=ALLOWED,
-            error=ERROR,
-            quarter=QUARTER,
-        ),
-        PLACE + ", (25)",
-        _noise_sum,
-    ),
-)

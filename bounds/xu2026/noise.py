@@ -9,8 +9,10 @@ from __future__ import annotations
 from sympy import Le, Max, Rational, Subs, erf, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, epsilon, n
@@ -25,7 +27,18 @@ UNIT = c_2 * q * sqrt(log(Rational(5, 4) / delta)) / epsilon  # the noise of Lem
 SAMPLED = MOVE * UNIT
 
 
-def _constant() -> Decision:
+@claim(
+    "002:Alg3 l.1-2",
+    Kind.CALIBRATION,
+    stated(
+        "Noise of deviation {deviation}, with constant 1, makes the count queries of sensitivity {sensitivity} "
+        "(epsilon, delta)-DP.",
+        deviation=DEVIATION,
+        sensitivity=SENSITIVITY,
+    ),
+    "Algorithm 3, lines 1 and 2",
+)
+def constant() -> Decision:
     ratio = sqrt(log(1 / delta)) / (2 * epsilon)
     half = Rational(1, 2)
     printed = ratio.subs({delta: TINY, epsilon: half})
@@ -56,13 +69,19 @@ def _constant() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact privacy curve in ball arithmetic",
+        Method.PRIVACY_CURVE,
         evidence,
         "Even one release of the full batch needs more noise, within the epsilon < 1 of Definition 3.",
     )
 
 
-def _composition() -> Decision:
+@claim(
+    "002:Lem8 privacy",
+    Kind.ACCOUNTING,
+    stated("Since each query is ({half}, delta)-DP, Algorithm 2 is (epsilon, delta)-DP.", half=epsilon / 2),
+    "privacy proof of Lemma 8",
+)
+def composition() -> Decision:
     single = 2 * sqrt(2 * log(Rational(5, 4) / TINY))  # (1/2, 1e-5)-DP for each query
     leak = 1 - (1 - TINY) ** 2
     steps = (
@@ -109,13 +128,23 @@ def _composition() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact privacy curve in ball arithmetic; two leaks",
+        Method.PRIVACY_CURVE,
         evidence,
         "Two queries are composed where the algorithm makes 2 (T/q + T K), and the two already add to 2 delta.",
     )
 
 
-def _sampling() -> Decision:
+@claim(
+    "002:Lem8 sigma_zeta",
+    Kind.ACCOUNTING,
+    stated(
+        "Sampling S_2 of n records, q = S_2/n, lets a query have the noise {noise} only, q times what it would be, "
+        "with one constant c_2.",
+        noise=SAMPLED,
+    ),
+    "privacy proof of Lemma 8",
+)
+def sampling() -> Decision:
     # One record in n, minibatch of S_2 = q n: with chance q the mean moves by 2 L |dy|/S_2. The printed noise is
     # C_2 sqrt(log(1.25/delta)) q/epsilon in units of that move; event: beyond half of it.
     half = 1 / (2 * UNIT)
@@ -163,45 +192,8 @@ def _sampling() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact chances of an event in ball arithmetic; prover",
+        (Method.EVENT, Method.PROVER),
         evidence,
         "Sampling at rate q does not let the noise of one query shrink by q: the record is seen "
         "with chance q > delta, and then stands out. No constant C_2 helps.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Alg3 l.1-2",
-        "xu2026",
-        "noise calibration",
-        stated(
-            "Noise of deviation {deviation}, with constant 1, makes the count queries of sensitivity {sensitivity} "
-            "(epsilon, delta)-DP.",
-            deviation=DEVIATION,
-            sensitivity=SENSITIVITY,
-        ),
-        "Algorithm 3, lines 1 and 2",
-        _constant,
-    ),
-    Claim(
-        "002:Lem8 privacy",
-        "xu2026",
-        "composition",
-        stated("Since each query is ({half}, delta)-DP, Algorithm 2 is (epsilon, delta)-DP.", half=epsilon / 2),
-        "privacy proof of Lemma 8",
-        _composition,
-    ),
-    Claim(
-        "002:Lem8 sigma_zeta",
-        "xu2026",
-        "amplification",
-        stated(
-            "Sampling S_2 of n records, q = S_2/n, lets a query have the noise {noise} only, q times what it would be, "
-            "with one constant c_2.",
-            noise=SAMPLED,
-        ),
-        "privacy proof of Lemma 8",
-        _sampling,
-    ),
-)

@@ -10,8 +10,10 @@ from fractions import Fraction
 
 from sympy import Le, Rational, exp, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import delta, epsilon
 
 chance, other = symbols("chance other", positive=True)
@@ -40,7 +42,14 @@ def broken_at(eta: Fraction, mean_square: Fraction, *estimates: int) -> Fraction
     return Fraction(0)
 
 
-def _selection() -> Decision:
+@claim(
+    "002:Alg3 s_t",
+    Kind.PRIVACY,
+    "For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda "
+    "costs no privacy once the noisy u are released.",
+    "Algorithm 3, line 18",
+)
+def selection() -> Decision:
     steps = (
         KEPT,
         Enumerated(
@@ -68,14 +77,20 @@ def _selection() -> Decision:
     )
     return Decision(
         "proved",
-        "post-processing, the choice run on released values",
+        (Method.STEPS, Method.CITED),
         evidence,
         "The surrogate is computed from iterates alone; no gradient is evaluated for it. The start y_0, an input of "
         "Algorithm 2, must not depend on the data, and all u_{t,k} count as released, also those that are not chosen.",
     )
 
 
-def _escape() -> Decision:
+@claim(
+    "002:Alg2 escape test",
+    Kind.PRIVACY,
+    "For inputs that do not depend on the data, the movement test D uses released v only and costs no privacy.",
+    "Algorithm 2, lines 12 to 19",
+)
+def escape() -> Decision:
     steps = (
         KEPT,
         Enumerated(
@@ -92,29 +107,8 @@ def _escape() -> Decision:
     )
     return Decision(
         "proved",
-        "post-processing, the test run on released values",
+        (Method.STEPS, Method.CITED),
         Evidence(steps),
         "Provided the released v are private, which is another matter, and neither x_0, y_0 nor the thresholds and "
         "step sizes depend on the data (an F_0 taken from the data would).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Alg3 s_t",
-        "xu2026",
-        "post-processing",
-        "For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda "
-        "costs no privacy once the noisy u are released.",
-        "Algorithm 3, line 18",
-        _selection,
-    ),
-    Claim(
-        "002:Alg2 escape test",
-        "xu2026",
-        "post-processing",
-        "For inputs that do not depend on the data, the movement test D uses released v only and costs no privacy.",
-        "Algorithm 2, lines 12 to 19",
-        _escape,
-    ),
-)

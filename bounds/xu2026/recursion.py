@@ -10,9 +10,8 @@ between vectors, products being inner products.
     (33)  |alpha_{t+1}|^2 <= 4 ell (sigma^2/S_1 + sigma_omega^2 + ...),  and (34) the same of theta_{t+1},
     (35)  |G~(y_{i,0})|^2 <= 9 |theta_{i-1}|^2 + 21 L^2 |x_i - x_{i-1}|^2 + 3 |gamma_{i-1}|^2,
 
-where the 21 is what its later lines give, and that the increments of y contract. Each has a slip: the dimension d is
-missing from the noise, the first increment's noise from (35), and in the contraction an average is taken for a
-variance.
+where the 21 is what its later lines give, and that the increments of y contract. Each has a slip: the noise lacks
+the dimension d, (35) lacks the noise of the first increment, and the contraction takes an average for a variance.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """
@@ -23,8 +22,10 @@ from typing import Any
 
 from sympy import Add, Ge, Integer, Le, Rational, exp, factorial, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, mu
 from dpcheck.bounds.xu2026.gradient_map import ON_Y
@@ -43,7 +44,18 @@ def chi_square_tail(degrees: int, level: Any) -> Any:
     return exp(-half) * Add(*(half**j / factorial(j) for j in range(degrees // 2)))
 
 
-def _noise_norm() -> Decision:
+@claim(
+    "002:(33)(34)",
+    Kind.STEP,
+    stated(
+        "With probability at least {sure} the squared estimation errors are at most {factor} times a sum in which "
+        "the refresh noise, of variance sigma_omega^2 in each of d coordinates, counts sigma_omega^2.",
+        sure=SURE,
+        factor=FACTOR,
+    ),
+    "Equations (33) and (34), Appendix B.2",
+)
+def noise_norm() -> Decision:
     tenth = Rational(1, 10)
     tail = chi_square_tail(40, 4 * log(Integer(40)))
     steps = (
@@ -84,14 +96,24 @@ def _noise_norm() -> Decision:
     )
     return Decision(
         "conditional",
-        "chi-square tail in ball arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "The squared norm of a d-dimensional Gaussian is about d sigma^2; the factor d is missing in (33), (34) and, "
         "from there, (36), (37).",
     )
 
 
-def _first_step() -> Decision:
+@claim(
+    "002:(35)",
+    Kind.STEP,
+    stated(
+        "|(y_{{i,1}} - y_{{i,0}})/lambda|^2 is at most {bound}, theta, dx and gamma the norms of theta_{{i-1}}, "
+        "x_i - x_{{i-1}} and gamma_{{i-1}}.",
+        bound=FIRST,
+    ),
+    "Equation (35), Appendix B.2",
+)
+def first_step() -> Decision:
     least = 9 * theta**2 + Rational(9, 5) * L**2 * dx**2 + 3 * gamma**2
     read = 9 * theta**2 + L**2 * dx**2 + 3 * gamma**2
     young = 3 * theta**2 + Rational(3, 2) * e**2
@@ -153,14 +175,24 @@ def _first_step() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The noise chi_{i,0} of the first increment is missing. The coefficient of L^2 is hard to read; 21 is what the "
         "steps and the 7 = 21/3 further down give.",
     )
 
 
-def _contraction() -> Decision:
+@claim(
+    "002:y-contraction",
+    Kind.STEP,
+    stated(
+        "Up to noise, |y_{{k+1}} - y_k|^2 is at most {bound}, dy the length of y_k - y_{{k-1}} and dg that of the "
+        "mean of the S_2 gradient differences.",
+        bound=CONTRACTION,
+    ),
+    "display before (35), Appendix B.2",
+)
+def contraction() -> Decision:
     # One step with f = -h y^2/2 for every record, Y = R, no noise: the increment is multiplied by 1 - lambda h.
     truth = (1 - lam * h) ** 2
     printed = CONTRACTION.subs({dy: 1, dg: h})
@@ -213,40 +245,9 @@ def _contraction() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "Expanding the square leaves lambda^2 |mean of S_2 gradient differences|^2, up to lambda^2 L^2 |y_k - "
         "y_{k-1}|^2; averaging divides a variance by S_2, not this. The noise terms lack the factor d and a cross term "
         "too.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:(33)(34)", "xu2026", "step",
-        stated(
-            "With probability at least {sure} the squared estimation errors are at most {factor} times a sum in which "
-            "the refresh noise, of variance sigma_omega^2 in each of d coordinates, counts sigma_omega^2.",
-            sure=SURE, factor=FACTOR,
-        ),
-        "Equations (33) and (34), Appendix B.2", _noise_norm,
-    ),
-    Claim(
-        "002:(35)", "xu2026", "step",
-        stated(
-            "|(y_{{i,1}} - y_{{i,0}})/lambda|^2 is at most {bound}, theta, dx and gamma the norms of theta_{{i-1}}, "
-            "x_i - x_{{i-1}} and gamma_{{i-1}}.",
-            bound=FIRST,
-        ),
-        "Equation (35), Appendix B.2", _first_step,
-    ),
-    Claim(
-        "002:y-contraction", "xu2026", "step",
-        stated(
-            "Up to noise, |y_{{k+1}} - y_k|^2 is at most {bound}, dy the length of y_k - y_{{k-1}} and dg that of the "
-            "mean of the S_2 gradient differences.",
-            bound=CONTRACTION,
-        ),
-        "display before (35), Appendix B.2", _contraction,
-    ),
-)  # fmt: skip

@@ -1,4 +1,4 @@
-r"""Sizes for the population that fit together: what tree noise allows, and where independent noise ends.
+r"""Consistent sizes for the population case: the rates that tree noise and independent noise allow.
 
 Orders only, K a constant, F_0 = L = M = sigma = 1. With steps of length eta = alpha, thresholds C_u = L eta = alpha and
 
@@ -10,8 +10,8 @@ all samples are used once. The errors of an estimator are then
     increments:  noise C_u a n/S_2 = a/alpha for each of q steps,  sampling sqrt(q) C_u/sqrt(S_2) = sqrt(q/n) together.
 
 Added along a tree the q noises count once, up to logarithms, and q = a/alpha^3 + 1/(n alpha^4) keeps everything within
-alpha = n^{-1/3} + a^{1/2}. Independent noises count sqrt q, and no q serves below alpha = a^{3/7}. This compares orders
-and proves no theorem.
+alpha = n^{-1/3} + a^{1/2}. Independent noises count sqrt q times, and no q is enough below alpha = a^{3/7}. This
+compares orders and proves no theorem.
 """
 
 from __future__ import annotations

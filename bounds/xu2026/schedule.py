@@ -10,9 +10,9 @@ where the statement has q = a^{1/3} and S_1 = n; Algorithm 3 adds noise of stand
     sigma_omega = C_v (sqrt(log(1/delta))/epsilon) max{1/S_1, sqrt(T/q)/n},  sigma_zeta = the same with C_u, S_2, sqrt
     T.
 
-The samples fit into n only for sqrt(d log(1/delta)) large against kappa epsilon; the noise exceeds alpha unless
-a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are too few
-to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
+The samples fit into n only where sqrt(d log(1/delta)) is large compared with kappa epsilon; the noise exceeds alpha
+unless a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are
+too few to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
 
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """
@@ -24,8 +24,10 @@ from typing import Any
 from sympy import Ge, Integer, Le, Rational, Subs, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, n
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -50,7 +52,22 @@ def sized(formula: Any, **more: Any) -> Subs:
     return Subs(formula, tuple(SIZES), tuple(values))
 
 
-def _period() -> Decision:
+PLACE = "proof of Lemma 8, Appendix B.2"
+
+
+@claim(
+    "002:Lem8 q,S1",
+    Kind.SCHEDULE,
+    stated(
+        "A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, "
+        "and the {refreshes} samples are at most n.",
+        period=PERIOD,
+        error=ERROR,
+        refreshes=REFRESHES,
+    ),
+    "Lemma 8, Appendix B.2",
+)
+def period() -> Decision:
     steps = (
         Counterexample("a = 1/8: a period of 1/2 outer iteration", Ge(PERIOD, 1), ((a, Rational(1, 8)),)),
         attained(Rational(1, 8), 32, 1, HALF, 4),
@@ -93,14 +110,27 @@ def _period() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers and algebra",
+        (Method.ARITHMETIC, Method.ALGEBRA),
         evidence,
         "The statement has the reciprocal of the proof's period, below 1 for a < 1, and a refresh batch that leaves no "
         "sample for a second refresh.",
     )
 
 
-def _budget() -> Decision:
+@claim(
+    "002:budget",
+    Kind.SCHEDULE,
+    stated(
+        "The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}.",
+        spent=SPENT,
+        steps=T_PRINTED,
+        batch=S_1_PRINTED,
+        period=Q_PRINTED,
+        error=ERROR,
+    ),
+    PLACE,
+)
+def budget() -> Decision:
     spent = SPENT.subs(SIZES)
     steps = (
         Identity(
@@ -144,7 +174,7 @@ def _budget() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, but not "
         "at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
@@ -152,7 +182,18 @@ def _budget() -> Decision:
     )
 
 
-def _steps() -> Decision:
+@claim(
+    "002:(44)",
+    Kind.STEP,
+    stated(
+        "With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most "
+        "{bound}, ell_1 the logarithm of 4/delta_1 and a = {error}.",
+        bound=MOVE,
+        error=ERROR,
+    ),
+    "Equation (44), Appendix B.2",
+)
+def step_lengths() -> Decision:
     largest = a / (L**2 * log_1**2 * C_1**2)  # Lemma 8's bound of eta^2 and of D
     ones = ((a, Rational(1, 100)), (L, 1), (log_1, 2), (C_1, 1), (C_Phi, 1), (kappa, 2))
     one_step = symbols("step", positive=True)
@@ -187,40 +228,9 @@ def _steps() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact numbers",
+        Method.ARITHMETIC,
         evidence,
         "The factor 1/kappa^2 is not in Lemma 8's choices unless C_1 carries it, r has no C_1, and a single escape "
         "step may be longer than the average "
         "movement.",
     )
-
-
-PLACE = "proof of Lemma 8, Appendix B.2"
-CLAIMS = (
-    Claim(
-        "002:Lem8 q,S1", "xu2026", "schedule",
-        stated(
-            "A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, "
-            "and the {refreshes} samples are at most n.",
-            period=PERIOD, error=ERROR, refreshes=REFRESHES,
-        ),
-        "Lemma 8, Appendix B.2", _period,
-    ),
-    Claim(
-        "002:budget", "xu2026", "schedule",
-        stated(
-            "The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}.",
-            spent=SPENT, steps=T_PRINTED, batch=S_1_PRINTED, period=Q_PRINTED, error=ERROR,
-        ),
-        PLACE, _budget,
-    ),
-    Claim(
-        "002:(44)", "xu2026", "step",
-        stated(
-            "With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most "
-            "{bound}, ell_1 the logarithm of 4/delta_1 and a = {error}.",
-            bound=MOVE, error=ERROR,
-        ),
-        "Equation (44), Appendix B.2", _steps,
-    ),
-)  # fmt: skip

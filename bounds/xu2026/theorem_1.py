@@ -1,4 +1,4 @@
-r"""Theorem 1 (refuted as printed): second-order stationary points of the empirical value function.
+r"""Theorem 1 (refuted as published): second-order stationary points of the empirical value function.
 
 Setting. Assumptions 1 to 4, f_S the mean of n records, a = sqrt(d log(1/delta))/(n epsilon).
 
@@ -7,14 +7,14 @@ Algorithms 2 and 3 with S_1 = n, K = 1, eta = 1/(2 L) and, from the proof of Lem
     T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },  q = floor(1/(T a^2)),
     S_2 = max{ (M/(sqrt(F_0 L) a))^{2/3}, M^{1/3} n a^{2/3}/(L F_0)^{1/6} },
 
-where the statement prints a smaller S_2 that its proof cannot use; see ``empirical``, which Theorem 3 shares.
+where the statement has a smaller S_2 that its proof cannot use; see ``empirical``, which is also about Theorem 3.
 
 Guarantee. By [1, Theorem 1] the output is an (alpha, sqrt(rho alpha))-second-order stationary point with
 alpha of order a^{2/3}, up to logarithms, with probability 1 - delta_1 - delta_2, under (epsilon, delta)-DP.
 
-As printed neither part follows: with K = 1 the dual variable never moves (claim 002:K=1), the steps have
+As published, neither part follows: with K = 1 the dual variable never moves (claim 002:K=1), the steps have
 constant length (002:Lem5 eta=1/(2L)), the noise is too small (002:Alg3 l.1-2), and the clip does not bound
-the sensitivity (002:Alg3 Clip). The rate itself is what the repaired schedule of the literature gives.
+the sensitivity (002:Alg3 Clip). The rate itself is that of the repaired schedule in the literature.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Theorem 1, Lemmas 1 to 5, Appendix B.1.
@@ -35,8 +35,10 @@ from fractions import Fraction
 
 from sympy import Derivative, Ge, Integer, Rational, Subs, cos, pi, sin, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import c, k
@@ -66,7 +68,20 @@ THEOREMS = (
 )
 
 
-def _theorem() -> Decision:
+@claim(
+    "002:Thm1",
+    Kind.UTILITY,
+    stated(
+        "Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi "
+        "alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with "
+        "probability at least {sure}.",
+        order=ORDER,
+        error=ERROR,
+        sure=SURE,
+    ),
+    "Theorem 1",
+)
+def theorem() -> Decision:
     x, y, z = symbols("x y z", real=True)
     value = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
     best = sin(x) + z
@@ -131,27 +146,8 @@ def _theorem() -> Decision:
     )
     return Decision(
         "refuted",
-        "two datasets that the algorithm cannot tell apart; exact algebra, prover",
+        (Method.ALGEBRA, Method.PROVER),
         evidence,
         "With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser depends "
         "on. The privacy part falls with the clip and the constant of the noise.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Thm1",
-        "xu2026",
-        "utility",
-        stated(
-            "Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi "
-            "alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with "
-            "probability at least {sure}.",
-            order=ORDER,
-            error=ERROR,
-            sure=SURE,
-        ),
-        "Theorem 1",
-        _theorem,
-    ),
-)

@@ -1,4 +1,4 @@
-r"""Theorem 2: second-order stationary points of the population risk by DP-RGDA, as printed.
+r"""Theorem 2: second-order stationary points of the population risk by DP-RGDA, as published.
 
 Problem. min over x in R^{d_1}, max over y in Y of f(x, y) = E F(x, y; xi), F mu-strongly concave in y, M-Lipschitz,
 with L-Lipschitz gradients and rho-Lipschitz Hessians, deviating from f by at most sigma (A1 to A5); Phi(x) = max_y
@@ -14,13 +14,13 @@ Claimed [1, Theorem 2]. With probability at least 1 - delta_1 - delta_2, up to l
     |grad Phi(x_out)| <= alpha,  lambda_min(grad^2 Phi(x_out)) >= -sqrt(rho_Phi alpha),
     alpha = O(n^{-1/3} + a^{1/2}),   a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2).
 
-The schedule is that of [1, Lemma 8] and its proof, rounded to whole numbers, constants 1; only orders are printed, so
-there is no bound with constants. The proof's q = a^{-1/3} and S_1 = n^{2/3} are taken, not the statement's a^{1/3}
-and n.
+The schedule is that of [1, Lemma 8] and its proof, rounded to whole numbers, with constants 1; the paper gives only
+orders, so there is no bound with constants. They are the proof's q = a^{-1/3} and S_1 = n^{2/3}, not the statement's
+a^{1/3} and n.
 
-The theorem as printed is false (claim 002:Thm2): all steps together move x by less than T times a^{1/2}/L (module
+The theorem as published is false (claim 002:Thm2): all steps together move x by less than T times a^{1/2}/L (module
 ``displacement``), and a function may be steeper than alpha for longer than that. The noise exceeds alpha too, unless a
-is small (claims 002:refresh noise, 002:increment noise). The object says what the paper prints and is no promise.
+is small (claims 002:refresh noise, 002:increment noise). The object states what the paper states and promises nothing.
 
 References.
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.3, Algorithms 2 and 3,
@@ -48,8 +48,10 @@ from __future__ import annotations
 from sympy import Ge, Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Counterexample
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
 from dpcheck.bounds.theorem import Assumption, Formulas, Parameter, Theorem
@@ -153,7 +155,20 @@ success = symbols("success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
 
-def _population() -> Decision:
+@claim(
+    "002:Thm2",
+    Kind.UTILITY,
+    stated(
+        "DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at "
+        "least minus the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with "
+        "probability at least {sure}, for all n, d, epsilon and delta.",
+        rate=RATE,
+        error=ERROR,
+        sure=SURE,
+    ),
+    "Theorem 2",
+)
+def population() -> Decision:
     steps = (
         *longer_slope(),
         Counterexample(
@@ -190,29 +205,10 @@ def _population() -> Decision:
     )
     return Decision(
         "refuted",
-        "explicit function; orders by exponents",
+        (Method.ARITHMETIC, Method.EXPONENTS),
         evidence,
         "All T = a^{-2/3} steps together move x by at most order a^{-1/6}: descent steps have length eta, "
         "perturbations r, and an escape phase moves by at most 5/4 of its number of steps times sqrt D, all of order "
         "a^{1/2}/log(4/delta_1). A slope of order a^{1/6}, above alpha, may last longer. With the printed noise the "
         "estimators miss alpha as well, and with independent noise the orders end at a^{3/7}.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "002:Thm2",
-        "xu2026",
-        "utility",
-        stated(
-            "DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at "
-            "least minus the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with "
-            "probability at least {sure}, for all n, d, epsilon and delta.",
-            rate=RATE,
-            error=ERROR,
-            sure=SURE,
-        ),
-        "Theorem 2",
-        _population,
-    ),
-)

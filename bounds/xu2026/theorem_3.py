@@ -1,4 +1,4 @@
-r"""Theorem 3: second-order stationary points of the empirical risk by DP-RGDA, as printed in the appendix.
+r"""Theorem 3: second-order stationary points of the empirical risk by DP-RGDA, as published in the appendix.
 
 Problem. min over x in R^{d_1}, max over y in Y of f_S(x, y) = (1/n) sum_i F(x, y; xi_i), F mu-strongly concave in y,
 M-Lipschitz, with L-Lipschitz gradients and rho-Lipschitz Hessians (A1 to A4); Phi_S(x) = max_y f_S(x, y), and F_0 the
@@ -13,8 +13,8 @@ Claimed [1, Theorem 3; Theorem 1 in the main text]. With probability at least 1 
     alpha = O(a^{2/3}),   a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2).
 
 The schedule is that of the proof of [1, Lemma 5], rounded to whole numbers, and the same as that of Theorem 1: see
-``empirical``, which says where the statement's differs. Only orders are printed, so there is no bound with constants.
-The object says what the paper prints; the claims about Lemmas 4 to 7 and Theorem 1 say what stands.
+``empirical``, which says where the statement's differs. The paper gives only orders, so there is no bound with
+constants. The object states what the paper states; the claims about Lemmas 4 to 7 and Theorem 1 say what stands.
 
 References.
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.2, Algorithms 2 and 3,

@@ -16,9 +16,11 @@ from fractions import Fraction
 from sympy import Eq, Ge, Integer, Le, Rational, erfc, exp, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.judge import judge
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import delta, epsilon, n
 
@@ -118,7 +120,18 @@ MINIMAX = p * (1 - p) * (PAIR_LOSS - 1)
 UP, DOWN, ALL = 1 / n_plus, 1 / n_minus, 1 / (n_plus + n_minus)  # the weights of Algorithm 2
 
 
-def _minimax() -> Decision:
+@claim(
+    "Y43",
+    Kind.STEP,
+    stated(
+        "The minimax value over a, b, v is {value}, with the pair loss {loss} by the mean and the spread of the "
+        "scores on each class.",
+        value=MINIMAX,
+        loss=PAIR_LOSS,
+    ),
+    "Appendix A",
+)
+def minimax() -> Decision:
     inner = spread_1 + (mean_1 - a) ** 2 + spread_2 + (mean_2 - b) ** 2 + 2 * (1 + v) * (mean_2 - mean_1) - v**2
     steps = (
         Cited("E f is p (1-p) times this, with mean and variance of h on each class", "conditional expectation"),
@@ -138,10 +151,21 @@ def _minimax() -> Decision:
             p * (1 - p) * (spread_1 + spread_2 + 2 * GAP + GAP**2),
         ),
     )
-    return Decision("proved", "exact algebra", Evidence(steps), "The minimax value is p (1-p) (pair loss - 1).")
+    return Decision("proved", Method.ALGEBRA, Evidence(steps), "The minimax value is p (1-p) (pair loss - 1).")
 
 
-def _scaling() -> Decision:
+@claim(
+    "Y44",
+    Kind.STEP,
+    stated(
+        "The empirical f with weights {up}, {down} and {all} is that with 1-p, p and p(1-p).",
+        up=UP,
+        down=DOWN,
+        all=ALL,
+    ),
+    "Appendix E.5",
+)
+def scaling() -> Decision:
     share = n_plus / (n_plus + n_minus)
     unit = n_plus * n_minus / (n_plus + n_minus)
     even = ((n_plus, 10), (n_minus, 10))
@@ -175,14 +199,20 @@ def _scaling() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "Every weight is divided by the same n_+ n_-/n = n p (1-p) if p is the share of positives in the sample; for "
         "p = P(y = 1), as the paper has it, the factors differ.",
     )
 
 
-def _class_counts() -> Decision:
+@claim(
+    "Y45",
+    Kind.PRIVACY,
+    "Algorithm 2, which computes n_+ and n_- exactly from the data, is (epsilon, delta)-DP with the noise of (3).",
+    "Algorithm 2, Appendix E.5",
+)
+def class_counts() -> Decision:
     few, more = largest_gradient(1, 99), largest_gradient(2, 98)
     beyond = 3 / sqrt(Integer(2))  # three standard deviations: P(|N| > 3) = erfc(beyond)
     private = Le(chance, exp(epsilon) * other + delta)
@@ -236,14 +266,15 @@ def _class_counts() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "n_+ and n_- are computed from the data without noise, and enter every weight: the gradients scale with "
         "1/n_+, so that no constant of (3) covers them.",
     )
 
 
-def _estimated() -> Decision:
+@claim("Y46", Kind.PRIVACY, "G_w and G_v may be the largest gradient norms of a run without privacy.", "Section 4.1")
+def estimated() -> Decision:
     steps = (
         Enumerated(
             "all records 0: the largest gradient met, and so the noise, is", largest_met, (0, 0, 0), Fraction(0)
@@ -261,7 +292,7 @@ def _estimated() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "The noise then depends on the data, and so does whether it covers the gradients.",
     )
@@ -280,60 +311,16 @@ TABLES = tuple(
 )
 
 
-CLAIMS = (
-    Claim(
-        "Y43",
-        "yang2022",
-        "algebra",
-        stated(
-            "The minimax value over a, b, v is {value}, with the pair loss {loss} by the mean and the spread of the "
-            "scores on each class.",
-            value=MINIMAX,
-            loss=PAIR_LOSS,
-        ),
-        "Appendix A",
-        _minimax,
-    ),
-    Claim(
-        "Y44",
-        "yang2022",
-        "scaling",
-        stated(
-            "The empirical f with weights {up}, {down} and {all} is that with 1-p, p and p(1-p).",
-            up=UP,
-            down=DOWN,
-            all=ALL,
-        ),
-        "Appendix E.5",
-        _scaling,
-    ),
-    Claim(
-        "Y45",
-        "yang2022",
-        "privacy",
-        "Algorithm 2, which computes n_+ and n_- exactly from the data, is (epsilon, delta)-DP with the noise of (3).",
-        "Algorithm 2, Appendix E.5",
-        _class_counts,
-    ),
-    Claim(
-        "Y46",
-        "yang2022",
-        "privacy",
-        "G_w and G_v may be the largest gradient norms of a run without privacy.",
-        "Section 4.1",
-        _estimated,
-    ),
-    Claim(
-        "Y47",
-        "yang2022",
-        "text",
-        "Table 2 is the part of Table 5 with delta = 1e-6, no private AUC falls as epsilon or delta grows, and linear "
-        "DP-SGDA is above NSEG in every private row.",
-        "Section 4.2 and Appendix F",
-        judge(
-            *TABLES,
-            note="As printed. Entries tie where a privacy level changes nothing in three decimals; the figures "
-            "themselves are not reproduced here.",
-        ),
+tables = Claim(
+    "Y47",
+    "yang2022",
+    Kind.REMARK,
+    "Table 2 is the part of Table 5 with delta = 1e-6, no private AUC falls as epsilon or delta grows, and linear "
+    "DP-SGDA is above NSEG in every private row.",
+    "Section 4.2 and Appendix F",
+    judge(
+        *TABLES,
+        note="As printed. Entries tie where a privacy level changes nothing in three decimals; the figures "
+        "themselves are not reproduced here.",
     ),
 )

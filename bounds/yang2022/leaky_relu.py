@@ -1,8 +1,8 @@
 r"""The PL condition of the AUC objective with a one-hidden-layer network of Leaky ReLU units.
 
 f is that of ``auc``; here h(x) = c r(s x) with r(x) = max(x, x/10), one hidden unit with weight s and output weight c.
-With both layers trained the origin breaks the condition. With the output weight fixed at 1 a local minimum does, on
-three records: h is s x or s x/10 by the sign of s x, and the two signs of s have each their own minimum.
+If both layers are trained, the origin breaks the condition. If the output weight is fixed at 1, a local minimum breaks
+it on three records: h is s x or s x/10 by the sign of s x, and each sign of s has a minimum of its own.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Section 4.1 and Appendix A.
 """
@@ -13,8 +13,10 @@ from fractions import Fraction
 
 from sympy import Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import c, mu
 
 s, slope, fall = symbols("s slope fall", positive=True)
@@ -91,7 +93,13 @@ FIXED = (
 )
 
 
-def _pl() -> Decision:
+@claim(
+    "Y48",
+    Kind.REMARK,
+    "The AUC objective of a one-hidden-layer network with Leaky ReLU satisfies the PL condition.",
+    "Appendix A and Section 4",
+)
+def pl() -> Decision:
     steps = (
         Identity(
             "|h(x)| <= |c||s||x| <= |x|(c^2 + s^2)/2: at c = s = 0 h has no slope, in whatever unit vectors and data",
@@ -131,20 +139,8 @@ def _pl() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "Appendix A says it of a one hidden layer network without any condition. At zero weights the gradient vanishes "
         "and the objective is not minimal; with the output layer fixed it has local minima of different values.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y48",
-        "yang2022",
-        "text",
-        "The AUC objective of a one-hidden-layer network with Leaky ReLU satisfies the PL condition.",
-        "Appendix A and Section 4",
-        _pl,
-    ),
-)

@@ -9,8 +9,7 @@ the iterates t = 1, ..., T is at most [1, Lemma 3]
 
 while equation (13) writes (D_w^2 + D_v^2)/(2 eta T) for the second term.
 
-What the proof supports. For a fixed w, one step and convexity give, with g_t the minibatch
-gradient,
+What the proof supports. Fix w and let g_t be the minibatch gradient. One step and convexity give
 
     2 eta (F_S(w_t, v_t) - F_S(w, v_t)) <= |w_t - w|^2 - |w_{t+1} - w|^2
         + 2 eta <w - w_t, g_t - grad F_S + xi_t> + eta^2 |g_t + xi_t|^2.
@@ -26,7 +25,7 @@ the term in 1/sqrt(m T) is not even needed. What |w_1 - w|^2 is depends on the s
     w_1 = 0:                 at most D_w^2,     giving D_w^2/(2 eta T), equation (13);
     w_1 anywhere in W:       at most (2 D_w)^2, giving 2 D_w^2/(eta T), twice Lemma 3.
 
-Algorithm 1 leaves the start open. ``OPTIMISATION_ERROR`` is the sum in (13), for the start at 0.
+Algorithm 1 does not say where it starts. ``OPTIMISATION_ERROR`` is the sum in (13), for the start at 0.
 
 The mean of the records' gradients must be a (sub)gradient of F_S. It is where f is differentiable, or where each
 f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is
@@ -43,8 +42,10 @@ from typing import Any
 
 from sympy import Le, Rational, oo, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, T, d, d_1, d_2, eta, m, sigma_v, sigma_w
@@ -182,7 +183,7 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; counterexample by exact simulation",
+        (Method.ALGEBRA, Method.STEPS),
         evidence,
         "The distance from w_1 to the comparison point is at most D_w only from the start 0; from "
         "elsewhere it reaches 2 D_w, and f = w - v from the edge breaks the printed bound "
@@ -190,15 +191,32 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
     )
 
 
-def _lemma_3_radius() -> Decision:
+@claim(
+    "Y13",
+    Kind.CONSTANT,
+    stated("The start enters the optimisation error as {term}.", term=WHOLE),
+    "Lemma 3, Appendix C.1",
+)
+def lemma_3_radius() -> Decision:
     return _radius(LEMMA_3, WHOLE, "Lemma 3")
 
 
-def _equation_13_radius() -> Decision:
+@claim("Y15", Kind.STEP, stated("The start enters the bound as {term}.", term=HALF), "equation (13), Appendix C.3")
+def equation_13_radius() -> Decision:
     return _radius(OPTIMISATION_ERROR, HALF, "equation (13)")
 
 
-def _noise_term() -> Decision:
+@claim(
+    "Y14",
+    Kind.CONSTANT,
+    stated(
+        "The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}.",
+        lemma=NOISE_TERM,
+        block=BLOCK_NOISE,
+    ),
+    "Lemma 3 and equation (8), Appendix C.1",
+)
+def noise_term() -> Decision:
     derived = eta * (d_1 * sigma_w**2 + d_2 * sigma_v**2) / 2
     # f = G_w |w| on [-D_w, D_w], the same for every record, w_1 = 0. For every t >= 1,
     # P(|w_{t+1}| = D_w) >= P(|eta xi_t| >= D_w) = P(|N(0, 1)| >= 1/2) >= 3/5.
@@ -241,40 +259,8 @@ def _noise_term() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; counterexample in exact arithmetic",
+        (Method.PROVER, Method.ARITHMETIC),
         evidence,
         "Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term "
         "itself stands, and is at least twice what the proof gives.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y13",
-        "yang2022",
-        "const",
-        stated("The start enters the optimisation error as {term}.", term=WHOLE),
-        "Lemma 3, Appendix C.1",
-        _lemma_3_radius,
-    ),
-    Claim(
-        "Y14",
-        "yang2022",
-        "const",
-        stated(
-            "The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}.",
-            lemma=NOISE_TERM,
-            block=BLOCK_NOISE,
-        ),
-        "Lemma 3 and equation (8), Appendix C.1",
-        _noise_term,
-    ),
-    Claim(
-        "Y15",
-        "yang2022",
-        "algebra",
-        stated("The start enters the bound as {term}.", term=HALF),
-        "equation (13), Appendix C.3",
-        _equation_13_radius,
-    ),
-)

@@ -9,34 +9,35 @@ that is at most [1, Lemma 6]
     a) smooth (A1, A3):   4 sqrt(e (T + T^2/n)) (G_w + G_v)^2 eta exp(L^2 T eta^2/2) / sqrt n,
     b) Lipschitz (A1):    4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n).
 
-The printed proof takes the last record to be absent from a minibatch with probability 1 - m/n and
-present once otherwise, neither of which holds with replacement; and it uses that each f(., .; z) is
-convex-concave, where the lemma assumes it of F_S. Its recursions hold all the same, under the
-lemma's own assumption. Let h(u) be the minibatch mean of (grad_w f, -grad_v f) on S, h' on S'. Then
+The published proof says that the last record is absent from a minibatch with probability 1 - m/n and
+present once otherwise. Neither holds with replacement. It also uses that each f(., .; z) is
+convex-concave, where the lemma assumes this of F_S only. Its recursions still hold under the lemma's
+own assumption. Let h(u) be the minibatch mean of (grad_w f, -grad_v f) on S, h' on S'. Then
 
     E|Delta_{t+1}|^2 <= |Delta|^2 - 2 eta <Delta, E[h(u) - h'(u')]> + eta^2 E|h(u) - h'(u')|^2.
 
 Each place of the minibatch holds each record with chance 1/n, with replacement or without, and the
 mean of the records' fields is a (sub)gradient field of F_S: in a because f is differentiable, in b
 because each f(., .; z) is convex-concave. Theorem 2 assumes the latter. It also follows from Lemma 6's
-assumption: if F_S is convex-concave for every sample, it is for n copies of one record, where F_S is
-that record's f. If it is for almost every sample, f is for almost every record: f is continuous, so that
-a defect of convexity shows at points of a countable dense set, above some c > 0. Were that to have
-probability r > 0 for some of these points, all n records would share it with probability r^n > 0, and
-F_S would have it. All points in the proof are iterates, which lie in W x V. So
+assumption. If F_S is convex-concave for every sample, take the sample of n copies of one record: its F_S
+is that record's f. If F_S is convex-concave for almost every sample, then f is for almost every record.
+For f is continuous, so that a defect of convexity is above some c > 0 at some points of a countable dense
+set. If a record had this defect with probability r > 0 for some c and some points, all n records would
+have it with probability r^n > 0, and so would F_S. All points in the proof are iterates, which lie in
+W x V. So
 
     E[h(u) - h'(u')] = H(u) - H(u') + e/n,   H = E h the field of F_S,   |e| <= 2 G,
     <Delta, H(u) - H(u')> >= 0   since F_S is convex-concave [1, Lemma 5],
     E|h(u) - h'(u')|^2 <= (1 - 1/n) L^2 |Delta|^2 + 4 G^2/n   (a)   or   4 G^2   (b),
 
-and with 4 G eta |Delta| <= p |Delta|^2 + 4 G^2 eta^2/p for any p > 0 this is the printed recursion
+and with 4 G eta |Delta| <= p |Delta|^2 + 4 G^2 eta^2/p for any p > 0 this is the published recursion
 
     a) E|Delta_{t+1}|^2 <= (1 + L^2 eta^2 + p/n) |Delta|^2 + 4 (1 + 1/p) G^2 eta^2/n,
     b) E|Delta_{t+1}|^2 <= (1 + p/n) |Delta|^2 + 4 (1 + 1/(np)) G^2 eta^2.
 
-Solved at p = n/T they leave room in the constants: 2 G^2 for 4 (G_w + G_v)^2 in a, and
-2 sqrt(e - 1) G^2 for 4 sqrt 2 (G_w + G_v)^2 in b. The last two displays of the printed proof of b
-have eta^2 for eta, which is false; Lemma 6 and Theorem 2 have eta.
+Solved at p = n/T, both leave room in the constants: a needs 2 G^2 where the lemma has 4 (G_w + G_v)^2, and
+b needs 2 sqrt(e - 1) G^2 where it has 4 sqrt 2 (G_w + G_v)^2. The last two displays of the published proof
+of b have eta^2 in place of eta, which is false; Lemma 6 and Theorem 2 have eta.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix C.2.
 """
@@ -47,8 +48,10 @@ from fractions import Fraction
 
 from sympy import E, Eq, Integer, Le, Rational, exp, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, T, eta, m, n, t
 from dpcheck.bounds.yang2022.sampling import chance_absent, mean_share
@@ -128,7 +131,13 @@ ETA_SQUARED = Counterexample(
 )
 
 
-def _absent() -> Decision:
+@claim(
+    "Y17",
+    Kind.PROBABILITY,
+    stated("A record is absent from a minibatch of m draws with replacement with probability {chance}.", chance=ABSENT),
+    "proof of Lemma 6(a), Appendix C.2",
+)
+def absent() -> Decision:
     steps: tuple[Step, ...] = (
         *(
             Enumerated(
@@ -163,16 +172,19 @@ def _absent() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "Two draws from two records miss the last with probability 1/4, not 0.",
     )
 
 
-def _precondition() -> Decision:
+@claim(
+    "Y18", Kind.ASSUMPTION, "The stability recursions need only that F_S is convex-concave.", "Lemma 6, Appendix C.2"
+)
+def precondition() -> Decision:
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence((*FIRST_MOMENT, NONSMOOTH, STEP_A, STEP_B, *TO_STABILITY)),
         "The printed proof uses that each f(., .; z) is convex-concave, which the lemma does not assume. In "
         "expectation over the minibatch F_S is enough, with the same recursions, for differentiable f. For other f the "
@@ -181,7 +193,13 @@ def _precondition() -> Decision:
     )
 
 
-def _smooth() -> Decision:
+@claim(
+    "Y19",
+    Kind.CONSTANT,
+    stated("In the smooth case the generalisation error is at most {bound}.", bound=SMOOTH),
+    "Lemma 6(a), Appendix C.2",
+)
+def smooth() -> Decision:
     # T terms, each at most exp(L^2 eta^2 T + p T/n) by 1 + a <= e^a; then p = n/T.
     square = 4 * (1 + T / n) * G**2 * eta**2 / n * T * exp(L**2 * eta**2 * T) * E
     root = 2 * eta * sqrt(E * (T + T**2 / n)) * exp(L**2 * T * eta**2 / 2) / sqrt(n)
@@ -195,14 +213,20 @@ def _smooth() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps, repaired="sharper: 2 (G_w^2 + G_v^2) in place of 4 (G_w + G_v)^2"),
         "The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to holds. Smoothness is "
         "used between iterates only, which lie in W x V.",
     )
 
 
-def _lipschitz() -> Decision:
+@claim(
+    "Y20",
+    Kind.CONSTANT,
+    stated("In the Lipschitz case the generalisation error is at most {bound}.", bound=LIPSCHITZ),
+    "Lemma 6(b), Appendix C.2",
+)
+def lipschitz() -> Decision:
     added = 4 * (1 + 1 / (n * p)) * G**2 * eta**2
     power = symbols("power", positive=True)  # (1 + p/n)^t
     closed = added * n / p * (power - 1)
@@ -238,48 +262,10 @@ def _lipschitz() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "The lemma as stated, for gradients and for subgradients of norm at most G_w and G_v, such as limits of "
         "gradients; A1 bounds no other subgradient at a wall. For subgradients it also needs that each record's f is "
         "convex-concave: Theorem 2 assumes it, and Lemma 6's assumption on F_S implies it for almost every record. The "
         "last two displays of its proof have eta^2 for eta, which fails for small eta; nothing later uses them.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y17",
-        "yang2022",
-        "probability",
-        stated(
-            "A record is absent from a minibatch of m draws with replacement with probability {chance}.", chance=ABSENT
-        ),
-        "proof of Lemma 6(a), Appendix C.2",
-        _absent,
-    ),
-    Claim(
-        "Y18",
-        "yang2022",
-        "precondition",
-        "The stability recursions need only that F_S is convex-concave.",
-        "Lemma 6, Appendix C.2",
-        _precondition,
-    ),
-    Claim(
-        "Y19",
-        "yang2022",
-        "const",
-        stated("In the smooth case the generalisation error is at most {bound}.", bound=SMOOTH),
-        "Lemma 6(a), Appendix C.2",
-        _smooth,
-    ),
-    Claim(
-        "Y20",
-        "yang2022",
-        "const",
-        stated("In the Lipschitz case the generalisation error is at most {bound}.", bound=LIPSCHITZ),
-        "Lemma 6(b), Appendix C.2",
-        _lipschitz,
-    ),
-)

@@ -1,6 +1,7 @@
 r"""Lemmas 12 and 13: the primal gap of a stable output, and the growth that PL gives.
 
-Setting as in ``theorem_4``. v_S is the v of the saddle points of F_S, pi_S(w) the nearest minimiser of F_S(., v_S).
+Setting as in ``theorem_4``. v_S is the v that the saddle points of F_S share, and
+pi_S(w) is the minimiser of F_S(., v_S) nearest to w.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.2.
 """
@@ -11,8 +12,10 @@ from fractions import Fraction
 
 from sympy import Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, G_v, G_w, L, mu, rho
@@ -34,7 +37,13 @@ GROWTH = 2 * mu * w**2
 STABLE_GAP = Fraction(216479989447, 1000000000000)
 
 
-def _primal() -> Decision:
+@claim(
+    "Y35",
+    Kind.LEMMA,
+    stated("With mean stability s of w, E[R(w_S) - R_S(w_S)] is at most {bound}.", bound=PRINTED),
+    "Lemma 12",
+)
+def primal() -> Decision:
     steps = (
         Cited(
             "E[R - R_S] at w_S is at most the mean over i of E[f(w_{S_i}, v(w_{S_i}); z_i) - f(w_S, v(w_S); z_i)], "
@@ -92,13 +101,22 @@ def _primal() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration; prover",
+        (Method.ENUMERATION, Method.PROVER),
         evidence,
         "The maximiser moves with w and brings G_v in; the source has one Lipschitz constant for both.",
     )
 
 
-def _growth() -> Decision:
+@claim(
+    "Y36",
+    Kind.LEMMA,
+    stated(
+        "mu-PL implies that F_S(w, v) - F_S(pi_S(w), v) is at least {growth} for all v, at the distance |w - pi_S(w)|.",
+        growth=GROWTH,
+    ),
+    "Lemma 13",
+)
+def growth() -> Decision:
     steps = (
         Counterexample(
             "h = mu w^2/2 has |h'|^2/2 = mu h, so that it is mu-PL and no more; its growth is mu/2, not 2 mu",
@@ -137,32 +155,8 @@ def _growth() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "A factor 4 too much, on the plainest quadratic, and false for v other than v_S. On a W with walls "
         "Definition 2's gradient may point out of W, and PL gives no growth.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y35",
-        "yang2022",
-        "lemma",
-        stated("With mean stability s of w, E[R(w_S) - R_S(w_S)] is at most {bound}.", bound=PRINTED),
-        "Lemma 12",
-        _primal,
-    ),
-    Claim(
-        "Y36",
-        "yang2022",
-        "lemma",
-        stated(
-            "mu-PL implies that F_S(w, v) - F_S(pi_S(w), v) is at least {growth} for all v, at the distance "
-            "|w - pi_S(w)|.",
-            growth=GROWTH,
-        ),
-        "Lemma 13",
-        _growth,
-    ),
-)

@@ -1,7 +1,7 @@
 r"""Lemmas 7 and 8: the primal function is smooth and inherits the PL condition.
 
-Setting as in ``lemmas_9_to_11``. Both lemmas speak of points of W x V only, and of the full gradient on both
-sides: they need nothing of W, and V may have walls.
+Setting as in ``lemmas_9_to_11``. Both lemmas are about points of W x V and about full gradients, so they
+assume nothing about W, and V may be bounded.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
 """
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from sympy import Ge, Le, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, mu, rho
@@ -21,7 +23,18 @@ value, low, least = symbols("value low least", real=True)
 SMOOTH = L + L**2 / rho  # the smoothness of R_S
 
 
-def _smooth() -> Decision:
+@claim(
+    "Y25",
+    Kind.LEMMA,
+    stated(
+        "R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is "
+        "({lipschitz})-Lipschitz.",
+        smooth=SMOOTH,
+        lipschitz=L / rho,
+    ),
+    "Lemma 7",
+)
+def smooth() -> Decision:
     steps = (
         Cited(
             "rho |v(w) - v(w')|^2 <= <grad_v F(w, v(w')) - grad_v F(w', v(w')), v(w) - v(w')> by strong "
@@ -49,13 +62,14 @@ def _smooth() -> Decision:
     )
     return Decision(
         "proved",
-        "prover; cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "As cited there; V is closed. Smoothness is used at points of W x V only.",
     )
 
 
-def _inherits() -> Decision:
+@claim("Y26", Kind.LEMMA, "R_S satisfies the PL condition with the constant mu of F_S(., v).", "Lemma 8")
+def inherits() -> Decision:
     steps = (
         Quoted("grad R_S(w) = grad_w F_S(w, v(w))", "Y25"),
         Cited(
@@ -79,33 +93,8 @@ def _inherits() -> Decision:
     )
     return Decision(
         "proved",
-        "prover; cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and in the "
         "conclusion.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y25",
-        "yang2022",
-        "lemma",
-        stated(
-            "R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is "
-            "({lipschitz})-Lipschitz.",
-            smooth=SMOOTH,
-            lipschitz=L / rho,
-        ),
-        "Lemma 7",
-        _smooth,
-    ),
-    Claim(
-        "Y26",
-        "yang2022",
-        "lemma",
-        "R_S satisfies the PL condition with the constant mu of F_S(., v).",
-        "Lemma 8",
-        _inherits,
-    ),
-)

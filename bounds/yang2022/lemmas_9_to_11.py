@@ -2,13 +2,13 @@ r"""Lemmas 9 to 11: descent in the primal function and contraction of the dual i
 
 Setting. F_S is L-smooth, rho-strongly concave in v over a bounded convex V, and mu-PL in w; R_S(w) is its
 maximum over v, attained at v(w); kappa = L/rho. a_t = E[R_S(w_t) - min R_S], b_t = E|v(w_t) - v_t|^2. The
-steps eta, theta (eta_w and eta_v in [1]) use minibatches of variance B_w^2/m, B_v^2/m and noise; N_w, N_v below are
-B^2/m + d sigma^2.
+steps eta and theta (eta_w and eta_v in [1]) use minibatch gradients of variance B_w^2/m and B_v^2/m, with noise
+added; N_w and N_v below are B^2/m + d sigma^2 of the two blocks.
 
-Lemmas 9 to 11 need W = R^{d1}, which [1] does not state: Algorithm 1 projects w on W, and on a W with walls each
-of them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. V may have walls: the contraction
-of the dual step is argued along the segment from v_t to v(w_t), which lies in V, and not, as [1, (17)] does, by the
-value at a point that may lie outside.
+Lemmas 9 to 11 need W = R^{d1}, which [1] does not state: Algorithm 1 projects w on W, and on a bounded W each of
+them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. V may be bounded: here the
+contraction of the dual step is shown along the segment from v_t to v(w_t), which lies in V, whereas [1, (17)] uses
+the value at a point that may lie outside.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
 """
@@ -20,8 +20,10 @@ from typing import Any
 
 from sympy import Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d, m, mu, rho, sigma_v, sigma_w
@@ -91,7 +93,13 @@ def _lemma_10(power: int) -> Any:
 PRINTED_9, PRINTED_10, PRINTED_11 = _printed(LEMMA_9), _printed(_lemma_10(1)), _printed(LEMMA_11)
 
 
-def _descent() -> Decision:
+@claim(
+    "Y28",
+    Kind.LEMMA,
+    stated("a_{{t+1}} is at most {bound} for every step, a = a_t and b = b_t.", bound=PRINTED_9),
+    "Lemma 9",
+)
+def descent() -> Decision:
     steps = (
         Cited(
             "E g = grad_w F_S(w_t, v_t), E|g|^2 = |grad_w F_S|^2 + N_w at most; no projection acts on w",
@@ -141,7 +149,7 @@ def _descent() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; counterexamples in exact arithmetic",
+        (Method.PROVER, Method.ARITHMETIC),
         evidence,
         "The step condition that its proof and Lemma 11 name is missing, and its proof leaves out the projection of w.",
     )
@@ -152,7 +160,16 @@ def _at(*values: Any) -> tuple[tuple[Any, Any], ...]:
     return (*zip((after, L, rho, eta, theta, young, a, b), values, strict=True), *QUIET)
 
 
-def _contraction() -> Decision:
+@claim(
+    "Y29",
+    Kind.LEMMA,
+    stated(
+        "b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t.",
+        bound=PRINTED_10,
+    ),
+    "Lemma 10",
+)
+def contraction() -> Decision:
     steps = (
         Cited("|v_{t+1} - v(w_{t+1})|^2 <= (1 + e)|v_{t+1} - v(w_t)|^2 + (1 + 1/e)|v(w_t) - v(w_{t+1})|^2", "Young"),
         Cited(
@@ -243,13 +260,23 @@ def _contraction() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; counterexamples in exact arithmetic",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "A square, the step condition and the condition on W are missing in the statement.",
     )
 
 
-def _recursion() -> Decision:
+@claim(
+    "Y30",
+    Kind.LEMMA,
+    stated(
+        "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} "
+        "b_{{t+1}} is at most {bound}, a = a_t, b = b_t and lambda = lambda_t.",
+        bound=PRINTED_11,
+    ),
+    "Lemma 11",
+)
+def recursion() -> Decision:
     combined = LEMMA_9 + lam * _lemma_10(2)
     steps = (
         Quoted("Lemma 9, with its step condition, which the statement has", "Y28", DESCENT),
@@ -281,42 +308,7 @@ def _recursion() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; counterexample in exact arithmetic",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "It inherits W = R^{d1} from Lemmas 9 and 10. The factor 2 on (1 + 1/e) is not needed, and does no harm.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y28",
-        "yang2022",
-        "lemma",
-        stated("a_{{t+1}} is at most {bound} for every step, a = a_t and b = b_t.", bound=PRINTED_9),
-        "Lemma 9",
-        _descent,
-    ),
-    Claim(
-        "Y29",
-        "yang2022",
-        "lemma",
-        stated(
-            "b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t.",
-            bound=PRINTED_10,
-        ),
-        "Lemma 10",
-        _contraction,
-    ),
-    Claim(
-        "Y30",
-        "yang2022",
-        "lemma",
-        stated(
-            "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} "
-            "b_{{t+1}} is at most {bound}, a = a_t, b = b_t and lambda = lambda_t.",
-            bound=PRINTED_11,
-        ),
-        "Lemma 11",
-        _recursion,
-    ),
-)

@@ -1,6 +1,7 @@
 r"""The moments accountant as the proof of Theorem 1 uses it, and what it gives.
 
-Lemmas 1 and 2 and Theorem 1 are those that [2] prints too, and so are their decisions.
+[2] has the same Lemmas 1 and 2 and the same Theorem 1. The claims here start from the decisions on those of [2]
+and add what holds for this paper's algorithm.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix B.
 [2] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
@@ -16,14 +17,15 @@ from typing import Any
 from sympy import Derivative, Integer, Le, Lt, Pow, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, T, c_1, c_2, delta, ell, epsilon, m, n, sigma
-from dpcheck.bounds.zhang2025.lemma_2 import amplification
-from dpcheck.bounds.zhang2025.moments import composition, tail
-from dpcheck.bounds.zhang2025.theorem_1_proof import theorem, upper_normal
+from dpcheck.bounds.zhang2025 import lemma_2, moments, theorem_1_proof
+from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
 
 q, lam, x, s, alpha, hidden = symbols("q lambda x s alpha C", positive=True)  # x = 1/s^2
 least = symbols("least", real=True)  # the printed delta
@@ -101,7 +103,16 @@ def without_replacement() -> tuple[Step, ...]:
     )
 
 
-def _released() -> Decision:
+@claim(
+    "Y06",
+    Kind.ACCOUNTING,
+    stated(
+        "The moment of the T releases in w is at most {bound}, s the noise over the sensitivity, q = m/n.",
+        bound=MOMENT,
+    ),
+    "proof of Theorem 1, Appendix B",
+)
+def released() -> Decision:
     k, z = symbols("k z", positive=True)
     known = ((q, Rational(1, 10**4)), (x, 1), (s, 1), (T, 1))
     small = ((q, Rational(1, 10**4)), (x, 16), (s, Rational(1, 4)), (T, 1))
@@ -161,7 +172,7 @@ def _released() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact moments of an instance; moments from cited amplification",
+        (Method.MOMENTS, Method.CITED),
         evidence,
         "The remainder of Lemma 2 and its region are dropped, and lambda (lambda + 1) becomes lambda^2. Inside the "
         "region that fails at s = 1 for lambda = 1, ..., 6. A larger constant repairs it, for minibatches without "
@@ -169,8 +180,18 @@ def _released() -> Decision:
     )
 
 
-def _amplification() -> Decision:
-    decision = amplification()
+@claim(
+    "Y03",
+    Kind.ACCOUNTING,
+    stated(
+        "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
+        "at most {bound} at q = m/n, with one constant C, for all lambda, sigma and m < n.",
+        bound=LEMMA_2,
+    ),
+    "Lemma 2, Appendix B",
+)
+def amplification() -> Decision:
+    decision = lemma_2.amplification.decision()
     share = Rational(1, 100100)
     line = Counterexample(
         "the paper's own letters: P = (1 - q) N(0) + q N(1) against Q = N(0), n = 100100, m = 1, lambda = 1, "
@@ -202,8 +223,14 @@ def _amplification() -> Decision:
     return replace(decision, note=note, evidence=evidence)
 
 
-def _tail() -> Decision:
-    decision = tail()
+@claim(
+    "Y02",
+    Kind.ACCOUNTING,
+    stated("A is (epsilon, delta)-DP with delta the minimum over lambda of {tail}, alpha at lambda.", tail=TAIL),
+    "Lemma 1(b), Appendix B",
+)
+def tail() -> Decision:
+    decision = moments.tail.decision()
     line = Counterexample(
         "in the paper's own letters: alpha = lambda (lambda + 1)/2 is 3/8 at lambda = 1/2, so that the rule gives "
         "delta = -1/8 for epsilon = 1, and the exact curve is positive",
@@ -213,8 +240,19 @@ def _tail() -> Decision:
     return replace(decision, evidence=replace(decision.evidence, steps=(*decision.evidence.steps, line)))
 
 
-def _theorem_1() -> Decision:
-    decision = theorem()
+@claim(
+    "Y09",
+    Kind.CALIBRATION,
+    stated(
+        "There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm "
+        "1 (epsilon, delta)-DP for all {region} and all delta.",
+        noise=EQUATION_3,
+        region=REGION,
+    ),
+    "Theorem 1 and equation (3)",
+)
+def theorem_1() -> Decision:
+    decision = theorem_1_proof.theorem.decision()
     here = (
         Identity(
             "the square of equation (3) is that of the noise at which the pair of gradients of a step is rho-zCDP with "
@@ -262,57 +300,11 @@ def _theorem_1() -> Decision:
     return replace(decision, note=note, evidence=evidence)
 
 
-CLAIMS = (
-    Claim(
-        "Y01",
-        "yang2022",
-        "composition",
-        "The moment of adaptively composed mechanisms is the sum of their moments.",
-        "Lemma 1(a), Appendix B",
-        composition,
-    ),
-    Claim(
-        "Y02",
-        "yang2022",
-        "tail bound",
-        stated("A is (epsilon, delta)-DP with delta the minimum over lambda of {tail}, alpha at lambda.", tail=TAIL),
-        "Lemma 1(b), Appendix B",
-        _tail,
-    ),
-    Claim(
-        "Y03",
-        "yang2022",
-        "moment bound",
-        stated(
-            "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
-            "at most {bound} at q = m/n, with one constant C, for all lambda, sigma and m < n.",
-            bound=LEMMA_2,
-        ),
-        "Lemma 2, Appendix B",
-        _amplification,
-    ),
-    Claim(
-        "Y06",
-        "yang2022",
-        "moment",
-        stated(
-            "The moment of the T releases in w is at most {bound}, s the noise over the sensitivity, q = m/n.",
-            bound=MOMENT,
-        ),
-        "proof of Theorem 1, Appendix B",
-        _released,
-    ),
-    Claim(
-        "Y09",
-        "yang2022",
-        "calibration",
-        stated(
-            "There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm "
-            "1 (epsilon, delta)-DP for all {region} and all delta.",
-            noise=EQUATION_3,
-            region=REGION,
-        ),
-        "Theorem 1 and equation (3)",
-        _theorem_1,
-    ),
+@claim(
+    "Y01",
+    Kind.ACCOUNTING,
+    "The moment of adaptively composed mechanisms is the sum of their moments.",
+    "Lemma 1(a), Appendix B",
 )
+def composition() -> Decision:
+    return moments.composition.decision()

@@ -1,7 +1,7 @@
 """Steps of Algorithm 1 without noise on small instances of the PL case, in rational arithmetic.
 
 F = q w + p w^2/2 + c w v - rho v^2/2 with |v| <= 1, and w real, or in [0, 1] if ``walled``. In every
-instance R_S has its minimum 0 at w = 0: q = 0, or q > 0 with the wall.
+instance R_S has its minimum 0 at w = 0, since q = 0, or q > 0 and ``walled``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gaps between the population and the empirical primal risk, exactly, over all datasets of n signs.
+"""The exact gap between the population and the empirical primal risk, over all datasets of n signs.
 
 Every record is 1 or -1 with equal chance. The output is a saddle point of F_S, or a function of the
 mean of the records, so that the gap is a sum over the n + 1 values of that mean.

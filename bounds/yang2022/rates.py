@@ -1,4 +1,4 @@
-r"""Theorem 2's rates from their parts, and the notions they rest on.
+r"""The rates of Theorem 2, from the orders of their parts, and the risks that they are about.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Section 2 and Appendix C.
 """
@@ -11,8 +11,10 @@ from typing import Any
 from sympy import Ge, Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, d, ell, epsilon, eta, m, mu, n
@@ -37,7 +39,19 @@ def _parts(generalisation: Any) -> Any:
     return eta * generalisation + eta + 1 / sqrt(T) + eta * d * T * ell / (n * epsilon) ** 2
 
 
-def _rates() -> Decision:
+@claim(
+    "Y21",
+    Kind.RATE,
+    stated(
+        "Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order "
+        "{rate}, ell the logarithm of 1/delta.",
+        smooth=SMOOTH_T,
+        lipschitz=LIPSCHITZ_T,
+        rate=RATE,
+    ),
+    "Theorems 2 and 7",
+)
+def rates() -> Decision:
     known = (Ge(larger, sqrt(n)), Ge(larger, SHARE))
     smooth = _schedule(SMOOTH_T, 1 / larger)
     lipschitz = _schedule(LIPSCHITZ_T, 1 / (n * larger))
@@ -78,7 +92,7 @@ def _rates() -> Decision:
     )
     return Decision(
         "proved",
-        "linear program with exact multipliers",
+        Method.EXPONENTS,
         evidence,
         "With D, G and L constants of the O, given the noise of Theorem 1; for all epsilon, all delta < 1 and any "
         "start, which costs a factor 4 in one part. Subgradients in b) have norm at most G_w and G_v. "
@@ -86,7 +100,15 @@ def _rates() -> Decision:
     )
 
 
-def _variance() -> Decision:
+@claim(
+    "Y24",
+    Kind.ASSUMPTION,
+    stated(
+        "B_w and B_v bound the variances of the gradients, and {term} that of a minibatch.", term=MINIBATCH_VARIANCE
+    ),
+    "Assumption 2",
+)
+def variance() -> Decision:
     steps = (
         Identity("a mean of m independent draws of variance B has variance B/m", lambda: m * (B / m**2), B / m),
         Counterexample(
@@ -102,11 +124,18 @@ def _variance() -> Decision:
         condition="B_w and B_v bound the standard deviations, B^2 the variances",
     )
     return Decision(
-        "conditional", "exact algebra", evidence, "Assumption 2 says variances, Lemmas 9 and 10 use squares of them."
+        "conditional", Method.ALGEBRA, evidence, "Assumption 2 says variances, Lemmas 9 and 10 use squares of them."
     )
 
 
-def _metrics() -> Decision:
+@claim(
+    "Y49",
+    Kind.STEP,
+    "The weak risk is at most the strong one, and for strongly convex-concave F it bounds the squared "
+    "distance to the saddle.",
+    "Section 2.3",
+)
+def metrics() -> Decision:
     steps = (
         Cited("sup_v E F(w, v) <= E sup_v F(w, v), and inf the other way", "Jensen"),
         Cited("at the fixed saddle point z* of F the weak risk is at least E[F(A_w, v*) - F(w*, A_v)]", "definition"),
@@ -122,44 +151,7 @@ def _metrics() -> Decision:
     )
     return Decision(
         "proved",
-        "prover; cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "With the constant 2/mu, mu the smaller of the two moduli.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y21",
-        "yang2022",
-        "rate",
-        stated(
-            "Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order "
-            "{rate}, ell the logarithm of 1/delta.",
-            smooth=SMOOTH_T,
-            lipschitz=LIPSCHITZ_T,
-            rate=RATE,
-        ),
-        "Theorems 2 and 7",
-        _rates,
-    ),
-    Claim(
-        "Y24",
-        "yang2022",
-        "text",
-        stated(
-            "B_w and B_v bound the variances of the gradients, and {term} that of a minibatch.", term=MINIBATCH_VARIANCE
-        ),
-        "Assumption 2",
-        _variance,
-    ),
-    Claim(
-        "Y49",
-        "yang2022",
-        "algebra",
-        "The weak risk is at most the strong one, and for strongly convex-concave F it bounds the squared "
-        "distance to the saddle.",
-        "Section 2.3",
-        _metrics,
-    ),
-)

@@ -1,16 +1,16 @@
 r"""Remark 1: epsilon <= 1, delta <= 1/n^2, m = max(1, n sqrt(epsilon/(4T))) and the constant 8.
 
-n = 1. Then delta may be nearly 1, and log(1/delta) and the noise nearly 0. With n = m = 1 every
+For n = 1, delta may be nearly 1, so that log(1/delta) and the noise are nearly 0. With n = m = 1 every
 minibatch is the record. For f(w, v; z) = z (G_w w + G_v v) on the plane, records 1 and -1, the pair of
 gradients of a step is one Gaussian release of noise multiplier (8/(2 sqrt 2)) sqrt(T log(1/delta))/epsilon.
 
-n >= 2, minibatches without replacement, as Lemma 2 of the paper supposes, m rounded up. These are the
-settings that [2] takes over, with G_w and G_v for its thresholds, and its proof serves: see
+For n >= 2 and minibatches without replacement, which Lemma 2 of the paper assumes, with m rounded up, these
+are the settings of [2] with its thresholds replaced by G_w and G_v. The same proof applies: see
 ``zhang2025.theorem_1_settings``.
 
-n >= 2, minibatches with replacement, as Algorithm 1 draws them. Not settled where m >= 2 (at m = 1 the
-two agree): a record may be drawn k times and then moves the mean by 2 k G/m. :func:`excess` computes
-the privacy of three pairs of releases, which are not shown to be the worst ones.
+For n >= 2 and minibatches with replacement, as Algorithm 1 draws them, the claim is open where m >= 2 (at
+m = 1 the two samplings agree): a record may be drawn k times and then moves the mean by 2 k G/m.
+:func:`excess` computes the privacy of three pairs of releases, which are not shown to be the worst ones.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Remark 1, Appendix B.
 [2] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
@@ -25,13 +25,15 @@ from typing import Any
 from sympy import Le, Max, Pow, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Searched, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, T, delta, ell, epsilon, m, n, sigma_v, sigma_w
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
-from dpcheck.bounds.zhang2025.theorem_1_settings import CLAIMS as SETTINGS
+from dpcheck.bounds.zhang2025 import theorem_1_settings
 
 q = symbols("q", positive=True)
 BATCH = Max(1, n * sqrt(epsilon / (4 * T)))  # as printed, not rounded
@@ -94,12 +96,25 @@ def curve(records: int, steps: int, loss: float, pair: tuple[float, float], size
 
 def _without_replacement() -> tuple[Step, ...]:
     """The steps for the same settings in [2]: what follows the refutation of its printed noise."""
-    steps = SETTINGS[0].decision().evidence.steps
+    steps = theorem_1_settings.settings.decision().evidence.steps
     start = max((i for i, step in enumerate(steps) if isinstance(step, Counterexample)), default=-1) + 1
     return steps[start:]
 
 
-def _remark() -> Decision:
+@claim(
+    "Y10",
+    Kind.CALIBRATION,
+    stated(
+        "For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 "
+        "(epsilon, delta)-DP.",
+        loss=LOSS,
+        chance=CHANCE,
+        batch=BATCH,
+        sigma=SIGMA,
+    ),
+    "Remark 1",
+)
+def remark() -> Decision:
     steps: tuple[Step, ...] = (
         Cited(
             "n = m = 1: f = z (G_w w + G_v v), records 1 and -1. With T = 2 the last iterate and the mean one both "
@@ -162,28 +177,9 @@ def _remark() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact privacy curve; moments from cited amplification, prover",
+        (Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
         evidence,
         "At n = 1 delta may be .999, and the noise is too small. For n >= 2 the constant 8 is enough for minibatches "
         "without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: never violated "
         "in floating point, and not proved.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y10",
-        "yang2022",
-        "calibration",
-        stated(
-            "For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 "
-            "(epsilon, delta)-DP.",
-            loss=LOSS,
-            chance=CHANCE,
-            batch=BATCH,
-            sigma=SIGMA,
-        ),
-        "Remark 1",
-        _remark,
-    ),
-)

@@ -1,7 +1,7 @@
 """Minibatches by enumeration: every draw of m indices out of n, in rational arithmetic.
 
 Records are numbered from 0; record ``n - 1`` is the one in which neighbouring datasets differ.
-Meant for the small n and m of a counterexample: there are ``n**m`` draws with replacement.
+This is for the small n and m of a counterexample: there are ``n**m`` draws with replacement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Theorem 1 with Remark 1: the noise that is to make DP-SGDA private.
+r"""Theorem 1 with Remark 1: the noise with which DP-SGDA is said to be private.
 
 Problem. Minimise over w in W and maximise over v in V the empirical objective
 F_S(w, v) = (1/n) sum_i f(w, v; z_i), of n records, where f(., v; z) is G_w-Lipschitz and
@@ -23,11 +23,11 @@ Guarantee.
   constants c_2 = c_3 = 8 will do. This is ``yang2022.theorem_1``. The paper does not round m; here
   it is rounded up.
 
-Both state what the paper states, but for n = 1, which Remark 1 allows and for which it is false
-(claim Y10). For n >= 2 its noise is enough with m rounded up and minibatches without replacement;
-with replacement that is open. The proof's own last condition, lambda <= s^2 log(n/(m s)) for the
+Both state what the paper states, except that n = 1 is left out: Remark 1 allows it and is false
+there (claim Y10). For n >= 2 the noise of Remark 1 is enough with m rounded up and minibatches without
+replacement; with replacement this is open. The proof's own last condition, lambda <= s^2 log(n/(m s)) for the
 normalised noise s, needs T >= e^2 log(1/delta) at these settings when m exceeds 1. Remark 1 does
-not say so, and the region below is the printed one.
+not say so, and the region below is that of the paper.
 
 References.
 [1] Z. Yang, S. Hu, Y. Lei, K. R. Varshney, S. Lyu, Y. Ying. Differentially Private SGDA for Minimax

@@ -13,8 +13,10 @@ from typing import Any
 
 from sympy import Eq, Integer, Le, Mul, Pow, Rational, log, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, T, c_1, delta, epsilon, m, n, sigma_w
 from dpcheck.bounds.yang2022.sampling import largest_difference
@@ -28,7 +30,17 @@ THEOREM_6, THEOREM_1 = c_1 * T / n**2, c_1 * m**2 * T / n**2
 REMARK, PROOF = dict(NOISE)[sigma_w], 8 * m**2 * T * log(n) / (n**2 * epsilon**2)  # PROOF is a square
 
 
-def _minibatch_sensitivity() -> Decision:
+@claim(
+    "Y04",
+    Kind.SENSITIVITY,
+    stated(
+        "On neighbouring datasets the mean gradient of one minibatch drawn with replacement differs by at most "
+        "{bound}.",
+        bound=SENSITIVITY,
+    ),
+    "proof of Theorem 1, Appendix B",
+)
+def minibatch_sensitivity() -> Decision:
     steps = (
         Enumerated(
             "one record in two draws from two: 2 G, in units of G",
@@ -62,13 +74,19 @@ def _minibatch_sensitivity() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "With replacement the differing record may be drawn k times, and the mean then moves by up to 2 k G/m.",
     )
 
 
-def _normalisation() -> Decision:
+@claim(
+    "Y05",
+    Kind.CALIBRATION,
+    stated("For the sum over 2 G_w, of sensitivity 1, the noise is {noise}.", noise=NORMALISED),
+    "proof of Theorem 1, Appendix B",
+)
+def normalisation() -> Decision:
     steps = (
         Identity(
             "the released mean is 2 G_w/m times g_t = sum/(2 G_w), of sensitivity 1",
@@ -96,13 +114,19 @@ def _normalisation() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The sum over 2 G_w has sensitivity 1, but the noise sigma_w is on the mean: a factor m is missing.",
     )
 
 
-def _joint_moment() -> Decision:
+@claim(
+    "Y07",
+    Kind.ACCOUNTING,
+    "The moment of the pair of releases is at most the sum of the moments of each.",
+    "proof of Theorem 1, Appendix B",
+)
+def joint_moment() -> Decision:
     # With P = (1-q) N(0) + q N(mu), Q = N(0), variance sigma^2: E_P[P/Q] = 1 + q^2 (X - 1) where
     # X = exp(|mu|^2/sigma^2); for the pair of releases X_w X_v takes the place of X.
     z, mu, X_w, X_v, s_w, s_v, ratio = symbols("z mu X_w X_v s_w s_v r", positive=True)
@@ -161,7 +185,7 @@ def _joint_moment() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra; counterexample in rational arithmetic",
+        (Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "Composition adds the moments of mechanisms with independent randomness; the two gradients "
         "share the hidden minibatch, and their joint moment at lambda = 1 is strictly larger: "
@@ -170,7 +194,17 @@ def _joint_moment() -> Decision:
     )
 
 
-def _region() -> Decision:
+@claim(
+    "Y08",
+    Kind.REMARK,
+    stated(
+        "Theorem 6 restates Theorem 1: its region epsilon < {six} is Theorem 1's epsilon < {one}.",
+        six=THEOREM_6,
+        one=THEOREM_1,
+    ),
+    "Theorem 6, Appendix B",
+)
+def region() -> Decision:
     steps = (
         Counterexample(
             "n = 10, T = 10, m = 5, c_1 = 1: 1/10 and 5/2",
@@ -206,7 +240,7 @@ def _region() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The restatement drops m^2: a smaller region, true where Theorem 1 is. Restoring m^2 is not enough for its "
         "truth, since at n = m = 1 it is Theorem 1, which needs epsilon <= log(1/delta) (Y09).",
@@ -217,7 +251,18 @@ def _equal(left: Any, right: Any) -> Any:
     return Eq(left, right, evaluate=False)
 
 
-def _remark_constant() -> Decision:
+@claim(
+    "Y11",
+    Kind.CONSTANT,
+    stated(
+        "At delta = 1/n^2 the noise sigma^2 = {proof} of the proof, in units of the sensitivity, is the noise "
+        "{remark} of Remark 1.",
+        proof=PROOF,
+        remark=REMARK,
+    ),
+    "Remark 1 and its proof, Appendix B",
+)
+def remark_constant() -> Decision:
     at = ((n, 10), (T, 4), (m, 3), (epsilon, 1), (G_w, 1), (delta, Rational(1, 100)))
     square = Pow(REMARK, 2, evaluate=False)
     steps = (
@@ -273,67 +318,10 @@ def _remark_constant() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The proof of Remark 1 arrives at the constant 4, for one release; the remark's 8 is the "
         "larger, and comes out exactly from the proof of Theorem 1. Either way the third condition "
         "asks for T of order log(1/delta), which the remark leaves out: for 8, "
         "T >= e^2 log(1/delta) where its minibatch exceeds 1.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y04",
-        "yang2022",
-        "sensitivity",
-        stated(
-            "On neighbouring datasets the mean gradient of one minibatch drawn with replacement differs by at most "
-            "{bound}.",
-            bound=SENSITIVITY,
-        ),
-        "proof of Theorem 1, Appendix B",
-        _minibatch_sensitivity,
-    ),
-    Claim(
-        "Y05",
-        "yang2022",
-        "normalisation",
-        stated("For the sum over 2 G_w, of sensitivity 1, the noise is {noise}.", noise=NORMALISED),
-        "proof of Theorem 1, Appendix B",
-        _normalisation,
-    ),
-    Claim(
-        "Y07",
-        "yang2022",
-        "composition",
-        "The moment of the pair of releases is at most the sum of the moments of each.",
-        "proof of Theorem 1, Appendix B",
-        _joint_moment,
-    ),
-    Claim(
-        "Y08",
-        "yang2022",
-        "text",
-        stated(
-            "Theorem 6 restates Theorem 1: its region epsilon < {six} is Theorem 1's epsilon < {one}.",
-            six=THEOREM_6,
-            one=THEOREM_1,
-        ),
-        "Theorem 6, Appendix B",
-        _region,
-    ),
-    Claim(
-        "Y11",
-        "yang2022",
-        "const",
-        stated(
-            "At delta = 1/n^2 the noise sigma^2 = {proof} of the proof, in units of the sensitivity, is the noise "
-            "{remark} of Remark 1.",
-            proof=PROOF,
-            remark=REMARK,
-        ),
-        "Remark 1 and its proof, Appendix B",
-        _remark_constant,
-    ),
-)

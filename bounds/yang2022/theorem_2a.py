@@ -23,8 +23,8 @@ With constants it is at most the right-hand side of [1, equation (13)],
 which is ``bound``.
 
 Where the paper's versions differ, this file has what the proof supports:
-- eta carries 1/L as in the proof; Theorem 2 prints no L and Theorem 7 prints 1/sqrt L (claim Y22).
-- the start enters as D^2/(2 eta T) as in (13), where Lemma 3 prints D^2/(eta T). This needs the
+- eta has the factor 1/L, as in the proof; Theorem 2 has no L and Theorem 7 has 1/sqrt L (claim Y22).
+- the start contributes D^2/(2 eta T), as in (13), where Lemma 3 has D^2/(eta T). This needs the
   start at 0; from any other start in W x V it is 2 D^2/(eta T) (claims Y13 and Y15).
 The rate holds for fixed G, D and L.
 
@@ -52,8 +52,10 @@ from __future__ import annotations
 
 from sympy import Le, Max, Rational, log, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D_v, D_w, L, T, c, d, delta, epsilon, eta, n
@@ -112,7 +114,17 @@ EXPONENT = L**2 * T * eta**2
 COUNT = n ** Rational(3, 2)
 
 
-def _step_size() -> Decision:
+@claim(
+    "Y22",
+    Kind.SCHEDULE,
+    stated(
+        "With T of order n and eta = {step}, c a constant, the exponent {exponent} is bounded.",
+        step=PRINTED_STEP,
+        exponent=EXPONENT,
+    ),
+    "Theorem 7(a) and its proof, Appendix C.3",
+)
+def step_size() -> Decision:
     # T = n; the maximum in eta is sqrt n at least, and sqrt n itself for large epsilon.
     bound, most = symbols("bound most", positive=True)
     steps = (
@@ -175,7 +187,7 @@ def _step_size() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The exponential is bounded by exp(c^2 L), not by an absolute constant. The proof's "
         "O(min{1, n epsilon^2/(d log(1/delta))}) is the order of the exponent, not of the "
@@ -184,7 +196,13 @@ def _step_size() -> Decision:
     )
 
 
-def _gradients() -> Decision:
+@claim(
+    "Y23",
+    Kind.COMPLEXITY,
+    stated("In the smooth case DP-SGDA takes a number of gradient computations of order {count}.", count=COUNT),
+    "Remark 4 and Table 1",
+)
+def gradients() -> Decision:
     # sqrt n = 1 + k, sqrt epsilon = 1/(1 + r), T = a^2 n
     a, r, k = symbols("a r k", positive=True)
     raw = a**2 * (1 + k) ** 2 + a * (1 + k) ** 3 / (2 * (1 + r))
@@ -209,32 +227,8 @@ def _gradients() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra",
+        Method.ALGEBRA,
         Evidence(steps),
         "T m for T of order n and Remark 1's m, epsilon <= 1. For T = n^2 the minibatch is 1 and the "
         "count n^2, below the n^{5/2} of Table 1.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y22",
-        "yang2022",
-        "schedule",
-        stated(
-            "With T of order n and eta = {step}, c a constant, the exponent {exponent} is bounded.",
-            step=PRINTED_STEP,
-            exponent=EXPONENT,
-        ),
-        "Theorem 7(a) and its proof, Appendix C.3",
-        _step_size,
-    ),
-    Claim(
-        "Y23",
-        "yang2022",
-        "complexity",
-        stated("In the smooth case DP-SGDA takes a number of gradient computations of order {count}.", count=COUNT),
-        "Remark 4 and Table 1",
-        _gradients,
-    ),
-)

@@ -17,8 +17,8 @@ O( max{ 1/sqrt n, sqrt(d log(1/delta))/(n epsilon) } ). With constants it is at 
     + eta (G_w^2 + G_v^2)/2 + (D_w^2 + D_v^2)/(2 eta T)
     + (D_w G_w + D_v G_v)/sqrt(m T) + eta d (sigma_w^2 + sigma_v^2),               (Lemma 3)
 
-which is ``bound``. The start at 0 is needed as in ``theorem_2a``. The step has no letter for its
-unit, length over gradient: c carries it, and c = D/G is the natural choice.
+which is ``bound``. The start at 0 is needed as in ``theorem_2a``. The formula for the
+step lacks its unit, length over gradient: c has this unit, and c = D/G is the natural choice.
 
 References.
 [1] Z. Yang, S. Hu, Y. Lei, K. R. Varshney, S. Lyu, Y. Ying. Differentially Private SGDA for Minimax

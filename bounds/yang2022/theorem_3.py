@@ -2,9 +2,9 @@ r"""Theorem 3: the optimisation error of DP-SGDA in the PL-strongly concave case
 
 Problem. As in ``lemmas_9_to_11``: F_S is L-smooth (A3), rho-strongly concave in v and mu-PL in w, the
 minibatch gradients have variance B^2/m (A2), V is bounded, kappa = L/rho, mu <= 2 L^2 (in Theorem 8, not in
-Theorem 3); W = R^{d1}. The last is not in [1]: on a W that w is projected on a run may stay for ever at a
-point that is not a minimiser (claim Y34). On W = R^{d1} the bounded gradients of A1, which the proof does not
-use, leave constant functions alone (claim Y27).
+Theorem 3), and W = R^{d1}. [1] does not state the last: if w is projected onto a bounded W, a run may stay
+for ever at a point that is not a minimiser (claim Y34). On W = R^{d1} only constant functions have the
+bounded gradients of A1, which the proof does not use (claim Y27).
 
 Algorithm. DP-SGDA with eta_w = 2/(mu t), eta_v = 2 M/(mu t^{2/3}), where
 M = max{8 kappa^2 sqrt((L + L^2/rho)/mu), 4 sqrt 2 kappa^2}.
@@ -37,8 +37,10 @@ from fractions import Fraction
 from sympy import Ge, Integer, Le, Max, Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import L, T, d, eta_v, eta_w, kappa, m, mu, sigma_v, sigma_w, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.lemmas_9_to_11 import RECURSION
@@ -107,7 +109,8 @@ THEOREMS = (
 )
 
 
-def _assumptions() -> Decision:
+@claim("Y34", Kind.ASSUMPTION, "A1 and A2, with strong concavity and PL, suffice for Theorem 3.", "Theorem 3")
+def assumptions() -> Decision:
     steps = (
         Cited(
             "the step sizes and the rate are stated with kappa = L/rho, and L is introduced in A3 alone",
@@ -152,20 +155,8 @@ def _assumptions() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "The smoothness that kappa = L/rho speaks of is not among the assumptions, nor is a W without walls. A1 is "
         "not used, and on W = R^{d1} only constants have it with PL (Y27).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y34",
-        "yang2022",
-        "assumptions",
-        "A1 and A2, with strong concavity and PL, suffice for Theorem 3.",
-        "Theorem 3",
-        _assumptions,
-    ),
-)

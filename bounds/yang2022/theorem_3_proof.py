@@ -1,4 +1,4 @@
-r"""Theorem 3, the proof: the factors, the step sizes and the constants of the last bound.
+r"""The proof of Theorem 3: the factors, the step sizes and the constants of the last bound.
 
 Setting and steps as in ``theorem_3``; eta and theta are eta_w and eta_v, X = L + L^2/rho, and M the maximum in
 eta_v. N_w, N_v are B^2/m + d sigma^2.
@@ -13,9 +13,11 @@ from typing import Any
 
 from sympy import Ge, Integer, Le, Min, Rational, cancel, log, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.judge import judge
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, kappa, mu, rho, t
@@ -94,7 +96,19 @@ CONSTANTS = (
 )
 
 
-def _first_step() -> Decision:
+@claim(
+    "Y32",
+    Kind.ASSUMPTION,
+    stated(
+        "eta_w = {primal} is at most {slope} and eta_v = {dual} at most {curvature}, from t = 1 on.",
+        primal=STEPS[0][1],
+        slope=SLOPE,
+        dual=STEPS[1][1],
+        curvature=1 / L,
+    ),
+    "proof of Theorem 8",
+)
+def first_step() -> Decision:
     wall = {L: 10, rho: 10, mu: 200, kappa: 1, t: 1}
     steps = (
         Quoted("mu |w - w'|^2/2 <= h - min h, w' the nearest minimiser", "Y36", GROWTH_READING, "W = R^{d1} here"),
@@ -138,14 +152,27 @@ def _first_step() -> Decision:
     )
     return Decision(
         "refuted",
-        "prover",
+        Method.PROVER,
         evidence,
         "At t = 1 the first condition fails for every L, rho and mu <= L, as W = R^{d1} has it, and the second where "
         "M L > mu/2. On a W that w is projected on both can hold, but there Lemma 9 fails (Y28).",
     )
 
 
-def _sums() -> Decision:
+@claim(
+    "Y33",
+    Kind.CONSTANT,
+    stated(
+        "Times t the noise of v enters with {noise}, M the maximum in eta_v, and the sums of {power} and 1/t to T "
+        "are at most {root} and {logarithm}.",
+        noise=DUAL_NOISE,
+        power=t ** Rational(-2, 3),
+        root=ROOT_SUM,
+        logarithm=LOG_SUM,
+    ),
+    "equation (20)",
+)
+def sums() -> Decision:
     exact = DUAL_NOISE * (2 - x) / (1 - x)
     one = {L: 1, mu: 1, rho: 1, M: 1, t: 1, x: 0}
     steps = (
@@ -191,60 +218,29 @@ def _sums() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra and enumeration",
+        (Method.ALGEBRA, Method.ENUMERATION),
         evidence,
         "The explicit constants are too small by factors 2 and up to 3, and the recursion is not valid at t = 1.",
     )
 
 
-CLAIMS = (
-    Claim(
-        "Y31",
-        "yang2022",
-        "constants",
-        stated(
-            "With the proof's e, lambda_t = {chosen} and steps such that {first} and {second}, the squares of the "
-            "printed ratios with X = L + L^2/rho, k_1 is at most {one} and k_2 at most {two}.",
-            chosen=CHOSEN,
-            first=FIRST,
-            second=SECOND,
-            one=FACTOR_1,
-            two=FACTOR_2,
-        ),
-        "proof of Theorem 8",
-        judge(
-            *CONSTANTS,
-            note="The two squares of the ratio are just what k_1 and k_2 need. The proof's e needs rho eta_v < 1; at "
-            "rho eta_v = 1 any e >= 1 does the same.",
-        ),
+printed_constants = Claim(
+    "Y31",
+    "yang2022",
+    Kind.CONSTANT,
+    stated(
+        "With the proof's e, lambda_t = {chosen} and steps such that {first} and {second}, the squares of the "
+        "printed ratios with X = L + L^2/rho, k_1 is at most {one} and k_2 at most {two}.",
+        chosen=CHOSEN,
+        first=FIRST,
+        second=SECOND,
+        one=FACTOR_1,
+        two=FACTOR_2,
     ),
-    Claim(
-        "Y32",
-        "yang2022",
-        "precondition",
-        stated(
-            "eta_w = {primal} is at most {slope} and eta_v = {dual} at most {curvature}, from t = 1 on.",
-            primal=STEPS[0][1],
-            slope=SLOPE,
-            dual=STEPS[1][1],
-            curvature=1 / L,
-        ),
-        "proof of Theorem 8",
-        _first_step,
-    ),
-    Claim(
-        "Y33",
-        "yang2022",
-        "constants",
-        stated(
-            "Times t the noise of v enters with {noise}, M the maximum in eta_v, and the sums of {power} and 1/t to T "
-            "are at most {root} and {logarithm}.",
-            noise=DUAL_NOISE,
-            power=t ** Rational(-2, 3),
-            root=ROOT_SUM,
-            logarithm=LOG_SUM,
-        ),
-        "equation (20)",
-        _sums,
+    "proof of Theorem 8",
+    judge(
+        *CONSTANTS,
+        note="The two squares of the ratio are just what k_1 and k_2 need. The proof's e needs rho eta_v < 1; at "
+        "rho eta_v = 1 any e >= 1 does the same.",
     ),
 )

@@ -8,13 +8,13 @@ optimisation error E[R_S(w_T) - min R_S] is at most e. By [1, Theorems 4 and 11]
 
 What the proof supports. On W = R^{d1} PL with this paper's constant gives quadratic growth mu/2, not 2 mu
 (claim Y36), so that the distances are sqrt(2 e/mu) and (1/n) sqrt(4 G_w^2/mu^2 + 4 G_v^2/(rho mu)); and the
-factor is G_w + kappa G_v (claim Y35). ``bound`` is the sum of both parts so repaired,
+factor is G_w + kappa G_v (claim Y35). ``bound`` is the sum of both parts with these repairs,
 
     (G_w + kappa G_v) (2 sqrt(2 e/mu) + (1/n) sqrt(4 G_w^2/mu^2 + 4 G_v^2/(rho mu))) + 4 G_v^2/(rho n),
 
-where both datasets contribute their distance to the solutions. W = R^{d1} is not in [1]: where W has walls PL
-gives no growth, and the gap may be of order 1/sqrt n at e = 0 (claims Y37, Y38). A1 then holds on a part of W
-that contains the outputs and the solutions, not on all of it (claim Y27).
+where both datasets contribute their distance to the solutions. [1] does not state W = R^{d1}: on a bounded W
+PL gives no growth, and the gap may be of order 1/sqrt n at e = 0 (claims Y37, Y38). On W = R^{d1} A1 holds on a
+part of W that contains the outputs and the solutions, not on all of it (claim Y27).
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.2.
 
@@ -34,8 +34,10 @@ from fractions import Fraction
 
 from sympy import Le, Rational, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict
+from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, n, rho
@@ -184,7 +186,13 @@ READINGS: tuple[tuple[str, Verdict], ...] = (
 )
 
 
-def _appendix() -> Decision:
+@claim(
+    "Y37",
+    Kind.CONSTANT,
+    stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=APPENDIX),
+    "Lemma 14, Theorems 9 and 11",
+)
+def appendix() -> Decision:
     steps = (
         *SADDLE,
         Counterexample("which is above the printed bound", Le(excess, APPENDIX), SADDLE_AT),
@@ -203,13 +211,19 @@ def _appendix() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration; prover",
+        (Method.ENUMERATION, Method.PROVER),
         Evidence(steps, readings=READINGS, repaired=REPAIRED),
         "The distances rest on the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
     )
 
 
-def _main_text() -> Decision:
+@claim(
+    "Y38",
+    Kind.CONSTANT,
+    stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=MAIN_TEXT),
+    "Theorem 4",
+)
+def main_text() -> Decision:
     steps = (
         *SADDLE,
         Counterexample("which is above the printed bound", Le(excess, MAIN_TEXT), SADDLE_AT),
@@ -223,13 +237,14 @@ def _main_text() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact enumeration; prover",
+        (Method.ENUMERATION, Method.PROVER),
         Evidence(steps, readings=READINGS, repaired=REPAIRED),
         "It drops rho beside the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
     )
 
 
-def _dual() -> Decision:
+@claim("Y39", Kind.CONSTANT, stated("E[R_S(w*) - R(w*)] is at most {bound}.", bound=DUAL), "Theorem 10")
+def dual() -> Decision:
     steps = (
         Cited(
             "(25): F_S(w*, v) - F_S(w*, v_i) <= (2 G_v/n) |v - v_i| for the maximisers v of S and v_i of "
@@ -252,36 +267,8 @@ def _dual() -> Decision:
     )
     return Decision(
         "proved",
-        "prover; cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "The display with m in the denominator should have rho n; the result is right. Strong concavity is used at "
         "maximisers over V, walls or not, and no smoothness.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y37",
-        "yang2022",
-        "constant",
-        stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=APPENDIX),
-        "Lemma 14, Theorems 9 and 11",
-        _appendix,
-    ),
-    Claim(
-        "Y38",
-        "yang2022",
-        "constant",
-        stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=MAIN_TEXT),
-        "Theorem 4",
-        _main_text,
-    ),
-    Claim(
-        "Y39",
-        "yang2022",
-        "constant",
-        stated("E[R_S(w*) - R(w*)] is at most {bound}.", bound=DUAL),
-        "Theorem 10",
-        _dual,
-    ),
-)

@@ -1,14 +1,14 @@
 r"""Theorem 5: the excess primal population risk of DP-SGDA, PL-strongly concave case.
 
-Setting as in ``theorem_3`` and ``theorem_4``; T of order n, a constant minibatch m, noise as in Remark 1, which
-limits epsilon and delta. By
-[1, Theorem 5], with constants in G_w, G_v and L,
+Setting as in ``theorem_3`` and ``theorem_4``; T is of order n, the minibatch m is constant, and the noise is that
+of Remark 1, which limits epsilon and delta. By [1, Theorem 5], with constants that depend on G_w, G_v and L,
 
     E[R(w_T)] - min R = O( kappa^{2.75}/mu^{1.75} ( n^{-1/3} + sqrt(d log(1/delta))/(n^{5/6} epsilon) ) ).
 
 It is the square root of Theorem 3's error, times (1 + kappa)/sqrt mu: the error itself must be below its root
-(claim Y40). A constant m with T = n leaves Theorem 1 only epsilon < c_1 m^2/n (claim Y12). It needs W = R^{d1}
-as Theorems 3 and 4 do, which [1] does not state; A1 then holds where the iterates are, not on all of W (claim Y27).
+(claim Y40). A constant m with T = n leaves Theorem 1 only epsilon < c_1 m^2/n (claim Y12). Like Theorems 3
+and 4 it needs W = R^{d1}, which [1] does not state; A1 then holds where the iterates are, not on all of W (claim
+Y27).
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Theorem 5, Appendix D.3.
 
@@ -28,8 +28,10 @@ from fractions import Fraction
 from sympy import Ge, Integer, Le, Lt, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, L, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho, sigma, t
@@ -95,7 +97,8 @@ THEOREMS = (
 )
 
 
-def _constant_batch() -> Decision:
+@claim("Y12", Kind.SCHEDULE, "Theorem 5 may take m constant with T of order n.", "proof of Theorem 12")
+def constant_batch() -> Decision:
     steps = (
         Identity("with T = n Theorem 1 covers epsilon < c_1 m^2/n", lambda: c_1 * m**2 * n / n**2, c_1 * m**2 / n),
         Counterexample(
@@ -139,14 +142,20 @@ def _constant_batch() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "With T = n a constant minibatch leaves Theorem 1 only epsilon of order 1/n, where the rate "
         "grows as n^{1/6} and says nothing; a larger m repairs it.",
     )
 
 
-def _rate() -> Decision:
+@claim(
+    "Y40",
+    Kind.RATE,
+    stated("The excess risk is of order {rate}, ell the logarithm of 1/delta.", rate=RATE),
+    "Theorem 5",
+)
+def rate() -> Decision:
     error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
     printed = FRONT * (sqrt(X) + sqrt(Y))
     small = Region(
@@ -216,14 +225,15 @@ def _rate() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers",
+        Method.EXPONENTS,
         evidence,
         "The optimisation error enters (5) itself too, and is below its root only where it is small; and what "
         "Theorems 3, 9 and 11 lack is lacking here.",
     )
 
 
-def _unique() -> Decision:
+@claim("Y41", Kind.LEMMA, "The saddle points of F_S share one v when F_S is strongly concave in v.", "Proposition 1")
+def unique() -> Decision:
     value, other, cross, back = symbols("value other cross back", real=True)  # F_S at (w,v), (w',v'), (w,v'), (w',v)
     steps = (
         Cited(
@@ -241,10 +251,11 @@ def _unique() -> Decision:
             ),
         ),
     )
-    return Decision("proved", "prover; cited facts", Evidence(steps), "rho |v - v'|^2 <= 0.")
+    return Decision("proved", (Method.PROVER, Method.CITED), Evidence(steps), "rho |v - v'|^2 <= 0.")
 
 
-def _agree() -> Decision:
+@claim("Y42", Kind.ASSUMPTION, "pi_S'(pi_S(w_T)) = pi_S'(w_T') for neighbouring S, S'.", "Assumption 4")
+def agree() -> Decision:
     # F_S = w_1^2 - rho v^2 with w in R^2: every (0, w_2) is a solution, and the noise moves w_2.
     a, b = symbols("a b", real=True)
     steps = (
@@ -277,13 +288,14 @@ def _agree() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "It holds for unique solutions; along a flat set the noise breaks it, and so does one record without noise.",
     )
 
 
-def _lipschitz_and_pl() -> Decision:
+@claim("Y27", Kind.ASSUMPTION, "A1 and the mu-PL condition in w can hold together.", "Theorems 3 to 5")
+def lipschitz_and_pl() -> Decision:
     time, v = symbols("time v", positive=True)
     steps = (
         Cited(
@@ -328,52 +340,8 @@ def _lipschitz_and_pl() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; counterexample in exact arithmetic",
+        (Method.PROVER, Method.ARITHMETIC),
         evidence,
         "A Lipschitz PL function on all of R^{d1} is constant. That all of W lies within 2 G_w/mu of the minimisers is "
         "a consequence on W = R^{d1}, and is neither stated nor needed on a W with walls.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y12",
-        "yang2022",
-        "schedule",
-        "Theorem 5 may take m constant with T of order n.",
-        "proof of Theorem 12",
-        _constant_batch,
-    ),
-    Claim(
-        "Y27",
-        "yang2022",
-        "precondition",
-        "A1 and the mu-PL condition in w can hold together.",
-        "Theorems 3 to 5",
-        _lipschitz_and_pl,
-    ),
-    Claim(
-        "Y40",
-        "yang2022",
-        "rate",
-        stated("The excess risk is of order {rate}, ell the logarithm of 1/delta.", rate=RATE),
-        "Theorem 5",
-        _rate,
-    ),
-    Claim(
-        "Y41",
-        "yang2022",
-        "lemma",
-        "The saddle points of F_S share one v when F_S is strongly concave in v.",
-        "Proposition 1",
-        _unique,
-    ),
-    Claim(
-        "Y42",
-        "yang2022",
-        "assumption",
-        "pi_S'(pi_S(w_T)) = pi_S'(w_T') for neighbouring S, S'.",
-        "Assumption 4",
-        _agree,
-    ),
-)

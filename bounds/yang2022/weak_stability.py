@@ -10,8 +10,8 @@ with record i replaced by an independent one. Exchanging the two records gives
     sup_v E F(A_w(S), v) - sup_v E F_S(A_w(S), v) <= sup_v mean_i E[f(A_w(S_i), v; z_i) - f(A_w(S), v; z_i)],
     inf_w E F_S(w, A_v(S)) - inf_w E F(w, A_v(S)) <= sup_w mean_i E[f(w, A_v(S); z_i) - f(w, A_v(S_i); z_i)]:
 
-the pair is (S_i, S) in w and (S, S_i) in v, while the definition has one order in both. So the lemma
-holds with the pair reversed in the second supremum (or with absolute values), and not as printed. On
+the pair is (S_i, S) in w and (S, S_i) in v, while the definition has the same order in both. So the lemma
+holds with the pair reversed in the second supremum (or with absolute values), and not as published. On
 W = V = [0, 1] with fair bits for records,
 
     f(w, v; z) = h(w, z) - h(v, z),  h(x, z) = (x - z)^2/2,  A_w(S) = A_v(S) = the mean of S,
@@ -30,8 +30,10 @@ from typing import Any
 
 from sympy import Integer, Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 
 Dataset = tuple[int, ...]
 BITS = (0, 1)
@@ -135,7 +137,14 @@ def _broken(given_data: bool) -> Counterexample:
     )
 
 
-def _stability() -> Decision:
+@claim(
+    "Y16",
+    Kind.LEMMA,
+    "Weak stability e bounds the weak risk's generalisation by e, and the gradient field of a "
+    "convex-concave f is monotone.",
+    "Lemmas 4 and 5, Appendix C.2",
+)
+def weak_risk_stability() -> Decision:
     steps: tuple[Step, ...] = (
         Cited(
             "f = (w - z)^2/2 - (v - z)^2/2 on [0, 1]^2 is convex-concave, smooth, Lipschitz and bounded; records are "
@@ -187,21 +196,8 @@ def _stability() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration; exact algebra",
+        (Method.ENUMERATION, Method.ALGEBRA),
         evidence,
         "The two suprema are needed in opposite orders of the pair. With one order in both they can cancel: an "
         "algorithm of weak stability 0 has a difference of 1/4. Lemma 5 holds.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Y16",
-        "yang2022",
-        "lemma",
-        "Weak stability e bounds the weak risk's generalisation by e, and the gradient field of a "
-        "convex-concave f is monotone.",
-        "Lemmas 4 and 5, Appendix C.2",
-        _stability,
-    ),
-)

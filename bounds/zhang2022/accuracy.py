@@ -1,8 +1,9 @@
 r"""How accurately a solver must solve: the first gap over the required gap gamma.
 
-The published rates are those of linear convergence, O(T log(gap_0/gamma)) gradients, gap_0 the gap at the start.
-For L-Lipschitz, mu-strongly convex functions gap_0 is at most 2 L^2/mu, and gap_0/gamma at most 64 n^2/delta^2
-whatever mu and L are: the logarithm is O(log(n/delta)). log(1/gamma) on its own holds log(mu/L^2) too.
+The published rates are those of linear convergence: O(T log(gap_0/gamma)) gradients, where gap_0 is the gap at the
+start. For L-Lipschitz, mu-strongly convex functions gap_0 is at most 2 L^2/mu, and gap_0/gamma is at most
+64 n^2/delta^2 for every mu and L, so that the logarithm is O(log(n/delta)). log(1/gamma) alone would also contain
+log(mu/L^2).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Corollary B.6: phased output perturbation for smooth convex-strongly concave problems.
 
 Setting as in ``theorem_4_5``, with f mu_y-strongly concave in y, mu_y >= L/(D sqrt n), and no regulariser
-in y. With m_k = min{mu_k, mu_y} phase k solves to an energy of L^2/(nbar^2 m_k) with probability
+in y. Let m_k = min{mu_k, mu_y}. Phase k solves to an energy of L^2/(nbar^2 m_k) with probability
 1 - delta/4 and releases x~_k = x_k + N(0, sigma_k^2 I), projected unless f is as assumed everywhere,
 
     sigma_k = (4 L/(nbar epsilon)) sqrt(2 log(2.5/delta)/(mu_k m_k)),
@@ -17,7 +17,7 @@ Guarantee. (epsilon, delta)-DP, and by [1, Corollary B.6] max_y E F(x~_K, y) - F
 
     L^2 (8 K/(mu_y nbar) + 65 (K - 1) d log(2.5/delta)/(mu_y nbar^2 epsilon^2)),
 
-since the noise of all K - 1 earlier phases is weighed with 1/mu_y (claim Z48).
+since the noise of each of the K - 1 earlier phases has the weight 1/mu_y (claim Z48).
 
 [1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
     Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.4.

@@ -1,4 +1,4 @@
-"""What follows Corollary B.6: the primal function and optimality. Setting and reference as in ``corollary_b_6``."""
+"""What the paper concludes from Corollary B.6. Setting and reference as in ``corollary_b_6``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from fractions import Fraction
 from sympy import Ge, Le, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, kappa_y, mu_y, n
@@ -24,7 +26,13 @@ def mean_of_largest() -> Fraction:
     return sum((Fraction(x) ** 2 / 2 for x in (-1, 1)), Fraction(0)) / 2
 
 
-def _implied() -> Decision:
+@claim(
+    "Z49",
+    Kind.REMARK,
+    "The bound on max_y E F(x~, y) - F(x*, y*) implies the same bound on E[Phi(x~) - Phi(x*)], Phi = max_y F.",
+    "after Corollary B.6",
+)
+def implied() -> Decision:
     x, y, inside, outside = symbols("x y inside outside", real=True)
     steps = (
         Identity(
@@ -58,11 +66,23 @@ def _implied() -> Decision:
         "place of 0, which for K = log2 n adds at most (4/sqrt 3) L D kappa_y K/n to the bound",
     )
     return Decision(
-        "refuted", "exact arithmetic", evidence, "A maximum outside the expectation bounds no maximum inside it."
+        "refuted", Method.ARITHMETIC, evidence, "A maximum outside the expectation bounds no maximum inside it."
     )
 
 
-def _optimal() -> Decision:
+@claim(
+    "Z50",
+    Kind.REMARK,
+    stated(
+        "The bound of Corollary B.6 is, up to logarithms, the optimal rate {rate} for every mu_y of {least} at "
+        "least, where level is {level} and L = D = 1.",
+        rate=RATE,
+        least=LEAST,
+        level=log(1 / delta),
+    ),
+    "after Corollary B.6",
+)
+def optimal() -> Decision:
     region = Region(Le(sqrt(d * level), n * epsilon), Ge(level, 1), Ge(mu_y, LEAST), Le(mu_y, 1))
     extra = 1 / (n * mu_y) + d * level / (n**2 * epsilon**2 * mu_y)
     steps = (
@@ -98,34 +118,8 @@ def _optimal() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers, from published rates",
+        (Method.EXPONENTS, Method.PUBLISHED),
         evidence,
         "The term in 1/mu_y is b^2/mu_y, at most sqrt n b^2, which exceeds b once b is above 1/sqrt n. And it "
         "is a rate for max_y E F, not for E Phi (Z49).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z49",
-        "zhang2022",
-        "text",
-        "The bound on max_y E F(x~, y) - F(x*, y*) implies the same bound on E[Phi(x~) - Phi(x*)], Phi = max_y F.",
-        "after Corollary B.6",
-        _implied,
-    ),
-    Claim(
-        "Z50",
-        "zhang2022",
-        "text",
-        stated(
-            "The bound of Corollary B.6 is, up to logarithms, the optimal rate {rate} for every mu_y of {least} at "
-            "least, where level is {level} and L = D = 1.",
-            rate=RATE,
-            least=LEAST,
-            level=log(1 / delta),
-        ),
-        "after Corollary B.6",
-        _optimal,
-    ),
-)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from sympy import Rational, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, epsilon, mu, n
 from dpcheck.bounds.zhang2022.lemma_b import STABLE
@@ -25,7 +27,19 @@ SIGMA_K = 4 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * m_k))
 QUARTER = delta / 4
 
 
-def _calibration() -> Decision:
+@claim(
+    "Z46",
+    Kind.CALIBRATION,
+    stated(
+        "For f jointly L-Lipschitz, m_k = min(mu_k, mu_y) and nbar records in a block, sigma_k = {sigma} makes a "
+        "phase (epsilon, delta)-DP when the solver keeps its bound but for a probability of {rare}, for {small}.",
+        sigma=SIGMA_K,
+        rare=QUARTER,
+        small=ONE,
+    ),
+    "Appendix B.4",
+)
+def calibration() -> Decision:
     sensitivity, multiplier = 4 * L / (nbar * sqrt(mu_k * m_k)), sqrt(2 * LOG) / epsilon
     steps = (
         Quoted("the energy between saddle points, m_k the smaller of mu_k and mu_y", "Z23"),
@@ -41,10 +55,19 @@ def _calibration() -> Decision:
         short(multiplier.subs({epsilon: 1, delta: TINY}), 1, TINY),
     )
     evidence = Evidence(steps, readings=((TRUE, "proved"), (PRINTED, "refuted")))
-    return Decision("proved", "tail bound of the exact Gaussian curve", evidence, "As Z27, with one block released.")
+    return Decision("proved", Method.PRIVACY_CURVE, evidence, "As Z27, with one block released.")
 
 
-def _stability() -> Decision:
+@claim(
+    "Z51",
+    Kind.LEMMA,
+    stated(
+        "Without a regulariser in y, moving the proximal centre by du moves y so that mu_y |dy|^2 is at most {moved}.",
+        moved=MOVED,
+    ),
+    "proof of Corollary B.6",
+)
+def stability() -> Decision:
     steps = (
         Cited(
             "mu_k (u - x) and 0 are in the field of f at the saddle, which is monotone with mu_y |dy|^2 to spare",
@@ -58,35 +81,5 @@ def _stability() -> Decision:
         ),
     )
     return Decision(
-        "proved", "exact algebra from cited facts", Evidence(steps), "Even with a quarter of the lemma's constant."
+        "proved", (Method.ALGEBRA, Method.CITED), Evidence(steps), "Even with a quarter of the lemma's constant."
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z46",
-        "zhang2022",
-        "calibration",
-        stated(
-            "For f jointly L-Lipschitz, m_k = min(mu_k, mu_y) and nbar records in a block, sigma_k = {sigma} makes a "
-            "phase (epsilon, delta)-DP when the solver keeps its bound but for a probability of {rare}, for {small}.",
-            sigma=SIGMA_K,
-            rare=QUARTER,
-            small=ONE,
-        ),
-        "Appendix B.4",
-        _calibration,
-    ),
-    Claim(
-        "Z51",
-        "zhang2022",
-        "lemma",
-        stated(
-            "Without a regulariser in y, moving the proximal centre by du moves y so that mu_y |dy|^2 is at most "
-            "{moved}.",
-            moved=MOVED,
-        ),
-        "proof of Corollary B.6",
-        _stability,
-    ),
-)

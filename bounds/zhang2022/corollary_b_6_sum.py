@@ -6,8 +6,10 @@ from typing import Any
 
 from sympy import Integer, Le, Max, Rational, ceiling, exp, floor, log, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, mu, mu_y, n
@@ -50,7 +52,23 @@ def _natural(count: Any) -> Counterexample:
     )
 
 
-def _first() -> Decision:
+@claim(
+    "Z47",
+    Kind.CONSTANT,
+    stated(
+        "The terms without mu_y are at most {bound} for mu = {mu}, where phases is {count}, p is {p}, b is {b} and "
+        f"mu_y is {{least}} at least, for {MEAN_GAP}.",
+        least=LEAST_MU_Y,
+        gap=GAMMA,
+        bound=FIRST,
+        mu=PRINTED_MU,
+        count=COUNT,
+        p=P,
+        b=share_of(LOG),
+    ),
+    "Corollary B.6, first line",
+)
+def first() -> Decision:
     # the last step's noise: E|x~_K - x_K^|^2 <= 65 L^2 K^2 b^2/(mu_K m_K), where mu_K m_K is the smaller of
     # mu_K mu_y and mu_K^2: at least 3 (L/D)^2 for mu_K = mu n
     terms = (
@@ -141,7 +159,10 @@ def _first() -> Decision:
         "rounded down or not",
     )
     return Decision(
-        "conditional", "prover", evidence, "For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69."
+        "conditional",
+        Method.PROVER,
+        evidence,
+        "For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69.",
     )
 
 
@@ -168,7 +189,18 @@ def _whole_sum() -> Counterexample:
     )
 
 
-def _second() -> Decision:
+@claim(
+    "Z48",
+    Kind.CONSTANT,
+    stated(
+        f"The terms with mu_y are at most {{bound}}, where phases is {{count}}, for {MEAN_GAP}.",
+        gap=GAMMA,
+        bound=SECOND,
+        count=COUNT,
+    ),
+    "Corollary B.6, second line",
+)
+def second() -> Decision:
     derived = 65 * phases**2 * (phases - 1) * PART * LOG
     counted = 65 * phases**2 * PART * MANY
     units, more_units = 65 * phases**2 * (phases - 1) * ell_d, 65 * phases**2 * (ell_d + ell_n)
@@ -211,40 +243,5 @@ def _second() -> Decision:
         "block; for floor(n/K) the sum over the phases itself",
     )
     return Decision(
-        "conditional", "prover", evidence, "The proof's sum over K - 1 phases gives log^3 n in the last term."
+        "conditional", Method.PROVER, evidence, "The proof's sum over K - 1 phases gives log^3 n in the last term."
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z47",
-        "zhang2022",
-        "constant",
-        stated(
-            "The terms without mu_y are at most {bound} for mu = {mu}, where phases is {count}, p is {p}, b is {b} and "
-            f"mu_y is {{least}} at least, for {MEAN_GAP}.",
-            least=LEAST_MU_Y,
-            gap=GAMMA,
-            bound=FIRST,
-            mu=PRINTED_MU,
-            count=COUNT,
-            p=P,
-            b=share_of(LOG),
-        ),
-        "Corollary B.6, first line",
-        _first,
-    ),
-    Claim(
-        "Z48",
-        "zhang2022",
-        "constant",
-        stated(
-            f"The terms with mu_y are at most {{bound}}, where phases is {{count}}, for {MEAN_GAP}.",
-            gap=GAMMA,
-            bound=SECOND,
-            count=COUNT,
-        ),
-        "Corollary B.6, second line",
-        _second,
-    ),
-)

@@ -1,9 +1,9 @@
 r"""The claims about Table 2 and about what the solvers cost. Setting and reference as in ``table_2``.
 
-The solvers' rates are other papers' theorems, with conditions of their own that nothing here shows. So every claim
-that stands on one, here and in Theorem 3.4, and likewise the lower bounds, is conditional on it, however sound the
-sums are. They are taken as rates of linear convergence: see ``accuracy`` for their logarithm, which is
-O(log(n/delta)) in every phase.
+The solvers' rates are theorems of other papers, with conditions that are not checked here. So every claim that rests on
+one, here and in Theorem 3.4, is conditional on it, even where the sums are right; the lower bounds are treated alike.
+The rates are taken to be rates of linear convergence: ``accuracy`` has their logarithm, which is O(log(n/delta)) in
+every phase.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any
 from sympy import Ge, Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import c, ell, kappa, kappa_x, kappa_y, mu, mu_y, n
@@ -28,7 +30,7 @@ GEOMETRIC = Cited(
     "sum_k 2^k <= 2 n, sum_k 2^{k/2} <= (2 + sqrt 2) sqrt n and sum_k 2^{-k/2} <= 1 + sqrt 2 for 2^K <= n",
     "geometric series",
 )
-METHOD = "linear program with exact multipliers, from published rates; prover"
+METHOD = (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER)
 MEAN = n / phases  # records in a block
 CATALYST = n + n * sqrt(r) + n * r + n ** (5 * Q)
 EXTRAGRADIENT = n ** Rational(3, 2) * r + n**2
@@ -48,7 +50,17 @@ def _summed(solvers: str, name: str, sums: Any, rate: Any, note: str, *more: Ste
     return Decision("conditional", METHOD, Evidence(steps, condition=accuracy.given(solvers)), note)
 
 
-def _catalyst() -> Decision:
+@claim(
+    "Z40",
+    Kind.COMPLEXITY,
+    stated(
+        "With AL-SVRE or Catalyst the total is of the order of {rate} gradients, times {logarithm}, where r = ell D/L.",
+        rate=CATALYST,
+        logarithm=accuracy.LOG,
+    ),
+    "Appendix B.3",
+)
+def catalyst() -> Decision:
     sums = (
         n
         + phases * MEAN ** (3 * Q) * n**Q * sqrt(r)
@@ -67,7 +79,13 @@ def _catalyst() -> Decision:
     return Decision("conditional", METHOD, Evidence(steps, condition=given), note)
 
 
-def _extragradient() -> Decision:
+@claim(
+    "Z41",
+    Kind.COMPLEXITY,
+    stated("With Extragradient the total is {rate}, where r = ell D/L, up to logarithms.", rate=EXTRAGRADIENT),
+    "Table 2",
+)
+def extragradient() -> Decision:
     return _summed(
         "Extragradient",
         "n ell/mu and n 2^k",
@@ -77,7 +95,19 @@ def _extragradient() -> Decision:
     )
 
 
-def _accelerated() -> Decision:
+@claim(
+    "Z42",
+    Kind.COMPLEXITY,
+    stated(
+        "The total is of the order of {fast} with accelerated SVRG and {plain} with SVRG, times {logarithm}, where "
+        "r = ell D/L.",
+        fast=FAST,
+        plain=PLAIN,
+        logarithm=accuracy.LOG,
+    ),
+    "Appendix B.3",
+)
+def accelerated() -> Decision:
     fast, plain = phases * (MEAN + sqrt(MEAN) * sqrt(n) * r), phases * (MEAN + n * r**2)
     path = {n: 2**s, phases: s, r: 1}  # K = log2 n itself
     steps = (
@@ -107,7 +137,16 @@ def _accelerated() -> Decision:
     )
 
 
-def _text() -> Decision:
+@claim(
+    "Z43",
+    Kind.COMPLEXITY,
+    stated(
+        "Accelerated SVRG takes of the order of {rate} gradients on SC-SC problems, times a logarithm.",
+        rate=n + sqrt(n * kappa),
+    ),
+    "Appendix B.3, text",
+)
+def text() -> Decision:
     longer, shorter = n + sqrt(n * kappa), n + sqrt(n) * kappa
     steps = (
         Exceeds(
@@ -141,13 +180,23 @@ def _text() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers, from published rates",
+        (Method.EXPONENTS, Method.PUBLISHED),
         evidence,
         "The root sign is too long: what Table 2 and the later sums use is sqrt n kappa.",
     )
 
 
-def _jin() -> Decision:
+@claim(
+    "Z44",
+    Kind.COMPLEXITY,
+    stated(
+        "The rate of Jin et al., {phase} a phase, sums to {rate} up to logarithms, where r = ell D/L.",
+        phase=JIN,
+        rate=FAST,
+    ),
+    "Appendix B.3",
+)
+def jin() -> Decision:
     return _summed(
         "Jin et al.",
         "nbar + sqrt nbar (ell/mu)",
@@ -163,7 +212,17 @@ def _jin() -> Decision:
     )
 
 
-def _strongly() -> Decision:
+@claim(
+    "Z45",
+    Kind.COMPLEXITY,
+    stated(
+        "Algorithm 3 takes the gradients of one call of its solver, up to logarithms: the rates of Table 2, which "
+        "for Jin et al. is {jin}.",
+        jin=n + sqrt(n) * kappa,
+    ),
+    "Table 2, SC-SC column",
+)
+def strongly() -> Decision:
     both = Region(Ge(kappa_x, 1), Ge(kappa_y, 1), Le(kappa_x, kappa), Le(kappa_y, kappa))
     steps = (
         *accuracy.SADDLE,
@@ -182,7 +241,18 @@ def _strongly() -> Decision:
     return Decision("conditional", METHOD, Evidence(steps, condition=given), note)
 
 
-def _one_sided() -> Decision:
+@claim(
+    "Z52",
+    Kind.COMPLEXITY,
+    stated(
+        "In the convex-strongly concave case SVRG takes {plain}, accelerated SVRG and Jin et al. {fast}, where "
+        "r = ell D/L, up to logarithms.",
+        plain=ONE_SIDED_PLAIN,
+        fast=ONE_SIDED_FAST,
+    ),
+    "Appendix B.4",
+)
+def one_sided() -> Decision:
     svrg = phases * (MEAN + n * r**2 + kappa_y**2)
     # ell/mu_k <= sqrt n r, and Jin et al. have ell/sqrt(mu_k mu_y) as well
     fast = phases * (MEAN + sqrt(MEAN) * (sqrt(n) * r + kappa_y))
@@ -225,90 +295,3 @@ def _one_sided() -> Decision:
     note = "The sums over the phases are as published."
     given = accuracy.given("SVRG, accelerated SVRG and Jin et al.")
     return Decision("conditional", METHOD, Evidence(steps, condition=given), note)
-
-
-CLAIMS = (
-    Claim(
-        "Z40",
-        "zhang2022",
-        "complexity",
-        stated(
-            "With AL-SVRE or Catalyst the total is of the order of {rate} gradients, times {logarithm}, where "
-            "r = ell D/L.",
-            rate=CATALYST,
-            logarithm=accuracy.LOG,
-        ),
-        "Appendix B.3",
-        _catalyst,
-    ),
-    Claim(
-        "Z41",
-        "zhang2022",
-        "complexity",
-        stated("With Extragradient the total is {rate}, where r = ell D/L, up to logarithms.", rate=EXTRAGRADIENT),
-        "Table 2",
-        _extragradient,
-    ),
-    Claim(
-        "Z42",
-        "zhang2022",
-        "complexity",
-        stated(
-            "The total is of the order of {fast} with accelerated SVRG and {plain} with SVRG, times {logarithm}, where "
-            "r = ell D/L.",
-            fast=FAST,
-            plain=PLAIN,
-            logarithm=accuracy.LOG,
-        ),
-        "Appendix B.3",
-        _accelerated,
-    ),
-    Claim(
-        "Z43",
-        "zhang2022",
-        "complexity",
-        stated(
-            "Accelerated SVRG takes of the order of {rate} gradients on SC-SC problems, times a logarithm.",
-            rate=n + sqrt(n * kappa),
-        ),
-        "Appendix B.3, text",
-        _text,
-    ),
-    Claim(
-        "Z44",
-        "zhang2022",
-        "complexity",
-        stated(
-            "The rate of Jin et al., {phase} a phase, sums to {rate} up to logarithms, where r = ell D/L.",
-            phase=JIN,
-            rate=FAST,
-        ),
-        "Appendix B.3",
-        _jin,
-    ),
-    Claim(
-        "Z45",
-        "zhang2022",
-        "complexity",
-        stated(
-            "Algorithm 3 takes the gradients of one call of its solver, up to logarithms: the rates of Table 2, which "
-            "for Jin et al. is {jin}.",
-            jin=n + sqrt(n) * kappa,
-        ),
-        "Table 2, SC-SC column",
-        _strongly,
-    ),
-    Claim(
-        "Z52",
-        "zhang2022",
-        "complexity",
-        stated(
-            "In the convex-strongly concave case SVRG takes {plain}, accelerated SVRG and Jin et al. {fast}, where "
-            "r = ell D/L, up to logarithms.",
-            plain=ONE_SIDED_PLAIN,
-            fast=ONE_SIDED_FAST,
-        ),
-        "Appendix B.4",
-        _one_sided,
-    ),
-)

@@ -20,8 +20,10 @@ from fractions import Fraction
 
 from sympy import Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, mu, n
@@ -88,7 +90,15 @@ def chance_of_both(first_bit: int, second_bit: int) -> Fraction:
     return told[0] * told[1]
 
 
-def _parallel() -> Decision:
+@claim(
+    "Z01",
+    Kind.ACCOUNTING,
+    "If A_k(., a) is (epsilon, delta)-DP in its block S_k for every earlier output a, and the blocks are "
+    "disjoint sets of indices, then the outputs of all phases together are (epsilon, delta)-DP in S "
+    "(replace one record).",
+    "Lemma A.1",
+)
+def parallel() -> Decision:
     # Two pasts of weights ``weight`` and 1 - weight, at which an event has chances first and second under S'.
     steps = (
         Cited(
@@ -126,7 +136,7 @@ def _parallel() -> Decision:
     )
     return Decision(
         "proved",
-        "law of total probability",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "Conditioning on the outputs before the one phase that sees the record leaves its own guarantee, averaged "
         "over a law that the record does not change. The published chain of products is no proof: delta is a slack for "
@@ -135,80 +145,60 @@ def _parallel() -> Decision:
     )
 
 
-def _sensitivity() -> Decision:
+@claim(
+    "Z02",
+    Kind.SENSITIVITY,
+    stated(
+        "For mu-strongly convex, L-Lipschitz f the empirical minimisers of neighbouring datasets are at most "
+        "{move} apart.",
+        move=STABILITY,
+    ),
+    "Lemma A.2",
+)
+def sensitivity() -> Decision:
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence((*BETWEEN, OWN)),
         "Strong convexity at both minimisers; balanced data come within a share n/(n + 2) of the bound.",
     )
 
 
-def _risk() -> Decision:
+@claim(
+    "Z03",
+    Kind.UTILITY,
+    stated(
+        "For mu-strongly convex, L-Lipschitz f the expected excess population risk of the empirical minimiser is "
+        "at most {risk}.",
+        risk=RISK,
+    ),
+    "Lemma A.2",
+)
+def risk() -> Decision:
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence((*BETWEEN, *GENERAL)),
         "Stability bounds the gap between the empirical and the population risk of the minimiser.",
     )
 
 
-def _regularised() -> Decision:
+@claim(
+    "Z04",
+    Kind.LEMMA,
+    stated(
+        "For convex, L-Lipschitz f and a mu-strongly convex regulariser G that need not be Lipschitz, the "
+        "minimisers of F_S + G for neighbouring datasets are at most {move} apart, and the expected excess of "
+        "F + G there is at most {risk}.",
+        move=STABILITY,
+        risk=RISK,
+    ),
+    "Lemma A.3 and equation (5)",
+)
+def regularised() -> Decision:
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence((*BETWEEN, COMMON, *GENERAL)),
         "G cancels from every difference, so that only the Lipschitz constant of f enters.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z01",
-        "zhang2022",
-        "privacy composition",
-        "If A_k(., a) is (epsilon, delta)-DP in its block S_k for every earlier output a, and the blocks are "
-        "disjoint sets of indices, then the outputs of all phases together are (epsilon, delta)-DP in S "
-        "(replace one record).",
-        "Lemma A.1",
-        _parallel,
-    ),
-    Claim(
-        "Z02",
-        "zhang2022",
-        "sensitivity",
-        stated(
-            "For mu-strongly convex, L-Lipschitz f the empirical minimisers of neighbouring datasets are at most "
-            "{move} apart.",
-            move=STABILITY,
-        ),
-        "Lemma A.2",
-        _sensitivity,
-    ),
-    Claim(
-        "Z03",
-        "zhang2022",
-        "utility",
-        stated(
-            "For mu-strongly convex, L-Lipschitz f the expected excess population risk of the empirical minimiser is "
-            "at most {risk}.",
-            risk=RISK,
-        ),
-        "Lemma A.2",
-        _risk,
-    ),
-    Claim(
-        "Z04",
-        "zhang2022",
-        "sensitivity and utility",
-        stated(
-            "For convex, L-Lipschitz f and a mu-strongly convex regulariser G that need not be Lipschitz, the "
-            "minimisers of F_S + G for neighbouring datasets are at most {move} apart, and the expected excess of "
-            "F + G there is at most {risk}.",
-            move=STABILITY,
-            risk=RISK,
-        ),
-        "Lemma A.3 and equation (5)",
-        _regularised,
-    ),
-)

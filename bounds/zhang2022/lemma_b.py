@@ -19,8 +19,10 @@ from typing import Any
 
 from sympy import Le, Rational, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, mu, mu_x, mu_y, n
@@ -93,7 +95,23 @@ BLOCKS = "|f(z) - f(z')| <= L |x - x'| + L |y - y'|, L for each block"
 JOINT = "|f(z) - f(z')| <= L |z - z'|, as the proof has it"
 
 
-def _stability() -> Decision:
+SADDLE = (
+    "f jointly L-Lipschitz, and G such that f + G is mu_x-strongly convex and mu_y-strongly concave, "
+    "mu = min(mu_x, mu_y)"
+)
+
+
+@claim(
+    "Z23",
+    Kind.SENSITIVITY,
+    stated(
+        f"For {SADDLE}, the saddle points of F_S + G for neighbouring datasets have "
+        "mu_x |x_S - x_S'|^2 + mu_y |y_S - y_S'|^2 at most {bound}.",
+        bound=STABLE,
+    ),
+    "Lemmas B.2 and 4.4, equation (12)",
+)
+def stability() -> Decision:
     steps = (
         *STABILITY,
         Searched("on random quadratic games, in units of the bound", energy_share, 1.0, 400),
@@ -118,7 +136,7 @@ def _stability() -> Decision:
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         evidence,
         "As for minimisation, with the energy mu_x|.|^2 + mu_y|.|^2.",
     )
@@ -139,7 +157,16 @@ PER_BLOCK = Identity(
 )
 
 
-def _weak_gap() -> Decision:
+@claim(
+    "Z24",
+    Kind.UTILITY,
+    stated(
+        f"For {SADDLE}, the weak population gap of F + G at the saddle point of F_S + G is at most {{bound}}.",
+        bound=WEAK,
+    ),
+    "Lemmas B.2 and 4.4",
+)
+def weak_gap() -> Decision:
     steps = (
         Quoted("the stability of saddle points", "Z23"),
         *GENERAL,
@@ -154,13 +181,23 @@ def _weak_gap() -> Decision:
     evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "Since the maximum stands outside the expectation, y is fixed when record i is averaged over.",
     )
 
 
-def _dependent() -> Decision:
+@claim(
+    "Z25",
+    Kind.LEMMA,
+    stated(
+        "E[F(x_S, v_S) - F(u_S, y_S)] is at most E[G(u_S, y_S) - G(x_S, v_S)] plus {bound}, for u_S and v_S with "
+        "mean stability Delta_u and Delta_v.",
+        bound=DEPENDENT,
+    ),
+    "Corollary B.3",
+)
+def dependent() -> Decision:
     steps = (
         Quoted("the stability of saddle points", "Z23"),
         *GENERAL,
@@ -179,13 +216,24 @@ def _dependent() -> Decision:
     evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "The stability of u_S and v_S adds L (Delta_u + Delta_v).",
     )
 
 
-def _resolvent() -> Decision:
+@claim(
+    "Z32",
+    Kind.LEMMA,
+    stated(
+        "If the centre (u, v) of f + mu_x |x - u|^2 - mu_y |y - v|^2, with halves before the squares, moves by "
+        "(r, t), its saddle point moves by (p, q) so that {move} is at most {centre}.",
+        move=MOVE,
+        centre=CENTRE,
+    ),
+    "Lemma B.4",
+)
+def resolvent() -> Decision:
     steps = (
         Cited(
             "mu_x (u - x*_{u,v}) and mu_y (v - y*_{u,v}) are subgradients of a convex-concave function, "
@@ -201,63 +249,7 @@ def _resolvent() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Non-expansiveness of the resolvent of a monotone operator; the centres may lie outside X x Y.",
     )
-
-
-SADDLE = (
-    "f jointly L-Lipschitz, and G such that f + G is mu_x-strongly convex and mu_y-strongly concave, "
-    "mu = min(mu_x, mu_y)"
-)
-CLAIMS = (
-    Claim(
-        "Z23",
-        "zhang2022",
-        "sensitivity",
-        stated(
-            f"For {SADDLE}, the saddle points of F_S + G for neighbouring datasets have "
-            "mu_x |x_S - x_S'|^2 + mu_y |y_S - y_S'|^2 at most {bound}.",
-            bound=STABLE,
-        ),
-        "Lemmas B.2 and 4.4, equation (12)",
-        _stability,
-    ),
-    Claim(
-        "Z24",
-        "zhang2022",
-        "utility",
-        stated(
-            f"For {SADDLE}, the weak population gap of F + G at the saddle point of F_S + G is at most {{bound}}.",
-            bound=WEAK,
-        ),
-        "Lemmas B.2 and 4.4",
-        _weak_gap,
-    ),
-    Claim(
-        "Z25",
-        "zhang2022",
-        "lemma",
-        stated(
-            "E[F(x_S, v_S) - F(u_S, y_S)] is at most E[G(u_S, y_S) - G(x_S, v_S)] plus {bound}, for u_S and v_S with "
-            "mean stability Delta_u and Delta_v.",
-            bound=DEPENDENT,
-        ),
-        "Corollary B.3",
-        _dependent,
-    ),
-    Claim(
-        "Z32",
-        "zhang2022",
-        "lemma",
-        stated(
-            "If the centre (u, v) of f + mu_x |x - u|^2 - mu_y |y - v|^2, with halves before the squares, moves by "
-            "(r, t), its saddle point moves by (p, q) so that {move} is at most {centre}.",
-            move=MOVE,
-            centre=CENTRE,
-        ),
-        "Lemma B.4",
-        _resolvent,
-    ),
-)

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from sympy import Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import ell, mu_x, mu_y
@@ -28,7 +30,13 @@ ENERGY = mu_x * X**2 + mu_y * Y**2
 QUADRATIC = (ell / mu_y + 1) * ell * X**2 / 2 + (ell / mu_x + 1) * ell * Y**2 / 2
 
 
-def _lower() -> Decision:
+@claim(
+    "Z21",
+    Kind.LEMMA,
+    stated("The duality gap at (x, y) is at least {energy}, where X = |x - x*| and Y = |y - y*|.", energy=ENERGY / 2),
+    "Lemma B.1, first part",
+)
+def lower() -> Decision:
     # excess: f(x, y*) - f(x*, y*); shortfall: f(x*, y*) - f(x*, y)
     excess, shortfall = symbols("excess shortfall", positive=True)
     steps = (
@@ -49,13 +57,23 @@ def _lower() -> Decision:
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "Two inequalities of strong convexity; attained by f = mu_x x^2/2 - mu_y y^2/2.",
     )
 
 
-def _upper() -> Decision:
+@claim(
+    "Z22",
+    Kind.LEMMA,
+    stated(
+        "For a jointly ell-smooth f with an interior saddle the gap is at most {bound}, where X = |x - x*| and "
+        "Y = |y - y*|.",
+        bound=QUADRATIC,
+    ),
+    "Lemma B.1, second part",
+)
+def upper() -> Decision:
     # The boundary: f = x + x^2/2 - y^2/2 on [0, 1] x [-1, 1], ell = mu = 1, saddle (0, 0): gap(x, 0) = x + x^2/2.
     primal, dual = symbols("primal dual", positive=True)  # Phi(x) - Phi(x*), Psi(y*) - Psi(y)
     steps = (
@@ -101,33 +119,7 @@ def _upper() -> Decision:
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         evidence,
         "Smoothness of the primal and the dual function, and a vanishing gradient at the interior saddle.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z21",
-        "zhang2022",
-        "lemma",
-        stated(
-            "The duality gap at (x, y) is at least {energy}, where X = |x - x*| and Y = |y - y*|.", energy=ENERGY / 2
-        ),
-        "Lemma B.1, first part",
-        _lower,
-    ),
-    Claim(
-        "Z22",
-        "zhang2022",
-        "lemma",
-        stated(
-            "For a jointly ell-smooth f with an interior saddle the gap is at most {bound}, where X = |x - x*| and "
-            "Y = |y - y*|.",
-            bound=QUADRATIC,
-        ),
-        "Lemma B.1, second part",
-        _upper,
-    ),
-)

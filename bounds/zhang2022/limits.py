@@ -12,8 +12,10 @@ from sympy import Ge, Integer, Le, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, d, delta, epsilon, mu, n
@@ -34,7 +36,19 @@ def chance_zero(records: int, ones: int) -> Fraction:
     return Fraction(int(minimiser == 0 and estimate == 0))
 
 
-def _lower() -> Decision:
+@claim(
+    "Z53",
+    Kind.LOWER_BOUND,
+    stated(
+        "No private algorithm does better than the order of {strong}, times L^2, for strongly convex-strongly "
+        "concave problems, and of {convex}, times L D, for convex-concave ones, where level is {level}.",
+        strong=STRONG,
+        convex=CONVEX,
+        level=log(1 / delta),
+    ),
+    "Appendices B.2 and B.3, near-optimality",
+)
+def lower() -> Decision:
     steps = (
         Identity("(L^2/mu) f(mu x/L), f with L = mu = 1: the slope is L", lambda: L**2 / mu * (mu / L), L),
         Identity("and the curvature mu, so that L^2/mu is the unit of the risk", lambda: L**2 / mu * (mu / L) ** 2, mu),
@@ -85,13 +99,16 @@ def _lower() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers, from published lower bounds",
+        (Method.EXPONENTS, Method.PUBLISHED),
         evidence,
         "The reduction to a single y is sound; the bounds are other papers' theorems, with conditions of their own.",
     )
 
 
-def _estimate() -> Decision:
+@claim(
+    "Z54", Kind.REMARK, "Any estimate of the upper bound of the Lipschitz constant can be used for L.", "Appendix A.1"
+)
+def estimated_constant() -> Decision:
     steps = (
         Enumerated(
             "no record is 1: the estimate from the data is 0, no noise, the output is 0",
@@ -129,33 +146,7 @@ def _estimate() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "The noise would carry the estimate: on two neighbouring datasets it may be none on one and some on the other.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z53",
-        "zhang2022",
-        "lower bounds",
-        stated(
-            "No private algorithm does better than the order of {strong}, times L^2, for strongly convex-strongly "
-            "concave problems, and of {convex}, times L D, for convex-concave ones, where level is {level}.",
-            strong=STRONG,
-            convex=CONVEX,
-            level=log(1 / delta),
-        ),
-        "Appendices B.2 and B.3, near-optimality",
-        _lower,
-    ),
-    Claim(
-        "Z54",
-        "zhang2022",
-        "text",
-        "Any estimate of the upper bound of the Lipschitz constant can be used for L.",
-        "Appendix A.1",
-        _estimate,
-    ),
-)

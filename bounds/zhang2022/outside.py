@@ -1,10 +1,10 @@
-r"""Released points outside the set: what the utility bounds need of f there.
+r"""Released points may leave the set: what the utility bounds assume of f outside it.
 
-The algorithms as published release x~ = x + N(0, sigma^2 I) without a projection, so that x~ leaves a bounded X;
-and X is bounded wherever f is both Lipschitz and strongly convex. A projection onto X changes no constant, since it
+The algorithms as published release x~ = x + N(0, sigma^2 I) without a projection, so that x~ leaves a bounded X.
+And X is bounded wherever f is both Lipschitz and strongly convex. A projection onto X changes no constant, since it
 is non-expansive and the comparison points lie in X. Without it f must be smooth, or Lipschitz, on the whole space,
-where the noise takes x~: if f grows as bend (|x| - r)^2/2 beyond X = [-r, r], the excess at x + N(0, sigma^2), x in
-X, is at least (bend/2) E max(N - 2 r, 0)^2, which has no bound.
+since the noise can take x~ anywhere: if f grows as bend (|x| - r)^2/2 beyond X = [-r, r], the excess at x + N(0,
+sigma^2), x in X, is at least (bend/2) E max(N - 2 r, 0)^2, which has no bound.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 r"""Whole phases on whole blocks: K = floor(log2 n) phases with floor(n/K) records each.
 
 In the letters here ``bits`` is log2 n, b = sqrt(d log(.))/(n epsilon), p = 1/sqrt n, and n/nbar is at most
-``share`` times ``bits``: share = 1 for n/K records in a block, and for a single phase, which has all n; share = 4/3
-for floor(n/K) records and two phases or more. Sums are in units of L D.
+``share`` times ``bits``: share = 1 where a block has n/K records, and for a single phase, which has all n; share =
+4/3 where a block has floor(n/K) records and there are two phases or more. Sums are in units of L D.
 """
 
 from __future__ import annotations

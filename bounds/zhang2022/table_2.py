@@ -11,7 +11,7 @@ gives, up to logarithms of n/delta [1, Table 2], with r = ell D/L and condition 
     Jin et al.             n + sqrt n kappa                            n + n r
     AL-SVRE, Catalyst      n + sqrt(n kappa_x kappa_y) + n^{3/4} sqrt kappa    n r + n^{5/4}
 
-The solvers' rates are theirs and are taken as given; the claims about these sums are in ``gradients``.
+The solvers' rates are those of their papers and are taken as given; the claims about these sums are in ``gradients``.
 
 [1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
     Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.3, B.4 and Table 2.

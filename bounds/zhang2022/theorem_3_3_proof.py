@@ -7,8 +7,10 @@ from typing import Any
 from sympy import Le, Rational, exp, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict
+from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, kappa, mu, n
@@ -50,7 +52,17 @@ RULE: tuple[str, Verdict] = (
 )
 
 
-def _sensitivity() -> Decision:
+@claim(
+    "Z05",
+    Kind.SENSITIVITY,
+    stated(
+        "Outputs of the solver on neighbouring datasets differ by at most {move} but for a probability of {rare}.",
+        move=SENSITIVITY,
+        rare=delta / 2,
+    ),
+    "equation (6)",
+)
+def sensitivity() -> Decision:
     steps = (
         Quoted("the stability 2 L/(mu n) of the empirical minimiser", "Z02"),
         Cited("|A(S) - A(S')| <= |A(S) - x_S| + |x_S - x_S'| + |x_S' - A(S')|", "triangle inequality, union bound"),
@@ -59,13 +71,25 @@ def _sensitivity() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Lemma A.2 and the solver's guarantee, each run of which fails with probability delta/4.",
     )
 
 
-def _calibration() -> Decision:
+@claim(
+    "Z06",
+    Kind.CALIBRATION,
+    stated(
+        "With sigma = {sigma} and {small}, a query of sensitivity {move} is (epsilon, {share})-DP.",
+        sigma=NOISE,
+        small=ONE,
+        move=SENSITIVITY,
+        share=delta / 2,
+    ),
+    "Theorem 3.3",
+)
+def calibration() -> Decision:
     steps = (
         Identity("the noise over the sensitivity", lambda: NOISE / SENSITIVITY, sqrt(2 * LOG) / epsilon),
         Private("the published noise is (epsilon, delta/2)-DP", MULTIPLIER, SHARES, epsilon, delta / 2),
@@ -82,14 +106,24 @@ def _calibration() -> Decision:
     )
     return Decision(
         "proved",
-        "tail bound of the exact Gaussian curve",
+        Method.PRIVACY_CURVE,
         evidence,
         "For sensitivity 4 L/(mu n) it is (epsilon, delta/2)-DP in the paper's range epsilon < 1, and not for all "
         "larger epsilon.",
     )
 
 
-def _budget() -> Decision:
+@claim(
+    "Z07",
+    Kind.ACCOUNTING,
+    stated(
+        "{share} of the Gaussian mechanism and {share} for the event that the sensitivity fails make "
+        "(epsilon, delta)-DP.",
+        share=delta / 2,
+    ),
+    "proof of Theorem 3.3",
+)
+def budget() -> Decision:
     # close: the chance, under S', of an output in O with both runs close; bad: the chance that one of them is not.
     close, bad = symbols("close bad", positive=True)
     steps = (
@@ -111,13 +145,24 @@ def _budget() -> Decision:
     )
     return Decision(
         "proved",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps),
         "delta/2 for the Gaussian and delta/4 for a failure on each of the two datasets.",
     )
 
 
-def _empirical() -> Decision:
+@claim(
+    "Z08",
+    Kind.UTILITY,
+    stated(
+        f"The expected excess empirical risk is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
+        bound=THIRTY_THREE,
+        small=ONE,
+        few=FEW,
+    ),
+    "equation (7)",
+)
+def empirical() -> Decision:
     noise = 32 * L**2 * kappa * d * LOG / (mu * n**2 * epsilon**2)
     steps: tuple[Step, ...] = (
         Cited(
@@ -141,11 +186,22 @@ def _empirical() -> Decision:
         condition=outside.condition(outside.SMOOTH),
     )
     return Decision(
-        "conditional", "prover", evidence, "32 from the noise; the solver's error needs less than the 33rd."
+        "conditional", Method.PROVER, evidence, "32 from the noise; the solver's error needs less than the 33rd."
     )
 
 
-def _population() -> Decision:
+@claim(
+    "Z09",
+    Kind.UTILITY,
+    stated(
+        f"The expected excess population risk is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
+        bound=POPULATION.subs(c, 7),
+        small=ONE,
+        few=FEW,
+    ),
+    "Theorem 3.3",
+)
+def population() -> Decision:
     terms = 3 * kappa * mu / 2 * (d * NOISE**2 + SOLVER + 4 * L**2 / (mu**2 * n))
     steps: tuple[Step, ...] = (
         Cited("|a + b + c|^2 <= 3 (|a|^2 + |b|^2 + |c|^2)", "linear algebra"),
@@ -162,72 +218,4 @@ def _population() -> Decision:
         *outside.strongly_convex(POPULATION.subs({c: 7} | INSTANCE)),
     )
     evidence = Evidence(steps, readings=outside.readings(outside.SMOOTH), condition=outside.condition(outside.SMOOTH))
-    return Decision("conditional", "prover", evidence, "6 would nearly do for 7.")
-
-
-CLAIMS = (
-    Claim(
-        "Z05",
-        "zhang2022",
-        "sensitivity",
-        stated(
-            "Outputs of the solver on neighbouring datasets differ by at most {move} but for a probability of {rare}.",
-            move=SENSITIVITY,
-            rare=delta / 2,
-        ),
-        "equation (6)",
-        _sensitivity,
-    ),
-    Claim(
-        "Z06",
-        "zhang2022",
-        "noise calibration",
-        stated(
-            "With sigma = {sigma} and {small}, a query of sensitivity {move} is (epsilon, {share})-DP.",
-            sigma=NOISE,
-            small=ONE,
-            move=SENSITIVITY,
-            share=delta / 2,
-        ),
-        "Theorem 3.3",
-        _calibration,
-    ),
-    Claim(
-        "Z07",
-        "zhang2022",
-        "failure budget",
-        stated(
-            "{share} of the Gaussian mechanism and {share} for the event that the sensitivity fails make "
-            "(epsilon, delta)-DP.",
-            share=delta / 2,
-        ),
-        "proof of Theorem 3.3",
-        _budget,
-    ),
-    Claim(
-        "Z08",
-        "zhang2022",
-        "utility constant",
-        stated(
-            f"The expected excess empirical risk is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
-            bound=THIRTY_THREE,
-            small=ONE,
-            few=FEW,
-        ),
-        "equation (7)",
-        _empirical,
-    ),
-    Claim(
-        "Z09",
-        "zhang2022",
-        "utility constant",
-        stated(
-            f"The expected excess population risk is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
-            bound=POPULATION.subs(c, 7),
-            small=ONE,
-            few=FEW,
-        ),
-        "Theorem 3.3",
-        _population,
-    ),
-)
+    return Decision("conditional", Method.PROVER, evidence, "6 would nearly do for 7.")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from sympy import Ge, Le, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, delta, mu, n
 from dpcheck.bounds.zhang2022 import accuracy
@@ -17,17 +19,36 @@ SOLVER = delta**2 * L**2 / (16 * mu**2 * n**2)  # E|A - x_S|^2
 MARKOV = n * sqrt(2 * gamma * mu) / L
 
 
-def _failure() -> Decision:
+@claim(
+    "Z10",
+    Kind.PROBABILITY,
+    stated(
+        "The probability that |A - x_S| is at least L/(mu n) is at most {markov} for a mean gap of gamma. For "
+        "gamma = {gap} that is {share}, and E|A - x_S|^2 is at most {square}.",
+        markov=MARKOV,
+        gap=GAMMA,
+        share=delta / 4,
+        square=SOLVER,
+    ),
+    "proof of Theorem 3.3, gradient complexity",
+)
+def failure() -> Decision:
     steps = (
         Cited("E|A - x_S| <= sqrt(2 gamma/mu) for A in X", "strong convexity at the minimiser; Jensen"),
         Identity("Markov's bound", lambda: sqrt(2 * gamma / mu) / (L / (mu * n)), MARKOV),
         Identity("at the published gamma it is delta/4", lambda: n * sqrt(2 * GAMMA * mu) / L, delta / 4),
         Identity("and E|A - x_S|^2 <= 2 gamma/mu", lambda: 2 * GAMMA / mu, SOLVER),
     )
-    return Decision("proved", "exact algebra from cited facts", Evidence(steps), "All three follow from gamma.")
+    return Decision("proved", (Method.ALGEBRA, Method.CITED), Evidence(steps), "All three follow from gamma.")
 
 
-def _complexity() -> Decision:
+@claim(
+    "Z11",
+    Kind.COMPLEXITY,
+    stated("The solver takes of the order of T(n, kappa) times {logarithm} gradients.", logarithm=accuracy.LOG),
+    "Theorem 3.3",
+)
+def complexity() -> Decision:
     problem = symbols("problem", positive=True)  # log of 32 mu/L^2, when that is above one
     region = Region(Ge(ell_1, 1), Ge(problem, 1))
     steps: tuple[Step, ...] = (
@@ -53,35 +74,8 @@ def _complexity() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers; prover",
+        (Method.EXPONENTS, Method.PROVER),
         evidence,
         "log(1/gamma) has the scale of F in it: log(32 mu/L^2) beside 2 log(n/delta). The published rates have the "
         "first gap over gamma, which is at most 64 n^2/delta^2.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z10",
-        "zhang2022",
-        "failure probability",
-        stated(
-            "The probability that |A - x_S| is at least L/(mu n) is at most {markov} for a mean gap of gamma. For "
-            "gamma = {gap} that is {share}, and E|A - x_S|^2 is at most {square}.",
-            markov=MARKOV,
-            gap=GAMMA,
-            share=delta / 4,
-            square=SOLVER,
-        ),
-        "proof of Theorem 3.3, gradient complexity",
-        _failure,
-    ),
-    Claim(
-        "Z11",
-        "zhang2022",
-        "gradient complexity",
-        stated("The solver takes of the order of T(n, kappa) times {logarithm} gradients.", logarithm=accuracy.LOG),
-        "Theorem 3.3",
-        _complexity,
-    ),
-)

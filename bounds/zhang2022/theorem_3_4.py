@@ -3,8 +3,8 @@ r"""Theorem 3.4: phased output perturbation for smooth convex problems.
 Problem. Minimise F(x) = E f(x; xi) over a convex X in R^d with |x*| <= D; each f is convex, L-Lipschitz
 and ell-smooth.
 
-Algorithm 2. K = floor(log2 n) phases on disjoint blocks of nbar = floor(n/K) records, from x_0 = 0 (printed:
-K = log n, nbar = n/K). Phase k minimises the mean of f plus (mu_k/2)|x - x~_{k-1}|^2, mu_k = mu 2^k, to within
+Algorithm 2. K = floor(log2 n) phases on disjoint blocks of nbar = floor(n/K) records, from x_0 = 0 (in the
+paper K = log n, nbar = n/K). Phase k minimises the mean of f plus (mu_k/2)|x - x~_{k-1}|^2, mu_k = mu 2^k, to within
 L/(mu_k nbar) with probability 1 - delta/4, by a mean gap of delta^2 L^2/(32 mu_k nbar^2), and releases
 x~_k = x_k + N(0, sigma_k^2 I), projected unless f is as assumed everywhere, with
 
@@ -15,8 +15,8 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 3.4]
 
     E[F(x~_K) - F(x*)] <= 4 L D log2(n) ( 1/sqrt n + 7 sqrt(d log(2.5/delta))/(n epsilon) ).
 
-The paper's one log is to base 2 here, since it has mu_K = mu n (claim Z17). Claim Z18 proves the bound for this
-schedule, and without rounding for any base up to 4.
+The paper does not give the base of its logarithm; it is 2 here, since the paper has mu_K = mu n (claim Z17). Claim
+Z18 proves the bound for this schedule, and without rounding for any base up to 4.
 
 [1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
     Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix A.3.

@@ -8,9 +8,11 @@ from __future__ import annotations
 from sympy import Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.judge import judge
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, n
@@ -32,7 +34,13 @@ MEAN_GAP = "a solver with the mean gap of Remark 1"
 RULE = "a distance of at most L/(mu_k nbar) with probability 1 - delta/4, and nothing said of the mean"
 
 
-def _phase() -> Decision:
+@claim(
+    "Z12",
+    Kind.LEMMA,
+    stated("E[F(x_k^) - F(x_{{k-1}}^)] is at most {step}, where start^2 is E|x_{{k-1}}^ - x~_{{k-1}}|^2.", step=STEP),
+    "Lemma A.4",
+)
+def phase() -> Decision:
     steps = (
         Quoted(
             "on block k with G = (mu_k/2)|x - x~_{k-1}|^2, compared at x_{k-1}^; the block is independent of x~_{k-1} "
@@ -47,14 +55,24 @@ def _phase() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Lemma A.3 with the proximal term as the regulariser, compared at the previous minimiser; for k = 1 that "
         "is x* by definition.",
     )
 
 
-def _calibration() -> Decision:
+@claim(
+    "Z13",
+    Kind.CALIBRATION,
+    stated(
+        "With nbar records in a block sigma_k = {sigma} makes phase k (epsilon, delta)-DP, for {small}.",
+        sigma=SIGMA_K,
+        small=ONE,
+    ),
+    "proof of Theorem 3.4",
+)
+def calibration() -> Decision:
     multiplier = sqrt(2 * LOG) / epsilon
     steps = (
         Quoted("the stability 2 L/(mu_k nbar) of the regularised minimiser", "Z04"),
@@ -70,13 +88,19 @@ def _calibration() -> Decision:
     evidence = Evidence(steps, readings=((TRUE, "proved"), (PRINTED, "refuted")))
     return Decision(
         "proved",
-        "tail bound of the exact Gaussian curve",
+        Method.PRIVACY_CURVE,
         evidence,
         "As Theorem 3.3 with mu_k and nbar. The sensitivity is that of the records in the block.",
     )
 
 
-def _deviation() -> Decision:
+@claim(
+    "Z14",
+    Kind.CONSTANT,
+    stated(f"E|x~_k - x_k^|^2 is at most {{bound}} for {MEAN_GAP} and {{small}}.", bound=SIXTY_FIVE, small=ONE),
+    "equation (8)",
+)
+def deviation() -> Decision:
     solver = delta**2 * L**2 / (8 * mu_k**2 * nbar**2)
     printed = c * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
     certain = Domain({**SETTING.intervals, delta: (0, Rational(1, 3))}, SETTING.where)
@@ -108,61 +132,26 @@ def _deviation() -> Decision:
             (RULE, "refuted"),
         ),
     )
-    return Decision("proved", "prover", evidence, "64 from the noise; f is not evaluated at x~.")
+    return Decision("proved", Method.PROVER, evidence, "64 from the noise; f is not evaluated at x~.")
 
 
 f_0, f_k, f_next, last = symbols("f_0 f_k f_next last")  # F(x*), F(x_k^), F(x_{k+1}^), F(x~_K)
 TELESCOPED = f_k - f_0
-_telescope = judge(
-    Identity(
-        "the last step and the sum up to K = k are the excess risk", lambda: (last - f_k) + TELESCOPED, last - f_0
+telescope = Claim(
+    "Z15",
+    "zhang2022",
+    Kind.STEP,
+    stated(
+        "With x_0^ = x*, the excess risk {excess} is that of the last step plus the sum of the phases' "
+        "differences, f_0 being F(x*) and last F(x~_K).",
+        excess=last - f_0,
     ),
-    Identity("one phase more adds its difference to the sum", lambda: TELESCOPED + (f_next - f_k), f_next - f_0),
-    note="By induction over the phases, with x_0^ defined as x*, so that the empty sum is 0.",
-)
-
-
-CLAIMS = (
-    Claim(
-        "Z12",
-        "zhang2022",
-        "lemma",
-        stated(
-            "E[F(x_k^) - F(x_{{k-1}}^)] is at most {step}, where start^2 is E|x_{{k-1}}^ - x~_{{k-1}}|^2.", step=STEP
+    "equation (9)",
+    judge(
+        Identity(
+            "the last step and the sum up to K = k are the excess risk", lambda: (last - f_k) + TELESCOPED, last - f_0
         ),
-        "Lemma A.4",
-        _phase,
-    ),
-    Claim(
-        "Z13",
-        "zhang2022",
-        "calibration",
-        stated(
-            "With nbar records in a block sigma_k = {sigma} makes phase k (epsilon, delta)-DP, for {small}.",
-            sigma=SIGMA_K,
-            small=ONE,
-        ),
-        "proof of Theorem 3.4",
-        _calibration,
-    ),
-    Claim(
-        "Z14",
-        "zhang2022",
-        "constant",
-        stated(f"E|x~_k - x_k^|^2 is at most {{bound}} for {MEAN_GAP} and {{small}}.", bound=SIXTY_FIVE, small=ONE),
-        "equation (8)",
-        _deviation,
-    ),
-    Claim(
-        "Z15",
-        "zhang2022",
-        "algebra",
-        stated(
-            "With x_0^ = x*, the excess risk {excess} is that of the last step plus the sum of the phases' "
-            "differences, f_0 being F(x*) and last F(x~_K).",
-            excess=last - f_0,
-        ),
-        "equation (9)",
-        _telescope,
+        Identity("one phase more adds its difference to the sum", lambda: TELESCOPED + (f_next - f_k), f_next - f_0),
+        note="By induction over the phases, with x_0^ defined as x*, so that the empty sum is 0.",
     ),
 )

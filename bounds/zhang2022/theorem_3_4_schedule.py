@@ -5,8 +5,10 @@ from __future__ import annotations
 from sympy import Eq, Ge, Integer, Le, Max, Rational, floor, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, ell, epsilon, k, mu, n
@@ -21,7 +23,13 @@ FULL = Eq(Integer(2) ** COUNT, n)
 STEEP, HALVED = mu * 2 ** (3 * k), n / 2**k  # mu_k and n_k of phased ERM
 
 
-def _base() -> Decision:
+@claim(
+    "Z17",
+    Kind.SCHEDULE,
+    stated("With K = {count} phases 2^K is n, that is {full}, so that mu_K = mu n.", count=COUNT, full=FULL),
+    "Algorithms 2, 4 and 5",
+)
+def base() -> Decision:
     steps = (
         Counterexample("with natural logarithms n = 8 gives 2^{log 8} = 8^{log 2} < 5, not 8", FULL, ((n, 8),)),
         Identity("to base 2 it is n", lambda: Integer(2) ** BITS, n),
@@ -41,13 +49,25 @@ def _base() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact arithmetic",
+        Method.ARITHMETIC,
         evidence,
         "mu 2^K = mu n needs base 2; elsewhere in the paper log is natural.",
     )
 
 
-def _gradients() -> Decision:
+@claim(
+    "Z19",
+    Kind.COMPLEXITY,
+    stated(
+        "With r = ell D/L, SVRG and SARAH take of the order of {variance_reduced} gradients, times {logarithm}, "
+        "and Katyusha {katyusha}, times the same.",
+        variance_reduced=VARIANCE_REDUCED,
+        katyusha=KATYUSHA,
+        logarithm=accuracy.LOG,
+    ),
+    "proof of Theorem 3.4, gradient complexity",
+)
+def gradients() -> Decision:
     region = Region(Ge(gap, 1), Ge(many, 1))
     steps = (
         *accuracy.CONVEX,
@@ -84,14 +104,24 @@ def _gradients() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers, from published rates; prover",
+        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
         evidence,
         "The sums over the phases are as published, and the logarithm of the first gap over gamma is O(log(n/delta)) "
         "in every phase.",
     )
 
 
-def _phased_erm() -> Decision:
+@claim(
+    "Z20",
+    Kind.REMARK,
+    stated(
+        "With mu_k = {steep} and n_k = {halved}, as in phased ERM, the logarithmic factor in the risk goes.",
+        steep=STEEP,
+        halved=HALVED,
+    ),
+    "after the proof of Theorem 3.4",
+)
+def phased_erm() -> Decision:
     larger = Max(p, b)  # mu in units of L/D
     level = L**2 * d * LOG / epsilon**2
     before = {k: k - 1}
@@ -124,45 +154,7 @@ def _phased_erm() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover, from cited facts",
+        (Method.PROVER, Method.CITED),
         Evidence(steps, condition=outside.condition(outside.LIPSCHITZ)),
         "With mu_k = mu 2^{3k} and n_k = n/2^k both sums are geometric, so that the factor log n goes.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z17",
-        "zhang2022",
-        "schedule",
-        stated("With K = {count} phases 2^K is n, that is {full}, so that mu_K = mu n.", count=COUNT, full=FULL),
-        "Algorithms 2, 4 and 5",
-        _base,
-    ),
-    Claim(
-        "Z19",
-        "zhang2022",
-        "gradient complexity",
-        stated(
-            "With r = ell D/L, SVRG and SARAH take of the order of {variance_reduced} gradients, times {logarithm}, "
-            "and Katyusha {katyusha}, times the same.",
-            variance_reduced=VARIANCE_REDUCED,
-            katyusha=KATYUSHA,
-            logarithm=accuracy.LOG,
-        ),
-        "proof of Theorem 3.4, gradient complexity",
-        _gradients,
-    ),
-    Claim(
-        "Z20",
-        "zhang2022",
-        "text",
-        stated(
-            "With mu_k = {steep} and n_k = {halved}, as in phased ERM, the logarithmic factor in the risk goes.",
-            steep=STEEP,
-            halved=HALVED,
-        ),
-        "after the proof of Theorem 3.4",
-        _phased_erm,
-    ),
-)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from sympy import Ge, Integer, Le, Max, Rational, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Quoted, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
@@ -28,7 +30,13 @@ RISK = 4 * L * D * phases * (p + c * b)
 RATIO = Domain({b: (0, oo), p: (0, 1), phases: (Rational(1, 2), oo), L: (0, oo), D: (0, oo)})
 
 
-def _last() -> Decision:
+@claim(
+    "Z16",
+    Kind.CONSTANT,
+    stated(f"E[F(x~_K) - F(x_K^)] is at most {{bound}} for {MEAN_GAP}.", bound=NINE),
+    "proof of Theorem 3.4, (a) to (c)",
+)
+def last() -> Decision:
     root = sqrt(d * LOG) / (nbar * epsilon)
     instance = {L: 1, D: 1, d: 1, nbar: outside.RECORDS / outside.COUNT, epsilon: outside.EPSILON, delta: outside.DELTA}
     steps: tuple[Step, ...] = (
@@ -61,13 +69,27 @@ def _last() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         Evidence(steps, readings=outside.readings(outside.LIPSCHITZ), condition=outside.condition(outside.LIPSCHITZ)),
         "Even 9 L D/sqrt n would do, since mu_K >= L sqrt n/D; K = floor(log2 n) keeps 2^K >= sqrt n.",
     )
 
 
-def _final() -> Decision:
+@claim(
+    "Z18",
+    Kind.UTILITY,
+    stated(
+        "With mu = {mu} the excess risk is at most {bound}, where phases is {count}, p is {p} and b is {b}, for "
+        f"{MEAN_GAP}.",
+        mu=REGULARISER,
+        bound=RISK.subs(c, 7),
+        count=COUNT,
+        p=P,
+        b=share_of(LOG),
+    ),
+    "Theorem 3.4",
+)
+def final() -> Decision:
     terms = (
         9 * L * D * phases * b
         + 65 * L**2 * phases**2 * b**2 / REGULARISER
@@ -135,32 +157,6 @@ def _final() -> Decision:
         ),
         condition=outside.condition(outside.LIPSCHITZ),
     )
-    return Decision("conditional", "prover", evidence, "All five terms, with the published mu; 6.91 would do for 7.")
-
-
-CLAIMS = (
-    Claim(
-        "Z16",
-        "zhang2022",
-        "constant",
-        stated(f"E[F(x~_K) - F(x_K^)] is at most {{bound}} for {MEAN_GAP}.", bound=NINE),
-        "proof of Theorem 3.4, (a) to (c)",
-        _last,
-    ),
-    Claim(
-        "Z18",
-        "zhang2022",
-        "utility constant",
-        stated(
-            "With mu = {mu} the excess risk is at most {bound}, where phases is {count}, p is {p} and b is {b}, for "
-            f"{MEAN_GAP}.",
-            mu=REGULARISER,
-            bound=RISK.subs(c, 7),
-            count=COUNT,
-            p=P,
-            b=share_of(LOG),
-        ),
-        "Theorem 3.4",
-        _final,
-    ),
-)
+    return Decision(
+        "conditional", Method.PROVER, evidence, "All five terms, with the published mu; 6.91 would do for 7."
+    )

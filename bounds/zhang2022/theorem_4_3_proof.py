@@ -5,8 +5,10 @@ from __future__ import annotations
 from sympy import Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, kappa_x, kappa_y, mu, mu_x, mu_y, n
@@ -36,7 +38,17 @@ SOLVER = Quoted("the solver's energy is at most twice its mean gap", "Z21")
 MEAN_GAP = "the solver has the mean gap of Remark 3"
 
 
-def _sensitivity() -> Decision:
+@claim(
+    "Z26",
+    Kind.SENSITIVITY,
+    stated(
+        "For f jointly L-Lipschitz, |A_x(S) - A_x(S')| is at most {move} but for a probability of {rare}.",
+        move=SENSITIVITY,
+        rare=delta / 4,
+    ),
+    "equation (17)",
+)
+def sensitivity() -> Decision:
     steps = (
         Quoted("the energy between saddle points is at most 4 L^2/(mu n^2)", "Z23"),
         Identity(
@@ -51,12 +63,23 @@ def _sensitivity() -> Decision:
         ),
         Identity("two runs, each failing with probability delta/8", lambda: delta / 8 + delta / 8, delta / 4),
     )
-    return Decision(
-        "proved", "exact algebra from cited facts", Evidence(steps), "Lemma B.2 and the solver's guarantee."
-    )
+    return Decision("proved", (Method.ALGEBRA, Method.CITED), Evidence(steps), "Lemma B.2 and the solver's guarantee.")
 
 
-def _calibration() -> Decision:
+@claim(
+    "Z27",
+    Kind.CALIBRATION,
+    stated(
+        "For f jointly L-Lipschitz, sigma_x = {sigma}, and sigma_y likewise with mu_y, make each block "
+        "({half}, {share})-DP, for {small}.",
+        sigma=NOISE_X,
+        half=epsilon / 2,
+        share=delta / 2,
+        small=ONE,
+    ),
+    "Theorem 4.3",
+)
+def calibration() -> Decision:
     steps = (
         Quoted("the sensitivity, and the chance of delta/4 that it fails", "Z26"),
         Identity("noise over sensitivity", lambda: NOISE_X / SENSITIVITY, MULTIPLIER),
@@ -66,13 +89,16 @@ def _calibration() -> Decision:
     )
     return Decision(
         "proved",
-        "tail bound of the exact Gaussian curve",
+        Method.PRIVACY_CURVE,
         Evidence(steps),
         "1.25/(delta/4) is the published 5/delta, and the sensitivity's own delta/4 completes delta/2.",
     )
 
 
-def _composition() -> Decision:
+@claim(
+    "Z28", Kind.ACCOUNTING, "The two blocks together are (epsilon, delta)-DP, for epsilon <= 1.", "proof of Theorem 4.3"
+)
+def composition() -> Decision:
     steps = (
         Cited(
             "draw A(S) and A(S') independently: each misses its requirement, which is for both blocks at once, with "
@@ -95,14 +121,25 @@ def _composition() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Both blocks come from one run of A, so that the guarantees of the blocks do not compose as they stand; given "
         "close solutions they do, and the failure counts once for both.",
     )
 
 
-def _empirical() -> Decision:
+@claim(
+    "Z29",
+    Kind.CONSTANT,
+    stated(
+        f"The expected empirical gap is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
+        bound=EMPIRICAL_GAP.subs(c, 257),
+        small=ONE,
+        few=FEW,
+    ),
+    "equations (18) to (20)",
+)
+def empirical() -> Decision:
     many = DOUBLE | {n: 10**7, epsilon: 1, delta: Rational(1, 2 * 10**7)}
     steps: tuple[Step, ...] = (
         Quoted("the gap is at most two squares", "Z22"),
@@ -138,10 +175,21 @@ def _empirical() -> Decision:
         ),
         condition=outside.condition(outside.SADDLE),
     )
-    return Decision("conditional", "prover", evidence, "256 from the two noises.")
+    return Decision("conditional", Method.PROVER, evidence, "256 from the two noises.")
 
 
-def _population() -> Decision:
+@claim(
+    "Z30",
+    Kind.CONSTANT,
+    stated(
+        f"The expected population gap is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
+        bound=POPULATION_GAP.subs(c, 3),
+        small=ONE,
+        few=FEW,
+    ),
+    "Theorem 4.3",
+)
+def population() -> Decision:
     terms = 384 * UNIT + 3 * delta / (16 * mu * n**2) + 6 * sqrt(2) / (mu * n)
     steps: tuple[Step, ...] = (
         Quoted("the gap is at most two squares", "Z22"),
@@ -168,10 +216,20 @@ def _population() -> Decision:
         *outside.saddle(POPULATION_GAP.subs(c, 3).subs(DOUBLE)),
     )
     evidence = Evidence(steps, readings=outside.readings(outside.SADDLE), condition=outside.condition(outside.SADDLE))
-    return Decision("conditional", "prover", evidence, "6 sqrt 2 = 8.49 of 9.")
+    return Decision("conditional", Method.PROVER, evidence, "6 sqrt 2 = 8.49 of 9.")
 
 
-def _failure() -> Decision:
+@claim(
+    "Z31",
+    Kind.PROBABILITY,
+    stated(
+        "A mean gap of gamma = {gap} makes the solver's requirement fail with probability {rare} at most.",
+        gap=GAMMA,
+        rare=delta / 8,
+    ),
+    "proof of Theorem 4.3, gradient complexity",
+)
+def failure() -> Decision:
     steps = (
         Quoted("an energy of twice the gap", "Z21"),
         Identity(
@@ -182,84 +240,7 @@ def _failure() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra from cited facts",
+        (Method.ALGEBRA, Method.CITED),
         Evidence(steps),
         "Lemma B.1 turns a gap of gamma into an energy of 2 gamma.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z26",
-        "zhang2022",
-        "sensitivity",
-        stated(
-            "For f jointly L-Lipschitz, |A_x(S) - A_x(S')| is at most {move} but for a probability of {rare}.",
-            move=SENSITIVITY,
-            rare=delta / 4,
-        ),
-        "equation (17)",
-        _sensitivity,
-    ),
-    Claim(
-        "Z27",
-        "zhang2022",
-        "calibration",
-        stated(
-            "For f jointly L-Lipschitz, sigma_x = {sigma}, and sigma_y likewise with mu_y, make each block "
-            "({half}, {share})-DP, for {small}.",
-            sigma=NOISE_X,
-            half=epsilon / 2,
-            share=delta / 2,
-            small=ONE,
-        ),
-        "Theorem 4.3",
-        _calibration,
-    ),
-    Claim(
-        "Z28",
-        "zhang2022",
-        "composition",
-        "The two blocks together are (epsilon, delta)-DP, for epsilon <= 1.",
-        "proof of Theorem 4.3",
-        _composition,
-    ),
-    Claim(
-        "Z29",
-        "zhang2022",
-        "constant",
-        stated(
-            f"The expected empirical gap is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
-            bound=EMPIRICAL_GAP.subs(c, 257),
-            small=ONE,
-            few=FEW,
-        ),
-        "equations (18) to (20)",
-        _empirical,
-    ),
-    Claim(
-        "Z30",
-        "zhang2022",
-        "constant",
-        stated(
-            f"The expected population gap is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
-            bound=POPULATION_GAP.subs(c, 3),
-            small=ONE,
-            few=FEW,
-        ),
-        "Theorem 4.3",
-        _population,
-    ),
-    Claim(
-        "Z31",
-        "zhang2022",
-        "failure probability",
-        stated(
-            "A mean gap of gamma = {gap} makes the solver's requirement fail with probability {rare} at most.",
-            gap=GAMMA,
-            rare=delta / 8,
-        ),
-        "proof of Theorem 4.3, gradient complexity",
-        _failure,
-    ),
-)

@@ -11,8 +11,10 @@ from sympy import Le, Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, mu, n
@@ -46,7 +48,17 @@ def moved_dual(a: int, mu_: int, next_: int, centre: int) -> Fraction:
     return Fraction(a * next_ * centre, mu_ * next_ + a**2)
 
 
-def _stability() -> Decision:
+@claim(
+    "Z33",
+    Kind.SENSITIVITY,
+    stated(
+        f"For {MEAN_GAP} the mean stability of the next phase's y to a record of block k is Delta_y = {{root}} at "
+        "most.",
+        root=ROOT,
+    ),
+    "proof of Lemma B.5",
+)
+def stability() -> Decision:
     lam, moved = symbols("lam moved", positive=True)
     steps = (
         Quoted("mu E|y - y'|^2 <= 26 L^2/(mu nbar^2)", "Z34"),
@@ -94,13 +106,25 @@ def _stability() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; prover",
+        (Method.ALGEBRA, Method.PROVER),
         evidence,
         "The root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that follows needs the shorter.",
     )
 
 
-def _per_phase() -> Decision:
+@claim(
+    "Z34",
+    Kind.CONSTANT,
+    stated(
+        f"For {MEAN_GAP}, replacing a record of block k moves x~_k by {{parts}} at most in mean square and the "
+        "next y, times mu, by {sum}; so a phase adds {cost} at most.",
+        parts=PARTS,
+        sum=TWENTY_SIX,
+        cost=EIGHT,
+    ),
+    "Lemma B.5",
+)
+def per_phase() -> Decision:
     each = delta * L**2 / (8 * mu_k * mu * nbar**2)  # E|x_k - x_k^|^2 <= 2 gamma/mu_k, gamma = delta L^2/(16 mu nbar^2)
     steps = (
         Quoted("E|x_k - x_k^|^2 is at most 2/mu_k times the mean gap", "Z21"),
@@ -129,11 +153,21 @@ def _per_phase() -> Decision:
         ),
     )
     return Decision(
-        "proved", "prover, from cited facts", Evidence(steps), "24 + 3 delta/2 within 26, and 7.93 within 8."
+        "proved", (Method.PROVER, Method.CITED), Evidence(steps), "24 + 3 delta/2 within 26, and 7.93 within 8."
     )
 
 
-def _deviation() -> Decision:
+@claim(
+    "Z35",
+    Kind.CONSTANT,
+    stated(
+        f"E|x~_k - x_k^|^2 is at most {{bound}} for {MEAN_GAP} and {{small}}, d being the dimension of x.",
+        bound=DEVIATION.subs(c, 257),
+        small=ONE,
+    ),
+    "equation (24)",
+)
+def deviation() -> Decision:
     solver = delta * L**2 / (4 * mu_k * mu * nbar**2)
     few = {L: 1, d: 1, epsilon: 1, mu_k: 2, mu: 1, nbar: 10**9, delta: Rational(1, 10**11)}
     steps = (
@@ -156,7 +190,7 @@ def _deviation() -> Decision:
             (RULE, "refuted"),
         ),
     )
-    return Decision("proved", "prover", evidence, "256 from the noise; f is not evaluated at x~.")
+    return Decision("proved", Method.PROVER, evidence, "256 from the noise; f is not evaluated at x~.")
 
 
 def _rounded() -> tuple[Step, ...]:
@@ -182,7 +216,20 @@ def _rounded() -> tuple[Step, ...]:
     )
 
 
-def _privacy() -> Decision:
+@claim(
+    "Z39",
+    Kind.PRIVACY,
+    stated(
+        "With nbar records in a block and sigma_k = {sigma}, Algorithms 4 and 5 are ({half}, {share})-DP each and "
+        "(epsilon, delta)-DP together, for {small}.",
+        sigma=SIGMA_K,
+        half=epsilon / 2,
+        share=delta / 2,
+        small=ONE,
+    ),
+    "proof of Theorem 4.5",
+)
+def privacy() -> Decision:
     multiplier = 2 * sqrt(2 * LOG) / epsilon
     steps: tuple[Step, ...] = (
         Quoted("the sensitivity of a phase, and the chance of delta/4 that it fails", "Z26"),
@@ -205,64 +252,7 @@ def _privacy() -> Decision:
     evidence = Evidence(steps, readings=((TRUE, "proved"), (f"{PRINTED}, K = floor(log2 n)", "proved")))
     return Decision(
         "proved",
-        "tail bound of the exact Gaussian curve",
+        Method.PRIVACY_CURVE,
         evidence,
         "Each phase sees its block and the earlier released point only; the two algorithms draw fresh noise.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z33",
-        "zhang2022",
-        "sensitivity",
-        stated(
-            f"For {MEAN_GAP} the mean stability of the next phase's y to a record of block k is Delta_y = {{root}} at "
-            "most.",
-            root=ROOT,
-        ),
-        "proof of Lemma B.5",
-        _stability,
-    ),
-    Claim(
-        "Z34",
-        "zhang2022",
-        "constant",
-        stated(
-            f"For {MEAN_GAP}, replacing a record of block k moves x~_k by {{parts}} at most in mean square and the "
-            "next y, times mu, by {sum}; so a phase adds {cost} at most.",
-            parts=PARTS,
-            sum=TWENTY_SIX,
-            cost=EIGHT,
-        ),
-        "Lemma B.5",
-        _per_phase,
-    ),
-    Claim(
-        "Z35",
-        "zhang2022",
-        "constant",
-        stated(
-            f"E|x~_k - x_k^|^2 is at most {{bound}} for {MEAN_GAP} and {{small}}, d being the dimension of x.",
-            bound=DEVIATION.subs(c, 257),
-            small=ONE,
-        ),
-        "equation (24)",
-        _deviation,
-    ),
-    Claim(
-        "Z39",
-        "zhang2022",
-        "privacy",
-        stated(
-            "With nbar records in a block and sigma_k = {sigma}, Algorithms 4 and 5 are ({half}, {share})-DP each and "
-            "(epsilon, delta)-DP together, for {small}.",
-            sigma=SIGMA_K,
-            half=epsilon / 2,
-            share=delta / 2,
-            small=ONE,
-        ),
-        "proof of Theorem 4.5",
-        _privacy,
-    ),
-)

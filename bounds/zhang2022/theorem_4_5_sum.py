@@ -12,8 +12,10 @@ from typing import Any
 
 from sympy import Ge, Integer, Le, Max, Rational, ceiling, floor, log, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict
+from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
@@ -96,7 +98,19 @@ def _at(records: int, count: Any) -> tuple[tuple[Any, Any], ...]:
     return ((L, 1), (D, 1), (mu, 2 / sqrt(Integer(records))), (power, Integer(2) ** count))
 
 
-def _last() -> Decision:
+@claim(
+    "Z36",
+    Kind.CONSTANT,
+    stated(
+        f"For {MEAN_GAP} the last step costs at most {{first}}, and that {{second}}, each times {{share}}, where "
+        "power is 2^K.",
+        first=17 * LAST,
+        second=MIDDLE,
+        share=SHARE,
+    ),
+    "equation (26)",
+)
+def last() -> Decision:
     unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
     solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
     records, count = outside.RECORDS, outside.COUNT
@@ -152,13 +166,27 @@ def _last() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         evidence,
         "mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
     )
 
 
-def _final() -> Decision:
+@claim(
+    "Z37",
+    Kind.CONSTANT,
+    stated(
+        "max_y E F(x~_K, y) - E F(x*, y_1^) is at most {bound} with mu = {mu}, where phases is {count}, p is {p} "
+        f"and b is {{b}}, for {MEAN_GAP}.",
+        bound=RISK,
+        mu=REGULARISER,
+        count=COUNT,
+        p=P,
+        b=share_of(LOG),
+    ),
+    "equation (27) and Theorem 4.5",
+)
+def final() -> Decision:
     middle = 4 * L * D * phases**2 * (p + c * b)
     terms = (
         MIDDLE * phases * b
@@ -191,14 +219,27 @@ def _final() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         Evidence(steps, readings=READINGS, condition=CONDITION),
         "The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K is "
         "mu n^0.69, and the last step outgrows the bound.",
     )
 
 
-def _gap() -> Decision:
+@claim(
+    "Z38",
+    Kind.UTILITY,
+    stated(
+        "The weak gap of (x~_K, y~_K) is at most {bound}, where phases is {count}, p is {p} and b is {b}, for "
+        f"{MEAN_GAP}.",
+        bound=GAP,
+        count=COUNT,
+        p=P,
+        b=share_of(LOG),
+    ),
+    "equations (28) and (31)",
+)
+def gap() -> Decision:
     saddle = symbols("saddle")
     steps: tuple[Step, ...] = (
         Quoted("(27), and the same for Algorithm 5, which is Algorithm 4 for -f with x and y exchanged", "Z37"),
@@ -210,56 +251,7 @@ def _gap() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         Evidence(steps, readings=READINGS, condition=CONDITION),
         "Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak gap.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "Z36",
-        "zhang2022",
-        "constant",
-        stated(
-            f"For {MEAN_GAP} the last step costs at most {{first}}, and that {{second}}, each times {{share}}, where "
-            "power is 2^K.",
-            first=17 * LAST,
-            second=MIDDLE,
-            share=SHARE,
-        ),
-        "equation (26)",
-        _last,
-    ),
-    Claim(
-        "Z37",
-        "zhang2022",
-        "constant",
-        stated(
-            "max_y E F(x~_K, y) - E F(x*, y_1^) is at most {bound} with mu = {mu}, where phases is {count}, p is {p} "
-            f"and b is {{b}}, for {MEAN_GAP}.",
-            bound=RISK,
-            mu=REGULARISER,
-            count=COUNT,
-            p=P,
-            b=share_of(LOG),
-        ),
-        "equation (27) and Theorem 4.5",
-        _final,
-    ),
-    Claim(
-        "Z38",
-        "zhang2022",
-        "utility",
-        stated(
-            "The weak gap of (x~_K, y~_K) is at most {bound}, where phases is {count}, p is {p} and b is {b}, for "
-            f"{MEAN_GAP}.",
-            bound=GAP,
-            count=COUNT,
-            p=P,
-            b=share_of(LOG),
-        ),
-        "equations (28) and (31)",
-        _gap,
-    ),
-)

@@ -1,8 +1,8 @@
 r"""Clipped stochastic ascent on quadratics of one variable, run on neighbouring datasets, in rational arithmetic.
 
 f(y; z) = c (z y - b y^2/2) on an interval [-radius, radius], records z, step 1/(mu (i + 1)) at
-i = 0, 1, .... f is c b-smooth and c mu'-strongly concave for every mu' <= b, and mu is what the step
-takes it to be.
+i = 0, 1, .... f is c b-smooth and c mu'-strongly concave for every mu' <= b; mu is the strong concavity
+that the step size is computed from.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 r"""Assumption 1: f <= M with X = R^{d_1}.
 
 By [1, Assumption 1] L-hat(x, .) is mu-strongly concave, X is all of R^{d_1}, Y is bounded, and f <= M. The
-bound on f serves twice: the stability bound (2 C_0^2 + beta M)/(mu n) and so sigma_y use M, and the
-utility proofs take Phi(x_0) - inf Phi to be a constant.
+bound on f is used twice: the stability bound (2 C_0^2 + beta M)/(mu n), and with it sigma_y, contain M, and
+the utility proofs take Phi(x_0) - inf Phi to be a constant.
 
-An upper bound does neither. Subtracting a constant from f changes no gradient, but M as much as one
-likes, down to a negative noise; and with f <= 0 Phi may still fall without end over R^{d_1}. With 0 <= f <= M
-both are as they should be: 2 C_0^2 + beta M > 0, and Phi(x_0) - inf Phi <= M.
+An upper bound is enough for neither. Subtracting a constant from f changes no gradient but lowers M without
+limit, down to a negative noise; and with f <= 0 Phi may still be unbounded below over R^{d_1}. With
+0 <= f <= M both uses are right: 2 C_0^2 + beta M > 0, and Phi(x_0) - inf Phi <= M.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Assumption 1.
@@ -18,8 +18,10 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, diff, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import mu, n
 from dpcheck.bounds.zhang2025.ascent import full_batch_distance
 from dpcheck.bounds.zhang2025.stability import PRINTED, M, beta, bound, moved
@@ -29,7 +31,14 @@ least = symbols("M", real=True)  # the upper bound, of any sign
 FALLING = -sqrt(1 + x**2)  # Phi for f = -sqrt(1 + x^2) - y^2/2 <= 0, 1-Lipschitz and 1-smooth in x
 
 
-def _boundedness() -> Decision:
+@claim(
+    "003:A1",
+    Kind.ASSUMPTION,
+    "With f <= M on all of R^d and bounded Y, M is a constant that the stability bound can rest on, and "
+    "Phi(x_0) - inf Phi is finite, as the proofs take it to be.",
+    "Assumption 1",
+)
+def boundedness() -> Decision:
     shifted = PRINTED.subs(M, least)
     at = (
         (moved, Integer(1)),
@@ -75,22 +84,9 @@ def _boundedness() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; the algorithm's own steps",
+        (Method.ALGEBRA, Method.STEPS),
         evidence,
         "The lower bound on f is missing. Together with X = R^{d_1} even f <= M excludes every f that is convex and "
         "not constant in x, such as the one the paper's own lower bound is built on. Two-sided bounds do not save the "
         "stability lemma itself (004:Lem9).",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:A1",
-        "zhang2025",
-        "precondition",
-        "With f <= M on all of R^d and bounded Y, M is a constant that the stability bound can rest on, and "
-        "Phi(x_0) - inf Phi is finite, as the proofs take it to be.",
-        "Assumption 1",
-        _boundedness,
-    ),
-)

@@ -5,7 +5,7 @@ A query of sensitivity D is released with N(0, s^2 D^2 I). By [1, Definition 3]
     s^2 = 8 log(1.25/delta)/epsilon^2
 
 is (epsilon, delta)-DP for 0 < epsilon, delta <= 1. The usual constant is 2, so that the noise here is
-twice the usual one, and unlike it the printed one reaches epsilon = 1 and delta = 1.
+twice the usual one; unlike the usual one it is enough up to epsilon = 1 and delta = 1.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Preliminaries.
@@ -16,8 +16,10 @@ from __future__ import annotations
 from sympy import Rational, log, sqrt
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import delta, epsilon
@@ -28,7 +30,17 @@ UNIT = Domain({epsilon: (0, 1), delta: (0, 1)})
 HALF = Domain({epsilon: (0, 1), delta: (0, Rational(1, 2))})
 
 
-def _mechanism() -> Decision:
+@claim(
+    "003:Def3",
+    Kind.CALIBRATION,
+    stated(
+        "A query of sensitivity D with noise of variance {variance} D^2 in each coordinate is (epsilon, delta)-DP "
+        "for 0 < epsilon <= 1 and 0 < delta <= 1.",
+        variance=MULTIPLIER**2,
+    ),
+    "Definition 3",
+)
+def mechanism() -> Decision:
     steps = (
         Cited(
             "the worst case of a query of sensitivity D in any dimension is the shift by D on a line",
@@ -44,23 +56,7 @@ def _mechanism() -> Decision:
     )
     return Decision(
         "proved",
-        "tail bound of the exact privacy curve, decided by the prover",
+        Method.PRIVACY_CURVE,
         Evidence(steps, repaired="sharper: 2 in place of 8"),
         "Sound on the whole region, with four times the variance that is needed.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Def3",
-        "zhang2025",
-        "noise calibration",
-        stated(
-            "A query of sensitivity D with noise of variance {variance} D^2 in each coordinate is (epsilon, delta)-DP "
-            "for 0 < epsilon <= 1 and 0 < delta <= 1.",
-            variance=MULTIPLIER**2,
-        ),
-        "Definition 3",
-        _mechanism,
-    ),
-)

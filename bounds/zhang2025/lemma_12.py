@@ -12,12 +12,12 @@ Proof, in units G = lambda = 1. Let D_t = |w_t - w*|^2, Z_t = <noise of the grad
 
 For t <= a the claim is D_t <= 1. Beyond, t lies in some [u, 2u), u a power of two from 512 on. As
 e^x <= 1 + x + x^2 for x <= 1, exp(S_t/(4u) - V_t/(4u)^2) with V_t = sum (i - 1)^2 D_i is a supermartingale up to 2u,
-so that for all t < 2u, but for a chance exp(-j),
+so that for all t < 2u, except with probability exp(-j),
 
     S_t <= V_t/(4u) + 4 u j.
 
-There are at most log2(T) such u: j = log(log2(T)/theta) does for all. If D_i <= a/i for i <= t then
-V_t <= a t (t - 1)/2, and D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
+There are at most log2(T) such u, so that j = log(log2(T)/theta) is enough for all of them. If D_i <= a/i for i <= t
+then V_t <= a t (t - 1)/2, and D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, version with proofs, Lemma 12.
@@ -29,8 +29,10 @@ from __future__ import annotations
 
 from sympy import E, Integer, Rational, log, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, t
@@ -41,7 +43,19 @@ LOGS = log(log(T) / theta)
 PRINTED = 624 * logs + 1
 
 
-def _high_probability() -> Decision:
+@claim(
+    "004:Lem12",
+    Kind.LEMMA,
+    stated(
+        "For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), "
+        "theta < 1/e and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most "
+        "({bound}) G^2/(lambda^2 t), where logs = {logs}.",
+        bound=PRINTED,
+        logs=LOGS,
+    ),
+    "version with proofs, Lemma 12",
+)
+def high_probability() -> Decision:
     steps = (
         Cited(
             "the recursion in D_t; 1 >= |grad F(w_t)| >= |w_t - w*|; E Z_t^2 <= D_t",
@@ -73,27 +87,9 @@ def _high_probability() -> Decision:
     )
     return Decision(
         "proved",
-        "certificates; Ville's inequality cited",
+        (Method.PROVER, Method.CITED),
         Evidence(steps, repaired="the same proof gives a far smaller constant than 624 for large t"),
         "As in its source. With bounded increments that grow with t, one martingale inequality for all t needs the "
         "blocks [u, 2u); the constant has ample room for them. Algorithm 4's minibatches are drawn afresh, so its "
         "gradients are unbiased given the past, as the lemma supposes.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem12",
-        "zhang2025",
-        "lemma",
-        stated(
-            "For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), "
-            "theta < 1/e and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most "
-            "({bound}) G^2/(lambda^2 t), where logs = {logs}.",
-            bound=PRINTED,
-            logs=LOGS,
-        ),
-        "version with proofs, Lemma 12",
-        _high_probability,
-    ),
-)

@@ -4,9 +4,9 @@ By [1, Lemma 14 and equation (49)], under Assumption 3 and for eta <= 1/(2 (l + 
 
     |grad Phi(x_r)|^2 <= (2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v - grad Phi(x_{r-1})|^2.
 
-The printed derivation gives the left side at x_{r-1}, even with 1 for the last factor 2. At x_r the inequality
-does not follow from the smoothness S = l + kappa l of Phi: Phi = -S x^2/2 breaks it. Yet no such Phi is a
-maximum of l-smooth functions: Phi + l |x|^2/2 is convex, and l <= S/2. This is enough, as follows.
+The published derivation gives the inequality with x_{r-1} on the left, even with 1 for the last factor 2. At x_r the
+inequality does not follow from the smoothness S = l + kappa l of Phi: Phi = -S x^2/2 breaks it. But such a Phi is not
+a maximum of l-smooth functions, for which Phi + l |x|^2/2 is convex, and l <= S/2. This is enough, as follows.
 
 Write g = grad Phi(x_{r-1}), g' = grad Phi(x_r), w = g - g', q = w + l eta v, e = l eta, b = eta (S + l). The
 convex function Phi + l |x|^2/2 on R^{d_1} is (S + l)-smooth, so that [2, Theorem 2.1.5]
@@ -30,8 +30,10 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025 import lemma_3
@@ -55,7 +57,14 @@ def concave_slack(x: Fraction, eta: Fraction, v: Fraction) -> Fraction:
     return 2 / eta * (after**2 - x**2) / 2 - v**2 / 2 + 2 * (v + x) ** 2 - after**2
 
 
-def _round() -> Decision:
+@claim(
+    "004:Lem14",
+    Kind.STEP,
+    "Under Assumption 3, for eta <= 1/(2 (l + kappa l)) and x_r = x_{r-1} - eta v: |grad Phi(x_r)|^2 <= "
+    "(2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v - grad Phi(x_{r-1})|^2.",
+    "version with proofs, Lemma 14 and equation (49)",
+)
+def round() -> Decision:
     steps = (
         Cited(
             "2 <g', v> - e |v|^2 + |q|^2/b at most (2/eta)(Phi(x_{r-1}) - Phi(x_r)), and |q|^2 <= b <q, v>",
@@ -122,21 +131,8 @@ def _round() -> Decision:
     )
     return Decision(
         "conditional",
-        "certificates from cited facts; instances in rational arithmetic",
+        (Method.PROVER, Method.CITED, Method.ENUMERATION),
         evidence,
         "The printed derivation gives x_{r-1}, not x_r. At x_r it is true as well, since a maximum of l-smooth "
         "functions is never more concave than l.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem14",
-        "zhang2025",
-        "step",
-        "Under Assumption 3, for eta <= 1/(2 (l + kappa l)) and x_r = x_{r-1} - eta v: |grad Phi(x_r)|^2 <= "
-        "(2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v - grad Phi(x_{r-1})|^2.",
-        "version with proofs, Lemma 14 and equation (49)",
-        _round,
-    ),
-)

@@ -16,8 +16,8 @@ both with m = 1 and lambda = 1:
 - one bit, M_1 = N(1), M_1' = M_0 = N(0), sigma = 1/2: e^4 - 1 = 53.6 against 8;
 - sigma = 1, records 0, A, B, with q_t the sum of three vectors at mutual distance 1, M_0 = N(0), M_1 = N(A),
   M_1' = N(B): 2 e - 2 sqrt e = 2.139 against 2. This one is inside the region
-  sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)) of [2, Lemma 3], whose bound the
-  printed one is. [2] is about Poisson sampling and an added record, where M_1' = M_0.
+  sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)) of [2, Lemma 3], which has the
+  same bound. [2] is about Poisson sampling and an added record, where M_1' = M_0.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Preliminaries.
@@ -31,8 +31,10 @@ from typing import Any
 
 from sympy import E, Integer, Le, Rational, exp, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import sigma
@@ -52,6 +54,16 @@ def _at(share: Any, rest: Any) -> Any:
     return PRINTED.subs({lam: 1, q: share, sigma: rest})
 
 
+@claim(
+    "003:Lem2",
+    Kind.ACCOUNTING,
+    stated(
+        "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
+        "at most {bound} at q = m/n, for all lambda, sigma and m < n, with one constant.",
+        bound=PRINTED,
+    ),
+    "Lemma 2",
+)
 def amplification() -> Decision:
     """The moment of a subsampled Gaussian release."""
     line, triangle = 1 / (100 * (1 + hidden)), 1 / (1000 * (1 + hidden))  # small enough for any constant
@@ -132,25 +144,9 @@ def amplification() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact moments of two instances; ball arithmetic; for every constant of the O",
+        (Method.MOMENTS, Method.ARITHMETIC),
         evidence,
         "The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the region of "
         "its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between two "
         "points which are both away from the one without it.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Lem2",
-        "zhang2025",
-        "amplification",
-        stated(
-            "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
-            "at most {bound} at q = m/n, for all lambda, sigma and m < n, with one constant.",
-            bound=PRINTED,
-        ),
-        "Lemma 2",
-        amplification,
-    ),
-)

@@ -2,7 +2,7 @@ r"""Lemmas 3 and 11: the smoothness of Phi, and the cross derivative of the loss
 
 By [1, Lemma 3], under Assumptions 1 and 3, Phi = max_y L(., y) is (l + kappa l)-smooth and y* is kappa-Lipschitz;
 by [1, Lemma 11] |grad_xy L| <= l. Both use how grad_y L moves with x. Assumption 3 bounds how grad_x L moves with x
-and grad_y L with y, and leaves the cross term free. The instance
+and how grad_y L moves with y, but not the cross term. The instance
 
     L = 3 h(x) y - y^2/2 on R x [-1/6, 1/6],   h odd, h' = 1 on [0, 1], 2 - x on [1, 2], 0 beyond,
 
@@ -19,8 +19,10 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025.privatediff import clip
 
@@ -56,7 +58,13 @@ def value(x: Fraction) -> Fraction:
     return 3 * h(x) * maximiser(x) - maximiser(x) ** 2 / 2
 
 
-def _smoothness() -> Decision:
+@claim(
+    "003:Lem3",
+    Kind.LEMMA,
+    "Under Assumptions 1 and 3 Phi is (l + kappa l)-smooth and y* is kappa-Lipschitz.",
+    "Lemma 3",
+)
+def smoothness() -> Decision:
     steps = (
         Enumerated("y*(0) = 0 and y*(1/30) is", maximiser, (POINT,), Fraction(1, 10)),
         Counterexample(
@@ -89,13 +97,16 @@ def _smoothness() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra from cited facts; an instance in rational arithmetic",
+        (Method.ALGEBRA, Method.CITED, Method.ENUMERATION),
         evidence,
         "Assumption 3 bounds each block's own smoothness and leaves the cross term free.",
     )
 
 
-def _cross() -> Decision:
+@claim(
+    "004:Lem11", Kind.LEMMA, "Under Assumption 3 the norm of grad_xy L is at most l.", "version with proofs, Lemma 11"
+)
+def cross() -> Decision:
     steps = (
         Enumerated("the cross derivative of the instance is 3 h'(x), and h'(0) is", slope, (Fraction(0),), Fraction(1)),
         Counterexample("3 against l = 1", Le(b, l), ((b, Integer(3)), (l, Integer(1)))),
@@ -109,27 +120,7 @@ def _cross() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; an instance in rational arithmetic",
+        (Method.ALGEBRA, Method.ENUMERATION),
         evidence,
         "True for a jointly smooth function, which Assumption 3 does not ask for.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Lem3",
-        "zhang2025",
-        "lemma",
-        "Under Assumptions 1 and 3 Phi is (l + kappa l)-smooth and y* is kappa-Lipschitz.",
-        "Lemma 3",
-        _smoothness,
-    ),
-    Claim(
-        "004:Lem11",
-        "zhang2025",
-        "lemma",
-        "Under Assumption 3 the norm of grad_xy L is at most l.",
-        "version with proofs, Lemma 11",
-        _cross,
-    ),
-)

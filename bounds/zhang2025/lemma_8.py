@@ -5,12 +5,12 @@ By [1, Lemma 8], for the v_{r+1} of Algorithm 3 before its noise,
     at most 2 C_1/m        when T divides r,
     at most 2 C_{2,r}/m    otherwise, given the past outputs x, y and vtilde up to r.
 
-The printed proof compares the two datasets at the same y_{r+1} and the same second minibatch. Neither is
-the same:
-- y_{r+1} is what Algorithm 4 has just computed from the data, it is not released before v_{r+1} is, and
-  nothing conditions on it. A record that moves it moves all m clipped gradients;
-- z_{r-1} is drawn from the data too, in a round that released only noisy results. A record that sits at
-  different places of z_r and z_{r-1} changes two of the m terms.
+The published proof compares the two datasets at the same y_{r+1} and the same second minibatch. Neither is
+the same on both:
+- Algorithm 4 has just computed y_{r+1} from the data. It is not released before v_{r+1}, so that it is not
+  among the outputs that are given. A record that moves it moves all m clipped gradients;
+- z_{r-1} is drawn from the data too, in a round that released only noisy results. A record that has different
+  places in z_r and z_{r-1} changes two of the m terms.
 
 The instances are in ``privatediff``; each satisfies all assumptions of the paper, and in the first
 C_0 >= G_y, C_1 >= G_x, C_2 >= l + kappa l as well. There l_x <= 3/2, since |h''| <= 3/2, and l_y = mu = 1.
@@ -25,8 +25,10 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import m
 from dpcheck.bounds.zhang2025.privatediff import difference_round, restart_difference, same_batch, second_batch
@@ -38,7 +40,14 @@ RELEASE_FIRST = (
 )
 
 
-def _restart() -> Decision:
+@claim(
+    "004:Lem8(r%T=0)",
+    Kind.SENSITIVITY,
+    "When T divides r, the v_{r+1} of Algorithm 3 differs by at most 2 C_1/m between neighbouring datasets, for "
+    "the same minibatch indices and past outputs.",
+    "version with proofs, Lemma 8",
+)
+def restart() -> Decision:
     steps: tuple[Step, ...] = (
         *(
             Enumerated(f"n = m = {size}, {inner} inner steps", restart_difference, (size, inner), Fraction(2))
@@ -62,7 +71,7 @@ def _restart() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic",
+        Method.STEPS,
         evidence,
         "f = h(x) y + z y - y^2/2 with h = x/(1 + x^2), Y = [-1, 1], x_0 = y_0 = 0, m = n: one record 2n or -2n, the "
         "others 0. The inner ascent ends at y_1 = 1 or -1, and all gradients in x are y_1: v_1 moves by 2 C_1. The "
@@ -70,7 +79,14 @@ def _restart() -> Decision:
     )
 
 
-def _difference() -> Decision:
+@claim(
+    "004:Lem8(r%T!=0)",
+    Kind.SENSITIVITY,
+    "When T does not divide r, the v_{r+1} of Algorithm 3 differs by at most 2 C_{2,r}/m between neighbouring "
+    "datasets, given the past outputs up to r.",
+    "version with proofs, Lemma 8",
+)
+def difference() -> Decision:
     steps: tuple[Step, ...] = (
         *(
             Enumerated(f"n = m = 10, {inner} inner steps", difference_round, (10, inner), Fraction(24, 25))
@@ -106,7 +122,7 @@ def _difference() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic",
+        Method.STEPS,
         evidence,
         "C_{2,r} itself is known from past outputs, but y_{r+1} is not: on the same instance with x_0 = 0, x_1 = 1/2 "
         "and ytilde_1 = 0 on both datasets, y_2 is 1 or -1 and v_2 moves by 24/25, whatever m = n is, while 2 "
@@ -115,7 +131,14 @@ def _difference() -> Decision:
     )
 
 
-def _second_batch() -> Decision:
+@claim(
+    "004:Lem8 z_{r-1}",
+    Kind.SENSITIVITY,
+    "In the difference of step 7 the minibatch z_{r-1} of the previous round may be taken to be the same on "
+    "neighbouring datasets, so that one of the m terms changes.",
+    "version with proofs, proof of Lemma 8",
+)
+def previous_batch() -> Decision:
     steps = (
         Enumerated("m = 2 of n = 3, all pairs of minibatches", second_batch, (3, 2), Fraction(2)),
         Enumerated("listed in the order of the dataset", second_batch, (3, 2, False), Fraction(2)),
@@ -140,40 +163,9 @@ def _second_batch() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps, all pairs of minibatches",
+        Method.STEPS,
         evidence,
         "f = z h(x) y - (y + 1)^2/2, x_0 = x_1 = 0, ytilde_1 = 1, y_2 = -1 on both datasets: a record at place 1 of "
         "z_1 and place 2 of z_0 changes both terms in the same direction. The minibatch z_{r-1} is not among the past "
         "outputs, so nothing fixes it.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem8(r%T=0)",
-        "zhang2025",
-        "sensitivity",
-        "When T divides r, the v_{r+1} of Algorithm 3 differs by at most 2 C_1/m between neighbouring datasets, for "
-        "the same minibatch indices and past outputs.",
-        "version with proofs, Lemma 8",
-        _restart,
-    ),
-    Claim(
-        "004:Lem8(r%T!=0)",
-        "zhang2025",
-        "sensitivity",
-        "When T does not divide r, the v_{r+1} of Algorithm 3 differs by at most 2 C_{2,r}/m between neighbouring "
-        "datasets, given the past outputs up to r.",
-        "version with proofs, Lemma 8",
-        _difference,
-    ),
-    Claim(
-        "004:Lem8 z_{r-1}",
-        "zhang2025",
-        "sensitivity",
-        "In the difference of step 7 the minibatch z_{r-1} of the previous round may be taken to be the same on "
-        "neighbouring datasets, so that one of the m terms changes.",
-        "version with proofs, proof of Lemma 8",
-        _second_batch,
-    ),
-)

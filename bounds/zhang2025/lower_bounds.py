@@ -1,4 +1,4 @@
-r"""Theorem 3, and both theorems as objects: lower bounds on the gradient norm of the primal function.
+r"""Lower bounds on the gradient norm of the primal function: Theorems 3 and 4, and the claim about Theorem 3.
 
 By [1, Theorem 3] there are a loss and a dataset that force |grad Phi(x_priv)| = Omega(min{1, sqrt(d log(1/delta))/
 (n epsilon)}) on every (epsilon, delta)-DP algorithm, d = max{d_1, d_2}; by [1, Theorem 4] worst-group risk forces
@@ -6,17 +6,17 @@ Omega(min{1, d sqrt(d log(1/delta))/(n epsilon)}), see ``worst_group``. ``bound`
 Both ask for n and epsilon = O(1) with 2^(-Omega(n)) <= delta <= 1/n^(1 + Omega(1)); the constants are taken to be 1,
 and the last one to be positive.
 
-In this order, one dataset for all algorithms, it cannot be: an algorithm that returns one point whatever the data
-is (0, 0)-DP, and Phi <= M has points of gradient as small as one likes. What holds is that every algorithm has a
-dataset on which its mean gradient norm is so large, with d_1 for d. The convex loss of the proof does not meet
-f <= M on R^{d_1} (claim 003:A1), but this one does, with z in {-1, 1}^{d_1} and Y the unit ball:
+With the quantifiers in this order, one dataset for all algorithms, it is false: an algorithm that returns the same
+point for all data is (0, 0)-DP, and Phi <= M has points with a gradient as small as one likes. What holds is that
+every algorithm has a dataset on which its mean gradient norm is so large, with d_1 for d. The convex loss of the proof
+does not satisfy f <= M on R^{d_1} (claim 003:A1), but this one does, with z in {-1, 1}^{d_1} and Y the unit ball:
 
     f(x, y; z) = -(1/sqrt d_1) sum_k cos(x_k - z_k pi/4) - |y|^2/2,
     (grad Phi(x))_k = (sin x_k - M_k cos x_k)/sqrt(2 d_1),  M = mean of the records.
 
 From x the tangents, clipped to [-1, 1], estimate M: each is off by at most 2 |sin x_k - M_k cos x_k|, so that their
-mean error is at most 2 sqrt 2 |grad Phi(x)|. By [2] no algorithm has less than Omega(min{1, sqrt(d_1 log(1/delta))/
-(n epsilon)}) of it.
+mean error is at most 2 sqrt 2 |grad Phi(x)|. By [2] no algorithm has a mean error below Omega(min{1,
+sqrt(d_1 log(1/delta))/(n epsilon)}).
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Theorems 3 and 4.
@@ -41,8 +41,10 @@ from typing import Any
 from sympy import Ge, Integer, Le, Lt, Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, d, d_2, delta, epsilon, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -131,7 +133,17 @@ def always(rate: object) -> Counterexample:
     )
 
 
-def _finite_sum() -> Decision:
+@claim(
+    "003:Thm3",
+    Kind.LOWER_BOUND,
+    stated(
+        "There are a loss that meets Assumptions 1 to 3 and a dataset on which every (epsilon, delta)-DP algorithm "
+        "has a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
+        least=Min(1, RATE_3),
+    ),
+    "Theorem 3",
+)
+def finite_sum() -> Decision:
     gradient = (1 + mean) / 2 * sin(p - pi / 4) + (1 - mean) / 2 * sin(p + pi / 4)
     steps = (
         *CONSTANT,
@@ -203,25 +215,9 @@ def _finite_sum() -> Decision:
     )
     return Decision(
         "conditional",
-        "cited, with a checked reduction; exact instance",
+        (Method.CITED, Method.ALGEBRA, Method.ARITHMETIC),
         evidence,
         "With one dataset for all algorithms, as printed, the algorithm that knows a stationary point of it and "
         "ignores its input is private and has no gradient. With the quantifiers exchanged it holds with d_1, and for a "
         "loss that meets Assumptions 1 to 3; nothing makes d_2 count.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm3",
-        "zhang2025",
-        "lower bound",
-        stated(
-            "There are a loss that meets Assumptions 1 to 3 and a dataset on which every (epsilon, delta)-DP algorithm "
-            "has a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
-            least=Min(1, RATE_3),
-        ),
-        "Theorem 3",
-        _finite_sum,
-    ),
-)

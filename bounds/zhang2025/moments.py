@@ -6,8 +6,8 @@ For neighbours D, D' and lambda > 0 [1, Definition 4]
     alpha_A(lambda) = sup alpha_A(lambda, D, D'),
 
 densities in place of probabilities for continuous outputs. It is lambda times the Renyi divergence of
-order 1 + lambda. Lemma 1 composes moments and turns them into (epsilon, delta); as printed it has an
-equality for an inequality and lacks an exponential.
+order 1 + lambda. Lemma 1 composes moments and turns them into (epsilon, delta). As published it has
+an equality where an inequality holds, and lacks an exponential.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Preliminaries.
@@ -22,8 +22,10 @@ from itertools import product
 from sympy import Eq, Integer, Le, Rational, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import epsilon, sigma
 
 z, lam = symbols("z lam", positive=True)
@@ -55,7 +57,14 @@ def flipped_moment(order: int, keep: Fraction, which: int) -> Fraction:
     return worst
 
 
-def _definition() -> Decision:
+@claim(
+    "003:Def4",
+    Kind.ACCOUNTING,
+    "The logarithm of the mean of the lambda-th power of the likelihood ratio under A(D), with its supremum over "
+    "neighbours, is the moment of the moments accountant.",
+    "Definition 4",
+)
+def definition() -> Decision:
     log_ratio = (2 * z - 1) / (2 * sigma**2)  # log of N(1, s^2) over N(0, s^2) at z
     steps = (
         Identity(
@@ -81,7 +90,7 @@ def _definition() -> Decision:
     )
     return Decision(
         "proved",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "A definition; it is that of [2], without its auxiliary input (the past outputs, of which the supremum is "
         "taken too when mechanisms are adaptive). The second supremum is over neighbours too, as the sentence before "
@@ -89,6 +98,12 @@ def _definition() -> Decision:
     )
 
 
+@claim(
+    "003:Lem1a",
+    Kind.ACCOUNTING,
+    "The moment of a sequence of mechanisms equals the sum of their moments.",
+    "Lemma 1(a)",
+)
 def composition() -> Decision:
     """Additivity of the moments."""
     keep = Fraction(3, 4)
@@ -125,13 +140,20 @@ def composition() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact enumeration",
+        Method.ENUMERATION,
         evidence,
         "Neighbours differ in one record, so that two mechanisms which look at different records never have their "
         "worst case together. The source states an upper bound.",
     )
 
 
+@claim(
+    "003:Lem1b",
+    Kind.ACCOUNTING,
+    "For any epsilon a mechanism is (epsilon, delta)-DP with delta the minimum over lambda of "
+    "alpha(lambda) - lambda epsilon.",
+    "Lemma 1(b)",
+)
 def tail() -> Decision:
     """The tail bound."""
     steps = (
@@ -164,37 +186,7 @@ def tail() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; exact privacy curve in ball arithmetic",
+        (Method.ALGEBRA, Method.PRIVACY_CURVE),
         evidence,
         "The exponential is missing: for a Gaussian release with s = epsilon = 1 the printed delta is -1/8.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Def4",
-        "zhang2025",
-        "definition",
-        "The logarithm of the mean of the lambda-th power of the likelihood ratio under A(D), with its supremum over "
-        "neighbours, is the moment of the moments accountant.",
-        "Definition 4",
-        _definition,
-    ),
-    Claim(
-        "003:Lem1a",
-        "zhang2025",
-        "composition",
-        "The moment of a sequence of mechanisms equals the sum of their moments.",
-        "Lemma 1(a)",
-        composition,
-    ),
-    Claim(
-        "003:Lem1b",
-        "zhang2025",
-        "tail",
-        "For any epsilon a mechanism is (epsilon, delta)-DP with delta the minimum over lambda of "
-        "alpha(lambda) - lambda epsilon.",
-        "Lemma 1(b)",
-        tail,
-    ),
-)

@@ -8,7 +8,7 @@ is at most 1 in size, the instances are
     crossed:  f(x, y; z) = z h(x) y - (y + 1)^2/2,    grad_x = z h'(x) y,  grad_y = z h(x) - (y + 1),
 
 both 1-strongly concave in y, bounded, Lipschitz and smooth on R x Y. Algorithm 4 is run with the step
-1/(mu (i + 1)) at i = 0, 1, ..., as its stability proof has it; the printed 1/(mu i) has no value at i = 0.
+1/(mu (i + 1)) at i = 0, 1, ..., as in its stability proof; the published step 1/(mu i) has no value at i = 0.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025.

@@ -8,14 +8,14 @@ records that differ in one has
 
 and by [1, Lemma 9] the y of Algorithm 4, with clipped minibatch gradients, the same with C_0 for L.
 
-What [2] bounds is the mean, over the draws, of the change of the loss f, for 0 <= f <= M. The distance
-has another unit: replace f by s f, so that L, mu, beta and M become s times as large. The iterates stay the
-same and the printed bound becomes s times as large. And a distance for given draws is not a mean over
-them: the sensitivity that a Gaussian release needs is the former.
+[2] bounds the change of the loss f in the mean over the draws, for 0 <= f <= M. A distance has another unit:
+replace f by s f, so that L, mu, beta and M become s times as large. The iterates stay the same, and the
+bound of the lemma becomes s times as large. Moreover, a Gaussian release needs the largest distance for given
+draws, not the mean over them.
 
 What holds for the distance. Full batch, steps at most 1/beta, nothing clipped (C_0 >= G_y), L-hat
 mu-strongly concave and beta-smooth: one step contracts by 1 - eta mu and adds at most 2 eta C_0/n, hence
-2 C_0/(mu n) at every step. Neither assumption can go: clipped gradients are not those of a strongly
+2 C_0/(mu n) at every step. Both assumptions are needed: clipped gradients are not those of a strongly
 concave function, and the steps 1/(mu i) exceed 2/beta while i < kappa/2.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
@@ -29,8 +29,10 @@ from fractions import Fraction
 
 from sympy import Integer, Le, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, mu, n
 from dpcheck.bounds.zhang2025.ascent import (
@@ -65,7 +67,17 @@ REPAIRED = (
 )
 
 
-def _cited_theorem() -> Decision:
+@claim(
+    "004:Lem10",
+    Kind.SENSITIVITY,
+    stated(
+        "For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic "
+        "ascent with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {bound}.",
+        bound=PRINTED,
+    ),
+    "version with proofs, Lemma 10",
+)
+def cited_theorem() -> Decision:
     steps = (
         Enumerated("the mean distance, n = 2, one step", expected_distance, (2, 1, TENTH), Fraction(1)),
         Enumerated("and after three steps", expected_distance, (2, 3, TENTH), Fraction(1)),
@@ -96,14 +108,24 @@ def _cited_theorem() -> Decision:
     )
     return Decision(
         "refuted",
-        "enumeration of all draws in rational arithmetic",
+        Method.ENUMERATION,
         evidence,
         "The bound has the unit of a loss. f = s (z y - y^2/2 + 3/2) on [-1, 1], 0 <= f <= 2 s, with one record 1 "
         "or -1 and the others 0: the iterates do not depend on s, the mean distance is 2/n, and the bound is 10 s/n.",
     )
 
 
-def _sensitivity() -> Decision:
+@claim(
+    "004:Lem9",
+    Kind.SENSITIVITY,
+    stated(
+        "Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 = L has sensitivity at "
+        "most {bound}.",
+        bound=PRINTED,
+    ),
+    "version with proofs, Lemma 9",
+)
+def sensitivity() -> Decision:
     steps: tuple[Step, ...] = (
         *(
             Enumerated(
@@ -147,7 +169,7 @@ def _sensitivity() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic",
+        Method.STEPS,
         evidence,
         "It fails with the full batch and nothing clipped already, by its unit. The proof besides takes a mean over "
         "draws for a worst case, each f(x, .; z) to be strongly concave where Assumption 1 has it of the mean, "
@@ -155,31 +177,3 @@ def _sensitivity() -> Decision:
         "that Assumption 1 does not contain, and clipping to keep the contraction, which it does not: projected "
         "gradients are Lipschitz, but not strongly monotone.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem10",
-        "zhang2025",
-        "stability",
-        stated(
-            "For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic "
-            "ascent with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {bound}.",
-            bound=PRINTED,
-        ),
-        "version with proofs, Lemma 10",
-        _cited_theorem,
-    ),
-    Claim(
-        "004:Lem9",
-        "zhang2025",
-        "sensitivity",
-        stated(
-            "Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 = L has sensitivity at "
-            "most {bound}.",
-            bound=PRINTED,
-        ),
-        "version with proofs, Lemma 9",
-        _sensitivity,
-    ),
-)

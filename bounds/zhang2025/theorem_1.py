@@ -21,9 +21,9 @@ Guarantee.
   This is ``zhang2025.theorem_1_existential``. It holds where epsilon <= log(1/delta), with c_1 = 1 and
   c_2 = c_3 = 49 (claim 003:Thm1), and not otherwise.
 - The settings after it: epsilon <= 1, delta <= 1/n^2, m = max(1, n sqrt(epsilon/(4T))) and the constant
-  8. This is ``zhang2025.theorem_1``. The paper prints these noises without C_1 and C_2, which are needed
-  and are put back here; m is rounded up. So it holds for n >= 2, and is false for n = 1, which the paper does
-  not exclude (claim 003:Thm1-remark).
+  8. This is ``zhang2025.theorem_1``. The paper has these noises without the factors C_1 and C_2, which
+  are needed and are added here; m is rounded up. In this form it holds for n >= 2, and is false for n = 1, which
+  the paper does not exclude (claim 003:Thm1-remark).
 
 References.
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax

@@ -9,8 +9,8 @@ its sensitivities it is rho-zCDP,
 
 on a given minibatch, and so is its mixture over minibatches. The order 1 + 2 ell/epsilon turns
 T such steps into (epsilon, delta), since a Renyi divergence of epsilon/2 at that order is enough. For
-q <= 1/10 sampling divides rho by 1/(13 q^2) [2]; for q > 1/10 nothing need be gained from it. Both go
-through for epsilon <= ell, epsilon <= q^2 T and c = 49.
+q <= 1/10 sampling divides rho by 1/(13 q^2) [2]; for q > 1/10 no gain from sampling is needed. Both
+cases work for epsilon <= ell, epsilon <= q^2 T and c = 49.
 
 Where it fails. With m = n the displacement of x is one Gaussian release of noise multiplier
 c sqrt(ell)/(2 epsilon) after T steps: too small for epsilon far above ell.
@@ -29,8 +29,10 @@ from typing import Any
 
 from sympy import Integer, Le, Rational, erf, exp, log, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, c, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
@@ -56,6 +58,17 @@ def upper_normal(t: Any) -> Any:
     return (1 + erf(t / sqrt(2))) / 2
 
 
+@claim(
+    "003:Thm1",
+    Kind.CALIBRATION,
+    stated(
+        "There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and "
+        "sigma_y = {sigma_y} is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.",
+        sigma_x=SIGMA_X,
+        sigma_y=SIGMA_Y,
+    ),
+    "Theorem 1",
+)
 def theorem() -> Decision:
     """Constants for which the guarantee holds, and none for all epsilon."""
     multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
@@ -156,26 +169,9 @@ def theorem() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra from cited amplification; exact chances of an event in ball arithmetic",
+        (Method.ALGEBRA, Method.CITED, Method.EVENT),
         evidence,
         "True with absolute constants once epsilon is at most log(1/delta); the printed range has no such limit, and "
         "for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "
         "replaced by an amplification theorem for this very sampling.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm1",
-        "zhang2025",
-        "noise calibration",
-        stated(
-            "There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and "
-            "sigma_y = {sigma_y} is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.",
-            sigma_x=SIGMA_X,
-            sigma_y=SIGMA_Y,
-        ),
-        "Theorem 1",
-        theorem,
-    ),
-)

@@ -1,8 +1,8 @@
 r"""The settings after Theorem 1: epsilon <= 1, delta <= 1/n^2, m = max(1, n sqrt(epsilon/(4T))), constant 8.
 
-As printed the noise has no thresholds in it, and a large threshold breaks it. With the factors C_1 and C_2 of (3)
-put back, m rounded up and n >= 2 it is private. Proof, with q = m/n, ell = log(1/delta), and x the squared ratio of
-sensitivity and noise of the two gradients of a step as one release:
+As published, the noise does not contain the thresholds, and a large threshold breaks the claim. With the factors
+C_1 and C_2 of (3) added, m rounded up and n >= 2, it is private. Proof, with q = m/n, ell = log(1/delta), and x the
+squared ratio of sensitivity and noise of the two gradients of a step as one release:
 
     x = epsilon^2/(8 q^2 T ell),  q^2 T >= epsilon/4,  so that x <= 1/Y with Y = 2 ell/epsilon >= 4 log 2.
 
@@ -30,8 +30,10 @@ from typing import Any
 
 from sympy import Derivative, Integer, Le, Rational, diff, exp, log, oo, sqrt, summation, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma_x, sigma_y
@@ -156,7 +158,18 @@ def _repaired() -> tuple[Step, ...]:
     )
 
 
-def _settings() -> Decision:
+@claim(
+    "003:Thm1-remark",
+    Kind.CALIBRATION,
+    stated(
+        "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with "
+        "sigma_x = sigma_y = {sigma} is (epsilon, delta)-DP, whatever the thresholds.",
+        minibatch=MINIBATCH,
+        sigma=SPREAD,
+    ),
+    "after Theorem 1",
+)
+def settings() -> Decision:
     share = m / n
     half = C_1 / m / SPREAD  # half the distance 2 C_1/m of the two means, in noises
     chance = upper_normal(half)
@@ -191,26 +204,9 @@ def _settings() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact chances of an event; moments from cited amplification, prover",
+        (Method.EVENT, Method.CITED, Method.PROVER),
         evidence,
         "The printed noise does not grow with the clipping thresholds: with C_1 = 100 one step tells the datasets "
         "apart. With the thresholds of equation (3) the constant 8 is enough at all n >= 2, T, epsilon <= 1 and "
         "delta <= 1/n^2.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm1-remark",
-        "zhang2025",
-        "explicit constants",
-        stated(
-            "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with "
-            "sigma_x = sigma_y = {sigma} is (epsilon, delta)-DP, whatever the thresholds.",
-            minibatch=MINIBATCH,
-            sigma=SPREAD,
-        ),
-        "after Theorem 1",
-        _settings,
-    ),
-)

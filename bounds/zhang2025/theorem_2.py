@@ -4,7 +4,7 @@ Problem. min over x in R^{d1}, max over y in a convex Y of diameter Lambda; the 
 in y and l-smooth, kappa = l/mu; Phi(x) is its maximum. Minibatch gradients have variance B^2/m.
 
 Algorithm. DP-SGDA, see ``theorem_1``, with its noise, T of order n epsilon/sqrt(d log(1/delta)), m of the same order,
-thresholds that clip nothing, eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l.
+thresholds so large that nothing is clipped, eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l.
 
 Guarantee. With a = sqrt(d log(1/delta))/(n epsilon), by [1, Theorem 2],
 
@@ -44,9 +44,11 @@ from fractions import Fraction
 from sympy import Eq, Ge, Le, Lt, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.judge import judge
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, eta_y, kappa, m, mu, n, sigma_x, sigma_y
@@ -182,7 +184,18 @@ def steep_step(x: Fraction) -> Fraction:
     return steep_value(x - HERE * steep_gradient(x))
 
 
-def _descent() -> Decision:
+@claim(
+    "004:Lem4",
+    Kind.STEP,
+    stated(
+        "Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {right} with "
+        "eta = eta_x, g = |grad Phi(x_{{t-1}})|, h = |grad Phi(x_{{t-1}}) - grad_x L(x_{{t-1}}, y_{{t-1}})| and "
+        "N_x = B^2/m + E|xi|^2.",
+        right=DESCENT,
+    ),
+    "version with proofs, Lemma 4",
+)
+def descent() -> Decision:
     # g = |grad Phi|, h = |grad Phi - grad_x L|; before and after are Phi(x_{t-1}) and Phi(x_t)
     at = {kappa: 1, l: 1, eta: Rational(1, 64), g: Rational(1, 2)}
     steps = (
@@ -214,14 +227,24 @@ def _descent() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; an instance in rational arithmetic",
+        (Method.ALGEBRA, Method.ENUMERATION),
         evidence,
         "The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). The factor 2 on the squared step is not "
         "even needed, since minibatch and noise have errors of mean zero.",
     )
 
 
-def _contraction() -> Decision:
+@claim(
+    "004:Lem5",
+    Kind.STEP,
+    stated(
+        "For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {right} with eta = eta_x, theta = theta_{{t-1}}, "
+        "g = |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.",
+        right=CONTRACTED,
+    ),
+    "version with proofs, Lemma 5",
+)
+def contraction() -> Decision:
     young_1, factor = 1 / (2 * (kappa - 1)), 1 - 1 / kappa
     move = eta**2 * (2 * l**2 * theta + 2 * g**2 + N_x)
     letters = {theta: (0, oo), eta: (0, oo), l: (0, oo), g: (0, oo), N_x: (0, oo), N_y: (0, oo)}
@@ -265,7 +288,7 @@ def _contraction() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover, from cited facts; an instance in rational arithmetic",
+        (Method.PROVER, Method.CITED, Method.ENUMERATION),
         evidence,
         "The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). It doubles the noise on the way, which "
         "the loss in Young's inequality needs; k in the statement is kappa.",
@@ -275,26 +298,52 @@ def _contraction() -> Decision:
 OVER = Domain({kappa: (1, oo), l: (0, oo)})
 SHORT = Le(16 * (kappa + 1) ** 2 * l * eta, 1)  # eta <= STEP
 LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
-SIXTEENTHS = judge(
-    Inequality(
-        "the gradient keeps 7 eta/16",
-        LOW,
-        eta / 2 - 2 * SMOOTH * eta**2,
-        Domain({kappa: (1, oo), l: (0, oo), eta: (0, oo)}, where=(SHORT,)),
+sixteenths = Claim(
+    "004:Lem6",
+    "zhang2025",
+    Kind.STEP,
+    stated(
+        "Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least "
+        "{low}, and {loses} is at most {high}, eta = eta_x.",
+        short=SHORT,
+        low=LOW,
+        high=HIGH,
+        keeps=eta / 2 - 2 * SMOOTH * eta**2,
+        loses=eta / 2 + 2 * SMOOTH * eta**2,
     ),
-    Inequality(
-        "and the error of y has 9 eta/16 at most",
-        eta / 2 + 2 * SMOOTH * eta**2,
-        HIGH,
-        Domain({kappa: (1, oo), l: (0, oo), eta: (0, oo)}, where=(SHORT,)),
+    "version with proofs, Lemma 6",
+    judge(
+        Inequality(
+            "the gradient keeps 7 eta/16",
+            LOW,
+            eta / 2 - 2 * SMOOTH * eta**2,
+            Domain({kappa: (1, oo), l: (0, oo), eta: (0, oo)}, where=(SHORT,)),
+        ),
+        Inequality(
+            "and the error of y has 9 eta/16 at most",
+            eta / 2 + 2 * SMOOTH * eta**2,
+            HIGH,
+            Domain({kappa: (1, oo), l: (0, oo), eta: (0, oo)}, where=(SHORT,)),
+        ),
+        note="The step on the coefficients alone, with equality at kappa = 1. The lemma's inequality is Lemma 4's and "
+        "stands under Lemma 4's condition.",
     ),
-    note="The step on the coefficients alone, with equality at kappa = 1. The lemma's inequality is Lemma 4's and "
-    "stands under Lemma 4's condition.",
 )
 XI, ZETA = eta / (16 * kappa) + Rational(9, 2) * eta * kappa, eta / (8 * kappa)  # as (38) prints them
 
 
-def _coefficients() -> Decision:
+@claim(
+    "004:(38)",
+    Kind.STEP,
+    stated(
+        "E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {step}.",
+        xi=XI.subs(eta, STEP),
+        zeta=ZETA.subs(eta, STEP),
+        step=STEP,
+    ),
+    "version with proofs, equation (38)",
+)
+def coefficients() -> Decision:
     # (35): xi has (l + kappa l) eta^2 + (9/8) eta^3 kappa^3 l^2 4 kappa, zeta has (9/8) eta 4 kappa.
     xi = SMOOTH * STEP**2 + Rational(9, 8) * STEP**3 * kappa**3 * l**2 * 4 * kappa
     zeta = Rational(9, 8) * STEP * 4 * kappa
@@ -323,7 +372,7 @@ def _coefficients() -> Decision:
         "eta/512 to xi; the next line takes the maximum for both, so that nothing "
         "later changes",
     )
-    return Decision("refuted", "prover", evidence, "The two coefficients have changed places.")
+    return Decision("refuted", Method.PROVER, evidence, "The two coefficients have changed places.")
 
 
 # The parts of the sum of (29), with theta_t from (15) and the geometric series at most 4 kappa.
@@ -359,7 +408,18 @@ SUM: tuple[Step, ...] = (
 )
 
 
-def _rate() -> Decision:
+@claim(
+    "003:Thm2",
+    Kind.UTILITY,
+    stated(
+        "With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}.",
+        small=SMALL,
+        size=1 / a,
+        rate=sqrt(a),
+    ),
+    "Theorem 2",
+)
+def rate() -> Decision:
     region = Region(Le(a, 1), Ge(T, 1), Ge(m, 1))
     parts = 1 / T + 1 / m + a**2 * T
     size = 1 / a
@@ -414,13 +474,19 @@ def _rate() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover; linear program with exact multipliers",
+        (Method.PROVER, Method.EXPONENTS),
         evidence,
         "The rate follows from (39), whose maximum mends (38); steps and minibatch need lower bounds, not upper ones.",
     )
 
 
-def _remark() -> Decision:
+@claim(
+    "003:Remark1",
+    Kind.RATE,
+    stated("The bound of Theorem 2 is of order {rate}, up to logarithms.", rate=sqrt(d) / sqrt(n * epsilon)),
+    "Remark 1",
+)
+def remark() -> Decision:
     steps = (
         Counterexample(
             "sqrt d/sqrt(n epsilon) is not d^{1/4}/sqrt(n epsilon): d = 16",
@@ -446,83 +512,4 @@ def _remark() -> Decision:
         readings=(("as the rate of Theorem 2", "refuted"), ("as a weaker upper bound", "proved")),
         condition="d^{1/4} in place of sqrt d, or as an upper bound only",
     )
-    return Decision("conditional", "exact arithmetic", evidence, "Theorem 2 and the work compared with have d^{1/4}.")
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem4",
-        "zhang2025",
-        "algebraic step",
-        stated(
-            "Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {right} with "
-            "eta = eta_x, g = |grad Phi(x_{{t-1}})|, h = |grad Phi(x_{{t-1}}) - grad_x L(x_{{t-1}}, y_{{t-1}})| and "
-            "N_x = B^2/m + E|xi|^2.",
-            right=DESCENT,
-        ),
-        "version with proofs, Lemma 4",
-        _descent,
-    ),
-    Claim(
-        "004:Lem5",
-        "zhang2025",
-        "algebraic step",
-        stated(
-            "For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {right} with eta = eta_x, theta = theta_{{t-1}}, "
-            "g = |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.",
-            right=CONTRACTED,
-        ),
-        "version with proofs, Lemma 5",
-        _contraction,
-    ),
-    Claim(
-        "004:Lem6",
-        "zhang2025",
-        "step",
-        stated(
-            "Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least "
-            "{low}, and {loses} is at most {high}, eta = eta_x.",
-            short=SHORT,
-            low=LOW,
-            high=HIGH,
-            keeps=eta / 2 - 2 * SMOOTH * eta**2,
-            loses=eta / 2 + 2 * SMOOTH * eta**2,
-        ),
-        "version with proofs, Lemma 6",
-        SIXTEENTHS,
-    ),
-    Claim(
-        "004:(38)",
-        "zhang2025",
-        "algebra",
-        stated(
-            "E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {step}.",
-            xi=XI.subs(eta, STEP),
-            zeta=ZETA.subs(eta, STEP),
-            step=STEP,
-        ),
-        "version with proofs, equation (38)",
-        _coefficients,
-    ),
-    Claim(
-        "003:Thm2",
-        "zhang2025",
-        "utility",
-        stated(
-            "With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}.",
-            small=SMALL,
-            size=1 / a,
-            rate=sqrt(a),
-        ),
-        "Theorem 2",
-        _rate,
-    ),
-    Claim(
-        "003:Remark1",
-        "zhang2025",
-        "rate",
-        stated("The bound of Theorem 2 is of order {rate}, up to logarithms.", rate=sqrt(d) / sqrt(n * epsilon)),
-        "Remark 1",
-        _remark,
-    ),
-)
+    return Decision("conditional", Method.ARITHMETIC, evidence, "Theorem 2 and the work compared with have d^{1/4}.")

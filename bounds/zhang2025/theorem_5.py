@@ -1,4 +1,4 @@
-r"""Theorem 5 with Remark 2: the noise that is to make PrivateDiff Minimax private.
+r"""Theorem 5 with Remark 2: the noise with which PrivateDiff Minimax is said to be private.
 
 Problem. min over x in R^{d_1}, max over y in Y of (1/n) sum_i f(x, y; z_i), whose mean is mu-strongly
 concave in y, with f <= M and Y bounded (A1); the output is to be (epsilon, delta)-DP for datasets that
@@ -23,8 +23,8 @@ Claimed.
 - [1, Remark 2]: for epsilon <= 1, delta <= 1/n^2 and m = max(1, n sqrt(epsilon/(8T))) the constants are 4,
   and sigma_y is divided by mu. This is ``zhang2025.theorem_5``; m is rounded up here.
 
-Neither holds (claims 003:Thm5, 003:Thm5 sigma_y, 003:Remark2). The objects say what the paper prints, for
-comparison with an accountant, and are no promise of privacy.
+Neither holds (claims 003:Thm5, 003:Thm5 sigma_y, 003:Remark2). The objects state what the paper states, for
+comparison with an accountant; they promise no privacy.
 
 References.
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax

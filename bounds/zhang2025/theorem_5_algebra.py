@@ -13,8 +13,10 @@ from typing import Any
 
 from sympy import Eq, Integer, Le, Rational, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Counterexample, Enumerated, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.zhang2025.privatediff import left_over
@@ -24,7 +26,17 @@ C_1 = symbols("C_1", positive=True)
 NOISE = dict(REMARK_2)
 
 
-def _normalisation() -> Decision:
+@claim(
+    "004:Thm5-proof sigma-tilde",
+    Kind.STEP,
+    stated(
+        "The noise of Algorithm 3, relative to a query of sensitivity 1/m (the one of Theorem 5's proof), has the "
+        "multiplier {multiplier} with sigma = sigma_x1 at a restart, and likewise with sigma_x2 and C_{{2,r}}.",
+        multiplier=m * sigma / (2 * C_1),
+    ),
+    "version with proofs, after (44)",
+)
+def normalisation() -> Decision:
     released = 2 * C_1  # d = 2 C_1 g, and g of (43) has sensitivity 1/m
     multiplier = sigma * C_1 / released * m
     printed = m * sigma / (2 * C_1)
@@ -56,13 +68,24 @@ def _normalisation() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "Step 8 of Algorithm 3 multiplies the noise by C, so that C cancels. The printed form divides by it once more.",
     )
 
 
-def _remark_algebra() -> Decision:
+@claim(
+    "004:Remark proof",
+    Kind.STEP,
+    stated(
+        "With sigma_x1 = {sigma} at delta = 1/n^2, the first condition of the proof of Theorem 5 reads "
+        "lambda <= {limit}.",
+        sigma=NOISE[sigma_x1].subs(log(1 / delta), 2 * log(n)),
+        limit=8 * log(n) / epsilon,
+    ),
+    "version with proofs, proof of Remark 5.1",
+)
+def remark_algebra() -> Decision:
     # First condition: m^2 R lambda^2/(T n^2 s^2) <= lambda epsilon/4; delta = 1/n^2, log(1/delta) = 2 log n.
     def largest(normalised: Any) -> Any:
         return epsilon / 4 * T * n**2 * normalised**2 / (m**2 * R)
@@ -122,14 +145,22 @@ def _remark_algebra() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra",
+        Method.ALGEBRA,
         evidence,
         "The factor 2 of the sensitivity 2 C_1/m is lost: four times too large, and lambda >= 8 log(n)/epsilon "
         "cannot be met.",
     )
 
 
-def _telescoping() -> Decision:
+@claim(
+    "003:Alg3 step 3",
+    Kind.ALGORITHM,
+    "With y_r = ytilde_r from step 3, the difference of step 7 added to the estimator of the round before "
+    "estimates the "
+    "gradient in x at (x_r, y_{r+1}), as (6) intends.",
+    "Algorithm 3, steps 3 and 7",
+)
+def telescoping() -> Decision:
     estimate, gradient = symbols("estimate gradient", real=True)
     built, now, subtracted = symbols("built now subtracted", real=True)
     steps = (
@@ -159,49 +190,10 @@ def _telescoping() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic",
+        Method.STEPS,
         evidence,
         "Step 3 overwrites y_r by ytilde_r. The estimator was built at y_r, the difference subtracts the gradient at "
         "ytilde_r, and grad_x f(x_{r-1}, y_r) - grad_x f(x_{r-1}, ytilde_r), of the size of the noise, stays in v "
         "until the "
         "next restart, once a round. Lemma 13 and the utility proof use the unperturbed y_r.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Thm5-proof sigma-tilde",
-        "zhang2025",
-        "algebra",
-        stated(
-            "The noise of Algorithm 3, relative to a query of sensitivity 1/m (the one of Theorem 5's proof), has the "
-            "multiplier {multiplier} with sigma = sigma_x1 at a restart, and likewise with sigma_x2 and C_{{2,r}}.",
-            multiplier=m * sigma / (2 * C_1),
-        ),
-        "version with proofs, after (44)",
-        _normalisation,
-    ),
-    Claim(
-        "004:Remark proof",
-        "zhang2025",
-        "algebra",
-        stated(
-            "With sigma_x1 = {sigma} at delta = 1/n^2, the first condition of the proof of Theorem 5 reads "
-            "lambda <= {limit}.",
-            sigma=NOISE[sigma_x1].subs(log(1 / delta), 2 * log(n)),
-            limit=8 * log(n) / epsilon,
-        ),
-        "version with proofs, proof of Remark 5.1",
-        _remark_algebra,
-    ),
-    Claim(
-        "003:Alg3 step 3",
-        "zhang2025",
-        "parameter",
-        "With y_r = ytilde_r from step 3, the difference of step 7 added to the estimator of the round before "
-        "estimates the "
-        "gradient in x at (x_r, y_{r+1}), as (6) intends.",
-        "Algorithm 3, steps 3 and 7",
-        _telescoping,
-    ),
-)

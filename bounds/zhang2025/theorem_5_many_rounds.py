@@ -1,8 +1,8 @@
-r"""Theorem 5 and Remark 2 with R = T large: sigma_x1 is too small even if Lemmas 8 and 9 are granted.
+r"""Theorem 5 and Remark 2 with R = T large: sigma_x1 is too small even if Lemmas 8 and 9 are taken for true.
 
 The noise of a restart is sigma_x1 C_1 on a query of sensitivity 2 C_1/m, a multiplier of m sigma_x1/2. With R = T it
-is c_5 q sqrt(log(1/delta))/(2 epsilon), q = m/n, whatever T is, and epsilon < c_4 q^2 T lets q be small: the one
-restart has hardly any noise, and a record is in it with chance q, which may be far above delta. Instance:
+is c_5 q sqrt(log(1/delta))/(2 epsilon), q = m/n, whatever T is, and epsilon < c_4 q^2 T allows a small q: the one
+restart has hardly any noise, and a record is in it with chance q, which may be far above delta. An instance is
 
     f(x, y; z) = z h(x) - y^2/2,  h(x) = x/(1 + x^2),  one record 1 or -1, the others 0,  x_0 = y_0 = 0,  C_1 = 1.
 

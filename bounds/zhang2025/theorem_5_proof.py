@@ -1,15 +1,15 @@
 r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax.
 
-Setting as in ``theorem_5``. Two quantities are left out:
-- in x, that y_{r+1} depends on the data and is not released before the gradients at it are (``lemma_8``):
+Setting as in ``theorem_5``. The theorem overlooks two things:
+- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``lemma_8``):
   v_{r+1} moves by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is
   smaller by a factor n;
-- in y, that the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the
-  scale of f, while the iterates do not change.
+- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f,
+  while the iterates do not change.
 
 Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
-output is (x_1, ytilde_1); ell = log(1/delta). And with R = T large sigma_x1 fails even if the sensitivities are
-granted (``theorem_5_many_rounds``).
+output is (x_1, ytilde_1); ell = log(1/delta). With R = T large sigma_x1 fails even if the sensitivities are
+taken for true (``theorem_5_many_rounds``).
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025; version with proofs.
@@ -22,8 +22,10 @@ from fractions import Fraction
 from sympy import Integer, Le, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.zhang2025 import theorem_5_many_rounds
@@ -65,7 +67,14 @@ RELEASE = (
 )
 
 
-def _theorem() -> Decision:
+@claim(
+    "003:Thm5",
+    Kind.PRIVACY,
+    "Under Assumption 1 there are absolute constants c_4, ..., c_7 such that Algorithm 3 with the noises of "
+    "Theorem 5 is (epsilon, delta)-DP for all epsilon < c_4 m^2 T/n^2 and delta > 0.",
+    "Theorem 5",
+)
+def theorem() -> Decision:
     multiplier = (dict(X_NOISE)[sigma_x1] * C_1 / (2 * C_1)).subs(FIRST)
     enough = 3 * c_5 * sqrt(ell) / epsilon  # records
     steps: tuple[Step, ...] = (
@@ -102,7 +111,7 @@ def _theorem() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps in rational arithmetic; exact privacy curve in ball arithmetic",
+        (Method.STEPS, Method.PRIVACY_CURVE),
         evidence,
         "f = h(x) y + z y - y^2/2 (see privatediff), R = T = 1, m = n, epsilon = min(1, c_4/2), delta = 1/e: x_1 alone "
         "tells the record 2n from -2n once n >= 3 c_5/epsilon, whatever the constants are. The data-dependent "
@@ -112,7 +121,16 @@ def _theorem() -> Decision:
     )
 
 
-def _y_noise() -> Decision:
+@claim(
+    "003:Thm5 sigma_y",
+    Kind.CALIBRATION,
+    stated(
+        "Noise {sigma} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7.",
+        sigma=Y_NOISE,
+    ),
+    "Theorem 5",
+)
+def y_noise() -> Decision:
     # f = s (z y - y^2/2 + 3/2), z in {-1, 0, 1}, Y = [-1, 1]: mu = beta = s, C_0 = 2 s >= G_y, 0 <= f <= M = 2 s, and
     # y moves by 2/n.
     instance = {C_0: 2 * scale, beta: scale, M: 2 * scale, mu: scale}
@@ -156,7 +174,7 @@ def _y_noise() -> Decision:
     )
     return Decision(
         "refuted",
-        "exact algebra; the algorithm's own steps; exact privacy curve in ball arithmetic",
+        (Method.ALGEBRA, Method.STEPS, Method.PRIVACY_CURVE),
         evidence,
         "The factor 1/mu of Lemma 9 is lost in Theorem 5 and in the proof of Remark 2, and even with it the noise "
         "has the "
@@ -164,7 +182,20 @@ def _y_noise() -> Decision:
     )
 
 
-def _remark() -> Decision:
+@claim(
+    "003:Remark2",
+    Kind.CALIBRATION,
+    stated(
+        "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 3 is "
+        "(epsilon, delta)-DP with sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.",
+        minibatch=MINIBATCH,
+        sigma_x1=NOISE[sigma_x1],
+        sigma_x2=NOISE[sigma_x2],
+        sigma_y=NOISE[sigma_y],
+    ),
+    "Remark 2",
+)
+def remark() -> Decision:
     spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
     half = 1 / (2 * spread)
     chance = upper_normal(half)
@@ -212,7 +243,7 @@ def _remark() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own steps; exact chances of an event in ball arithmetic",
+        (Method.STEPS, Method.EVENT),
         evidence,
         "f = h(x) y + z y - y^2/2, one record 2m or -2m and the others 0, R = T = T_2 = 1, C_1 = 1: the inner "
         "minibatch "
@@ -220,42 +251,3 @@ def _remark() -> Decision:
         "a chance of 1/4 against one in a million, with delta = 1/65536. Without any coupling, at n = T = R = 1000 and "
         "epsilon = 1, the first release alone needs delta = 0.012, against 10^-6, and the output shows it.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm5",
-        "zhang2025",
-        "privacy",
-        "Under Assumption 1 there are absolute constants c_4, ..., c_7 such that Algorithm 3 with the noises of "
-        "Theorem 5 is (epsilon, delta)-DP for all epsilon < c_4 m^2 T/n^2 and delta > 0.",
-        "Theorem 5",
-        _theorem,
-    ),
-    Claim(
-        "003:Thm5 sigma_y",
-        "zhang2025",
-        "calibration",
-        stated(
-            "Noise {sigma} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7.",
-            sigma=Y_NOISE,
-        ),
-        "Theorem 5",
-        _y_noise,
-    ),
-    Claim(
-        "003:Remark2",
-        "zhang2025",
-        "explicit constants",
-        stated(
-            "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 3 is "
-            "(epsilon, delta)-DP with sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.",
-            minibatch=MINIBATCH,
-            sigma_x1=NOISE[sigma_x1],
-            sigma_x2=NOISE[sigma_x2],
-            sigma_y=NOISE[sigma_y],
-        ),
-        "Remark 2",
-        _remark,
-    ),
-)

@@ -11,8 +11,9 @@ Guarantee. With probability at least 1 - theta, by [1, Theorem 6],
 
     E|grad Phi(x_priv)| = O~( (d log(1/delta))^{1/3}/(n epsilon)^{2/3} ).
 
-The noise is that of Remark 2, whose limits on epsilon, delta and m it needs; m is at most n; and Lemma 12, which C_3
-rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 has the former with the letter of the privacy loss.
+The noise is that of Remark 2, and its limits on epsilon, delta and m apply; m is at most n; and Lemma 12, which C_3
+rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 writes the first of these with epsilon, the letter of the
+privacy loss.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, Theorem 6 and its proof.
@@ -34,9 +35,11 @@ from fractions import Fraction
 from sympy import E, Ge, Le, Lt, Min, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.judge import judge
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, eta_x, kappa, m, mu, n
@@ -111,7 +114,13 @@ def noisy_difference(noise: Fraction) -> Fraction:
     return abs(difference(coupled_x, (zero, zero, [0]), (zero, noise, [0]), 1 + abs(noise)))
 
 
-def _no_clipping() -> Decision:
+@claim(
+    "004:Lem13(a)",
+    Kind.ALGORITHM,
+    "|grad_x f(x_r, y*(x_r); z_r) - grad_x f(x_{r-1}, y*(x_{r-1}); z_{r-1})| <= (l + kappa l)|x_r - x_{r-1}|.",
+    "version with proofs, Lemma 13, step (a)",
+)
+def no_clipping() -> Decision:
     steps = (
         Enumerated(
             "f = z h(x) - y^2/2 meets A1 to A4; at x_r = x_{r-1} = 0 records 1 and -1 differ by",
@@ -139,7 +148,7 @@ def _no_clipping() -> Decision:
     )
     return Decision(
         "refuted",
-        "the algorithm's own step, exactly",
+        Method.STEPS,
         evidence,
         "The two gradients are taken at different records, whose difference does not shrink with the step.",
     )
@@ -148,7 +157,16 @@ def _no_clipping() -> Decision:
 THIRD_RADIUS = 50 * kappa * G * sqrt((logs + 1) / inner)  # C_3, logs for the paper's logarithm over theta
 
 
-def _third_radius() -> Decision:
+@claim(
+    "004:Lem13 C3",
+    Kind.SCHEDULE,
+    stated(
+        "C_3 = {radius}, inner = T_2 and logs the logarithm of R and T_2 with 1/theta, covers both errors of y.",
+        radius=THIRD_RADIUS,
+    ),
+    "version with proofs, Lemma 13",
+)
+def third_radius() -> Decision:
     steps = (
         Quoted(
             "each of y_{r+1} and y_r is off by at most (G/mu) sqrt((624 logs + 1)/T_2), logs = log(R log T_2/theta), "
@@ -209,14 +227,20 @@ def _third_radius() -> Decision:
     )
     return Decision(
         "conditional",
-        "prover",
+        Method.PROVER,
         evidence,
         "2 sqrt 624 = 49.96: the constant 50 is what two distances need. They are those of the ascent, so that neither "
         "y may carry noise.",
     )
 
 
-def _variance() -> Decision:
+@claim(
+    "004:Lem15",
+    Kind.STEP,
+    "The estimator's error has no sampling variance beyond B^2/m, and l E|y - y*|^2.",
+    "version with proofs, equation (50)",
+)
+def variance() -> Decision:
     steps = (
         Cited(
             "with clipping idle and y_r the same in both terms, the differences telescope: v_r is the "
@@ -238,28 +262,49 @@ def _variance() -> Decision:
         "y_r in both differences (003:Alg3 step 3)",
     )
     return Decision(
-        "conditional", "exact algebra", evidence, "The minibatch terms cancel exactly when nothing is clipped."
+        "conditional", Method.ALGEBRA, evidence, "The minibatch terms cancel exactly when nothing is clipped."
     )
 
 
 SQUARED = 2 * C_2**2 * move**2 + 5000 * kappa**2 * G**2 * dist**2
 
 
-AVERAGE = judge(
-    Inequality(
-        "C_{2,r}^2 = (C_2 |dx| + C_3)^2, and each r' lies in the window of at most T values of r",
-        (C_2 * move + 50 * kappa * G * dist) ** 2,
-        SQUARED,
-        Domain({C_2: (0, oo), move: (0, oo), kappa: (1, oo), G: (0, oo), dist: (0, oo)}),
+average = Claim(
+    "004:Lem16",
+    "zhang2025",
+    Kind.STEP,
+    stated(
+        "The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most "
+        "{square}, so that averaged over r the noise has these factors times T.",
+        square=SQUARED,
     ),
-    note="The factors alone. The inequality of the lemma is (50)'s and stands under the conditions of 004:Lem15.",
+    "version with proofs, Lemma 16",
+    judge(
+        Inequality(
+            "C_{2,r}^2 = (C_2 |dx| + C_3)^2, and each r' lies in the window of at most T values of r",
+            (C_2 * move + 50 * kappa * G * dist) ** 2,
+            SQUARED,
+            Domain({C_2: (0, oo), move: (0, oo), kappa: (1, oo), G: (0, oo), dist: (0, oo)}),
+        ),
+        note="The factors alone. The inequality of the lemma is (50)'s and stands under the conditions of 004:Lem15.",
+    ),
 )
 
 
 LONGEST = 1 / (2 * sqrt(2 * T * sigma_2**2 * C_2**2 * d))
 
 
-def _step_size() -> Decision:
+@claim(
+    "004:eta condition",
+    Kind.STEP,
+    stated(
+        "A step with {short} absorbs the term in |x_r - x_{{r-1}}|^2: {absorbed}.",
+        short=Le(eta, LONGEST),
+        absorbed=Le(4 * T * sigma_2**2 * C_2**2 * d, 1 / (2 * eta**2)),
+    ),
+    "version with proofs, after (59)",
+)
+def step_size() -> Decision:
     steps = (
         Inequality(
             "2 times (58)'s 2 T sigma^2 C_2^2 d is within 1/(2 eta^2)",
@@ -290,7 +335,7 @@ def _step_size() -> Decision:
     )
     return Decision(
         "proved",
-        "prover",
+        Method.PROVER,
         evidence,
         "With equality. (59) prints l/R for the 1/R of the average of (49); with l < 1 the condition would not do.",
     )
@@ -300,7 +345,13 @@ SMALL = sqrt(d * log(1 / delta)) / (n * epsilon)
 PRINTED_RATE = (d * log(1 / delta)) ** Rational(1, 3) / (n * epsilon) ** Rational(2, 3)
 
 
-def _rate() -> Decision:
+@claim(
+    "003:Thm6",
+    Kind.UTILITY,
+    stated("E|grad Phi| is of order {rate} at most, up to logarithms.", rate=PRINTED_RATE),
+    "Theorem 6",
+)
+def rate() -> Decision:
     r_, t_, t2 = a ** Rational(-4, 3), a ** Rational(-2, 3), a ** Rational(-4, 3)
     parts = 1 / r_ + a ** Rational(4, 3) + 1 / t2 + a * sqrt(t_ / r_) + r_ * a**2 / t_ + t_ * r_ * a**2 / t2
     steps = (
@@ -346,14 +397,25 @@ def _rate() -> Decision:
     )
     return Decision(
         "conditional",
-        "linear program with exact multipliers",
+        Method.EXPONENTS,
         evidence,
         "The schedule gives "
         "the rate from (61); what leads to (61) needs repairs, and the noise it counts is not private.",
     )
 
 
-def _better() -> Decision:
+@claim(
+    "003:'when n>=sqrt d/(G eps)'",
+    Kind.RATE,
+    stated(
+        "With a = {small} the bound, of order {ours}, is below the earlier {theirs} up to logarithms when a <= G.",
+        small=sqrt(d) / (n * epsilon),
+        ours=a ** Rational(2, 3),
+        theirs=sqrt(a),
+    ),
+    "after Theorem 6",
+)
+def better() -> Decision:
     steps = (
         Dominated("a^{2/3} <= a^{1/2} for a <= 1", a ** Rational(2, 3), sqrt(a), Region(Le(a, 1))),
         Counterexample(
@@ -370,83 +432,7 @@ def _better() -> Decision:
     evidence = Evidence(steps, condition="G is at most of order one, so that a <= 1")
     return Decision(
         "conditional",
-        "linear program with exact multipliers",
+        Method.EXPONENTS,
         evidence,
         "Better once a <= 1, which is where either bound says anything.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "004:Lem13(a)",
-        "zhang2025",
-        "no clipping",
-        "|grad_x f(x_r, y*(x_r); z_r) - grad_x f(x_{r-1}, y*(x_{r-1}); z_{r-1})| <= (l + kappa l)|x_r - x_{r-1}|.",
-        "version with proofs, Lemma 13, step (a)",
-        _no_clipping,
-    ),
-    Claim(
-        "004:Lem13 C3",
-        "zhang2025",
-        "parameter",
-        stated(
-            "C_3 = {radius}, inner = T_2 and logs the logarithm of R and T_2 with 1/theta, covers both errors of y.",
-            radius=THIRD_RADIUS,
-        ),
-        "version with proofs, Lemma 13",
-        _third_radius,
-    ),
-    Claim(
-        "004:Lem15",
-        "zhang2025",
-        "step",
-        "The estimator's error has no sampling variance beyond B^2/m, and l E|y - y*|^2.",
-        "version with proofs, equation (50)",
-        _variance,
-    ),
-    Claim(
-        "004:Lem16",
-        "zhang2025",
-        "step",
-        stated(
-            "The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most "
-            "{square}, so that averaged over r the noise has these factors times T.",
-            square=SQUARED,
-        ),
-        "version with proofs, Lemma 16",
-        AVERAGE,
-    ),
-    Claim(
-        "004:eta condition",
-        "zhang2025",
-        "step",
-        stated(
-            "A step with {short} absorbs the term in |x_r - x_{{r-1}}|^2: {absorbed}.",
-            short=Le(eta, LONGEST),
-            absorbed=Le(4 * T * sigma_2**2 * C_2**2 * d, 1 / (2 * eta**2)),
-        ),
-        "version with proofs, after (59)",
-        _step_size,
-    ),
-    Claim(
-        "003:Thm6",
-        "zhang2025",
-        "utility",
-        stated("E|grad Phi| is of order {rate} at most, up to logarithms.", rate=PRINTED_RATE),
-        "Theorem 6",
-        _rate,
-    ),
-    Claim(
-        "003:'when n>=sqrt d/(G eps)'",
-        "zhang2025",
-        "rate",
-        stated(
-            "With a = {small} the bound, of order {ours}, is below the earlier {theirs} up to logarithms when a <= G.",
-            small=sqrt(d) / (n * epsilon),
-            ours=a ** Rational(2, 3),
-            theirs=sqrt(a),
-        ),
-        "after Theorem 6",
-        _better,
-    ),
-)

@@ -5,9 +5,9 @@ r"""Theorem 4: the lower bound for worst-group risk.
 By [1, Theorem 4] some Lipschitz and smooth loss and some dataset force |grad Phi(x_priv)| = Omega(min{1, d sqrt(d
 log(1/delta))/(n epsilon)}) on every (epsilon, delta)-DP algorithm, d = max{d_1, d_2}.
 
-- As printed a linear loss will do: Lipschitz, smooth, and of gradient 1 everywhere. This has nothing to do with
-  privacy, so the theorem must be about losses that have stationary points, such as bounded ones. Then, as for
-  Theorem 3, every algorithm must be allowed a dataset of its own.
+- As published, a linear loss meets it: Lipschitz, smooth, with a gradient of norm 1 everywhere. This has nothing to do
+  with privacy, so the theorem must be about losses that have stationary points, such as bounded ones. Then, as for
+  Theorem 3, every algorithm must have a dataset of its own.
 - With groups of any size and d_2 >= 2 even Omega(1) is forced. Let group 1 be one record z in {-1, 1} with the loss
   2 - cos(x_1 - z pi/4), and let the others have loss 0. Then y* = e_1 everywhere, the squared gradients for z = 1 and
   z = -1 add up to 1, and a private algorithm cannot avoid both.
@@ -24,8 +24,10 @@ from __future__ import annotations
 from sympy import Ge, Integer, Le, Min, Rational, pi, sin, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Evidence
+from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Cited, Identity
+from dpcheck.bounds.kind import Kind
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d, d_1, d_2, delta, epsilon, n
 from dpcheck.bounds.zhang2025.lower_bounds import CONSTANT, RATE_4, always
@@ -34,7 +36,17 @@ ell, a, k, above, factor = symbols("ell a k above factor", positive=True)  # fac
 p = symbols("x_1", real=True)
 
 
-def _groups() -> Decision:
+@claim(
+    "003:Thm4",
+    Kind.LOWER_BOUND,
+    stated(
+        "There are a Lipschitz and smooth loss and a dataset on which every (epsilon, delta)-DP algorithm has, for "
+        "worst-group risk, a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
+        least=Min(1, RATE_4),
+    ),
+    "Theorem 4",
+)
+def groups() -> Decision:
     chance = (factor + delta) / (1 + factor)  # of a small gradient on z = 1, where both bounds below agree
     first = 1 / (1 + k)  # y_1
     steps = (
@@ -117,26 +129,10 @@ def _groups() -> Decision:
     )
     return Decision(
         "conditional",
-        "exact algebra; cited, with a checked reduction",
+        (Method.ALGEBRA, Method.CITED),
         evidence,
         "As printed it is met by a linear loss, which no algorithm can make stationary, and says nothing on privacy. "
         "About privacy it holds with the quantifiers exchanged, for d_2 >= 2 more easily than the proof has it, with a "
         "group of one record; the proof gives d_2 sqrt(d_1 log(1/delta))/(n epsilon). For d_2 = 1 and large d_1 it "
         "fails.",
     )
-
-
-CLAIMS = (
-    Claim(
-        "003:Thm4",
-        "zhang2025",
-        "lower bound",
-        stated(
-            "There are a Lipschitz and smooth loss and a dataset on which every (epsilon, delta)-DP algorithm has, for "
-            "worst-group risk, a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
-            least=Min(1, RATE_4),
-        ),
-        "Theorem 4",
-        _groups,
-    ),
-)
