@@ -99,4 +99,3 @@ def _forwarded_to(child: int) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
