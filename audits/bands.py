@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import signal, special, stats
 
-from dpcheck.audits.words import plain
+from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 
 Floats = NDArray[np.float64]

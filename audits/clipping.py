@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.words import brief, plain
+from dpcheck.audits.numbers.number_text import brief, plain
 from dpcheck.errors import InputError, require, require_count, require_positive
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.recorder import Draw, Recorder
+from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.errors import InputError, require, require_count, require_positive
 
 Array = NDArray[np.float64]

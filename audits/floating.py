@@ -9,7 +9,7 @@ to a public grid, coarse beside the spacing and chosen beforehand, or drawing di
 
 Null hypothesis: the place of the lowest bit set in each output, the number of zeros below it in the
 significand and, where the noise is Laplace, whether the textbook formula reaches the output from
-either value (:mod:`.low_bits`) are (epsilon, delta)-private, as post-processing of a private
+either value (:mod:`.numbers.low_bits`) are (epsilon, delta)-private, as post-processing of a private
 mechanism is. It is tested by a membership audit of these numbers; another, of the outputs rounded
 to about a thousandth of their spread, says whether the leak shows without the low bits. Each has
 half the level.
@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.low_bits import low_bits, unreachable
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.recorder import Recorder, Silenced
+from dpcheck.audits.numbers.low_bits import low_bits, unreachable
+from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.errors import require, require_confidence
 
 Array = NDArray[np.float64]

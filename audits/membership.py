@@ -3,8 +3,8 @@
 Null hypothesis: for every output set E, ``P(E) <= e^epsilon Q(E) + delta`` in both directions and at
 every point (epsilon, delta) of the claim (:mod:`.claim`), P and Q being the laws of the outputs on the
 two datasets. Output sets are chosen on earlier runs and
-tested on fresh ones (:mod:`.sampling_plan`, :mod:`.witness`), each by one exact test
-(:mod:`.binomial`). All choices - score, direction, threshold, point, when to stop - are thereby paid for:
+tested on fresh ones (:mod:`.running.run_plan`, :mod:`.output_sets.choice`), each by one exact test
+(:mod:`.limits.binomial`). All choices - score, direction, threshold, point, when to stop - are thereby paid for:
 a mechanism that keeps its claim is called violated with probability at most ``1 - confidence``.
 """
 
@@ -20,14 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import __version__
-from dpcheck.audits import binomial
 from dpcheck.audits.claim import Claim
-from dpcheck.audits.family import least_rejected
-from dpcheck.audits.hits import Hits
-from dpcheck.audits.runs import Pool, Runner, require_runs
-from dpcheck.audits.sampling_plan import LEAST_TRIALS, SIDES, Plan
-from dpcheck.audits.witness import OutputSet, choose
-from dpcheck.audits.words import plain
+from dpcheck.audits.limits import binomial
+from dpcheck.audits.limits.noise_multiplier import least_rejected
+from dpcheck.audits.numbers.number_text import plain
+from dpcheck.audits.output_sets.choice import choose
+from dpcheck.audits.output_sets.hit_counts import HitCounts
+from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.audits.running.run_plan import LEAST_TRIALS, SIDES, Plan
+from dpcheck.audits.running.runs import Pool, Runner, require_runs
 from dpcheck.errors import (
     require,
     require_confidence,
@@ -58,7 +59,7 @@ class Look:
     number : int
         Number of the block; several sets may be tested on one.
     kind : str
-        Why the set was chosen, as in :class:`~.witness.Choice`.
+        Why the set was chosen, as in :class:`~.output_sets.choice.Choice`.
     event : OutputSet
         The set with its counts.
     learned_from : int
@@ -363,12 +364,12 @@ def _run(
     done, total = 0, 2 * sum(plan.blocks)
     room = max(50, min(_KEPT_RUNS, _KEPT // width))
     for block, size in enumerate(plan.blocks):
-        counts: list[Hits] = []
+        counts: list[HitCounts] = []
         if block:
             a, b = (np.concatenate(kept)[:room] for kept in earlier)
             with np.errstate(over="ignore", invalid="ignore"):  # what enormous numbers overflow is not chosen
                 tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
-            counts = [Hits(test, (a, b)) for test in tests]
+            counts = [HitCounts(test, (a, b)) for test in tests]
         for chunk, outputs in pool.map(plan.chunks(block)):
             require(
                 outputs.shape[1] == width,
@@ -389,7 +390,7 @@ def _run(
     return tuple(looks), done // 2
 
 
-def _look(hits: Hits, number: int, trials: int, learned_from: int) -> Look:
+def _look(hits: HitCounts, number: int, trials: int, learned_from: int) -> Look:
     test, event, bars = hits.test, hits.event(trials), (hits.edges, *hits.bars)
     return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.audits.missing import same
-from dpcheck.audits.runs import Runner
+from dpcheck.audits.numbers.nan_equality import same
+from dpcheck.audits.running.runs import Runner
 from dpcheck.errors import require, require_count, require_positive
 
 Array = NDArray[np.float64]

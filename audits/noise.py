@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.noise_laws import LAWS, Law
+from dpcheck.audits.laws.noise_laws import LAWS, Law
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_positive
 
 Array = NDArray[np.float64]

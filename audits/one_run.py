@@ -7,8 +7,8 @@ in one record (replace-one) where it decides between two records in one place.
 
 A score near the output's own centre says little, so only the farthest r are guessed: "in" above the centre, "out"
 below it. Centre, order and guesses come from the scores, never from the coins; the numbers r are fixed before
-the run, each tested by itself (:mod:`.guessing`) at an equal share of the error (union bound). A mechanism that
-keeps its claim is called violated with probability at most ``1 - confidence``, over coins and mechanism. Several
+the run, each tested by itself (:mod:`.limits.coin_guesses`) at an equal share of the error (union bound). A mechanism
+that keeps its claim is called violated with probability at most ``1 - confidence``, over coins and mechanism. Several
 independent runs count as one run on all their canaries: each coin still reaches one output only.
 
 The bound is for any mechanism, so it also allows for one that in a few runs reveals everybody. For the Gaussian
@@ -28,8 +28,8 @@ from scipy import stats
 from dpcheck import __version__
 from dpcheck.accounting import gaussian_epsilon
 from dpcheck.audits.claim import Claim
-from dpcheck.audits.guessing import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
-from dpcheck.audits.words import plain
+from dpcheck.audits.limits.coin_guesses import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
+from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_delta
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits import draws
-from dpcheck.audits.additive import Implied, implied, respond
-from dpcheck.audits.draws import Observation
-from dpcheck.audits.recorder import Recorder, Silenced
+from dpcheck.audits.laws.additive_noise import Implied, implied, respond
+from dpcheck.audits.running import draws
+from dpcheck.audits.running.draws import Observation
+from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.errors import InputError, require, require_count, require_delta, require_epsilon
 

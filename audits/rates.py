@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.audits import rate_table
-from dpcheck.audits.rate_fit import Fitted
-from dpcheck.audits.rate_verdict import overall
+from dpcheck.audits.regression import measurements as table
+from dpcheck.audits.regression.fitted import Fitted
+from dpcheck.audits.regression.judgement import overall
 from dpcheck.errors import require, require_confidence
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class RateFit:
 
     def plot(self) -> Figure:
         """Draw partial residuals with fitted and claimed lines, and local slopes, one column of panels a factor."""
-        from dpcheck.audits.rate_plot import draw
+        from dpcheck.audits.regression.plot import draw
 
         return draw(self)
 
@@ -167,13 +167,13 @@ def fit_rate(
     require_confidence(confidence)
     good = isinstance(margin, int | float) and not isinstance(margin, bool) and bool(np.isfinite(margin)) and margin > 0
     require(good, "margin", "be a finite number > 0", margin)
-    measurements = rate_table.read(frame, response, factors, cluster=cluster, offset=offset)
-    claimed = rate_table.claim(claimed, factors)
+    measurements = table.read(frame, response, factors, cluster=cluster, offset=offset)
+    claimed = table.claim(claimed, factors)
     fitted = Fitted.of(measurements)
     judged = fitted.judge(claimed, confidence=confidence, margin=margin, equal=equal)
     verdict, reason = overall(judged)
     shown = list(dict.fromkeys([response, *factors, *([] if cluster is None else [cluster])]))
-    known = np.log(rate_table.known(frame, response, offset))
+    known = np.log(table.known(frame, response, offset))
     return RateFit(
         exponents=fitted.exponents(), interval=fitted.intervals(confidence),
         verdict=verdict, reason=reason, by_factor={name: each.verdict for name, each in judged.items()},

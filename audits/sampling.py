@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.audits import sampling_kernels as kernels
+from dpcheck.audits.laws import minibatch_kernels as kernels
 from dpcheck.errors import require, require_confidence, require_count
 
 Index = NDArray[np.int64]

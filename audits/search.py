@@ -18,9 +18,9 @@ import numpy as np
 from dpcheck.audits.claim import Claim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import Pair
-from dpcheck.audits.outputs import RunError
-from dpcheck.audits.runs import Runner
-from dpcheck.audits.witness import choose
+from dpcheck.audits.output_sets.choice import choose
+from dpcheck.audits.running.outputs import RunError
+from dpcheck.audits.running.runs import Runner
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta
 
 # Marks the random streams of the search apart from those of the audit.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.words import plain
+from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import InputError, require, require_count
 
 Array = NDArray[np.float64]

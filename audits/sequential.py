@@ -2,12 +2,12 @@
 
 Null hypothesis: for every output set E, ``P(E) <= e^epsilon Q(E) + delta`` in both directions, P and
 Q being the laws of the outputs on the two datasets. Round by round one fresh output of each is bet
-on, with bets made from earlier rounds alone (:mod:`.predictor`, :mod:`.betting`). Against a
+on, with bets made from earlier rounds alone (:mod:`.betting.predictor`, :mod:`.betting.stakes`). Against a
 mechanism that keeps its claim the wealth ever reaches ``1 / (1 - confidence)`` with probability at
 most ``1 - confidence``, however often one looks, stops or goes on.
 
 The lower limit on epsilon comes from such wealth against each value of a fixed grid, at the same level
-(:mod:`.wealth`).
+(:mod:`.betting.wealth`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcheck import __version__
-from dpcheck.audits.runs import Pool, Runner, require_runs
-from dpcheck.audits.sampling_plan import Chunk
-from dpcheck.audits.wealth import FIRST, Look, State, Wealth, digest
-from dpcheck.audits.witness import OutputSet
+from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest
+from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.audits.running.run_plan import Chunk
+from dpcheck.audits.running.runs import Pool, Runner, require_runs
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class SequentialAudit:
         Seed of all randomness; None where the mechanism has its own.
     version : str
         Version of dpcheck that made the audit.
-    looks : tuple of Look
+    looks : tuple of Standing
         Trials, wealth and limit after each chunk of runs.
     state : State
         What an audit needs to go on.
@@ -72,7 +72,7 @@ class SequentialAudit:
     confidence: float
     seed: int | None
     version: str
-    looks: tuple[Look, ...] = field(repr=False)
+    looks: tuple[Standing, ...] = field(repr=False)
     state: State = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _restore(wealth: Wealth, claim: dict[str, Any], before: Mapping[str, Any], r
     state = before["state"] if isinstance(before["state"], State) else State.from_dict(before["state"])
     again = digest(*(runner(Chunk(side, 0, FIRST)) for side in (0, 1)))
     require(again == state.first, "mechanism", "give the outputs that the earlier audit began with", "others")
-    looks = [look if isinstance(look, Look) else Look(**look) for look in before["looks"]]
+    looks = [look if isinstance(look, Standing) else Standing(**look) for look in before["looks"]]
     wealth.restore(state, before["trials"], looks)
 
 

@@ -6,8 +6,8 @@ Assumes nothing of the mechanism; the score and its orientation are fixed before
 Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for the set E = {score >= t} of every t, and
 ``Q(E) <= e^epsilon P(E) + delta`` for their complements. Two sets are tested, the one that promises most by a cautious
 estimate and, at a small part of the level, the one that does by its counts as they stand, which a rare event needs.
-Neither depends on the runs that test it (:mod:`.binomial`), and the levels add up, so that the larger limit exceeds the
-truth with probability at most ``1 - confidence``.
+Neither depends on the runs that test it (:mod:`.limits.binomial`), and the levels add up, so that the larger limit
+exceeds the truth with probability at most ``1 - confidence``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.audits import binomial, survival, thresholds
 from dpcheck.audits.bands import ThresholdBound, read_scores
+from dpcheck.audits.limits import binomial, tails, thresholds
 from dpcheck.errors import require_confidence, require_count, require_delta
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ def _best(
     """What the best set {value >= t} promises on ``trials`` fresh runs, and its t: with caution, and by its counts."""
     values = [np.ascontiguousarray(v) for v in (favoured, other)]
     at = thresholds.candidates(values)
-    p, q, margin = survival.estimate(values[0], values[1], at, linear=True)
+    p, q, margin = tails.estimate(values[0], values[1], at, linear=True)
     apart = [binomial.stand_off(alpha * share) for share in (_CAUTIOUS, _BOLD)]
     promises = (
         thresholds.limits(p[None], q[None], margin, trials, delta, apart[0], math.nan)[0],

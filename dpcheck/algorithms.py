@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.outputs import numbers
+from dpcheck.audits.running.outputs import numbers
 from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, Repeated, Sampled, read_events
 

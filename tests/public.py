@@ -21,7 +21,7 @@ INNER = {
     "dpcheck.audits.claim": ("Claim",),
     "dpcheck.audits.neighbours": ("Pair", "patterns", "replaced", "removed", "drawn", "canary"),
     "dpcheck.audits.noise": ("audit_noise_sample",),
-    "dpcheck.audits.recorder": ("Recorder", "Silenced"),
+    "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),
     "dpcheck.bounds.claim": ("Claim", "Decision", "Evidence"),
     "dpcheck.bounds.evidence": (
         "Identity", "Below", "Enumerated", "Counterexample", "Searched", "Cited", "Quoted",

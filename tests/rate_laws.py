@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dpcheck.audits.expression import evaluate
-from dpcheck.audits.rate_fit import Fitted
-from dpcheck.audits.rate_table import read
-from dpcheck.audits.rate_verdict import overall
+from dpcheck.audits.regression.fitted import Fitted
+from dpcheck.audits.regression.formula import evaluate
+from dpcheck.audits.regression.judgement import overall
+from dpcheck.audits.regression.measurements import read
 
 Law = Callable[[np.ndarray, np.ndarray], np.ndarray]
 VERDICTS = ("supported", "contradicted", "inconclusive", "not asymptotic")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpcheck.audits import binomial
-from dpcheck.audits import binomial_kernels as kernels
+from dpcheck.audits.limits import binomial
+from dpcheck.audits.limits import binomial_kernels as kernels
 from dpcheck.errors import InputError
 
 _PROBABILITY = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(1e-9, 1 - 1e-9))

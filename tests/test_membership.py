@@ -20,10 +20,13 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.audits import binomial, scores, witness
 from dpcheck.audits.claim import Claim
+from dpcheck.audits.limits import binomial
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.sampling_plan import Plan
+from dpcheck.audits.output_sets.choice import choose
+from dpcheck.audits.running.run_plan import Plan
+from dpcheck.audits.scores.candidates import learned
+from dpcheck.audits.scores.histograms import Histogram
 from dpcheck.audits.sequential import audit_sequential
 from dpcheck.errors import InputError
 
@@ -286,12 +289,12 @@ def test_histogram_gives_repeated_values_their_own_bins() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 4_000, 1))
     a[:40] = 0.25
-    (score,) = (s for s in scores.learned(a, b) if isinstance(s, scores.Histogram))
+    (score,) = (s for s in learned(a, b) if isinstance(s, Histogram))
     near = np.array([[0.25], [np.nextafter(0.25, 1)], [np.nextafter(0.25, 0)]])
     atom, above, below = score(near)
     assert atom > 2 > max(above, below)
     claim = Claim.point(1.0, 0.0)
-    (bold,) = witness.choose(a, b, 30_000, claim, epsilon=1.0, delta=0.0, alpha=0.05)[1:]
+    (bold,) = choose(a, b, 30_000, claim, epsilon=1.0, delta=0.0, alpha=0.05)[1:]
     assert bold.event.words == "output in {0.25}"
 
 

@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 from dpcheck import audit_neighbours, audit_privacy, audit_sequential
-from dpcheck.audits.histograms import Coordinate, Pair, histogram
-from dpcheck.audits.missing import among, same
 from dpcheck.audits.neighbours import canary
+from dpcheck.audits.numbers.nan_equality import among, same
+from dpcheck.audits.numbers.number_text import shown
 from dpcheck.audits.one_run import audit_one_run
-from dpcheck.audits.special import specials
-from dpcheck.audits.trees import trees
-from dpcheck.audits.words import intervals, shown, values
+from dpcheck.audits.scores.histograms import Coordinate, Pair, histogram
+from dpcheck.audits.scores.nan_or_minus_zero import specials
+from dpcheck.audits.scores.set_text import intervals, values
+from dpcheck.audits.scores.trees import trees
 from dpcheck.errors import InputError
 
 Mechanism = Callable[..., Any]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from dpcheck.accounting import gaussian_epsilon, privacy_curve
-from dpcheck.audits import guessing
 from dpcheck.audits.claim import Claim
+from dpcheck.audits.limits import coin_guesses
 from dpcheck.audits.one_run import OneRunAudit, audit_one_run, audit_one_run_scores
 from dpcheck.errors import InputError
 from dpcheck.events import Gaussian, Repeated
@@ -54,7 +54,7 @@ def largest(canaries: int, guesses: int, right: int, points: list[tuple[float, f
 
 
 def attaining(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> Floats:
-    """Law (guesses + 1,) of W that the docstring of guessing.py says attains the bound."""
+    """Law (guesses + 1,) of W that the docstring of coin_guesses.py says attains the bound."""
     law = stats.binom.pmf(np.arange(guesses + 1), guesses, 1 / (1 + math.exp(-epsilon)))
     tail = law[right:].sum()
     rise = min(canaries * delta / (right * law[right]), 1 / tail)
@@ -87,7 +87,7 @@ class TestBound:
             r = int(rng.integers(1, 13))
             m, v = r + int(rng.integers(0, 20)), int(rng.integers(0, r + 1))
             epsilon, delta = rng.uniform(0, 3), 10 ** rng.uniform(-5, -0.5)
-            found = float(guessing.p_value(v, r, m, epsilon, delta))
+            found = float(coin_guesses.p_value(v, r, m, epsilon, delta))
             assert found == pytest.approx(largest(m, r, v, [(epsilon, delta)]), abs=1e-5)
 
     @pytest.mark.parametrize(("canaries", "guesses"), [(4, 4), (4, 2), (3, 1)])
@@ -100,7 +100,7 @@ class TestBound:
             same = np.array([math.comb(canaries, guesses) * math.comb(guesses, k) for k in range(guesses + 1)])
             table = (law / same)[rights]
             assert table.sum(axis=1) == pytest.approx(1)
-            bound = float(guessing.p_value(v, guesses, canaries, epsilon, delta))
+            bound = float(coin_guesses.p_value(v, guesses, canaries, epsilon, delta))
             assert law[v:].sum() == pytest.approx(bound, rel=1e-12)
             least = excess(table, epsilon)
             assert least == pytest.approx(delta, rel=1e-9) if bound < 1 else least <= delta
@@ -119,7 +119,7 @@ class TestBound:
                 delta = min(excess(table, epsilon), 1 - 1e-9)
                 for v in (1, 2):
                     truth = float((table * (rights >= v)).sum() / 8)
-                    bound = float(guessing.p_value(v, 2, 3, epsilon, delta))
+                    bound = float(coin_guesses.p_value(v, 2, 3, epsilon, delta))
                     assert truth <= bound + 1e-12
                     tight = max(tight, truth / bound if bound < 1 else 0)
         assert tight > 0.9
@@ -141,29 +141,30 @@ class TestBound:
             r = int(rng.integers(1, 300))
             m, v = r + int(rng.integers(0, 500)), int(rng.integers(1, r + 1))
             setting = m, r, v, rng.uniform(0, 4), 10 ** rng.uniform(-6, -1)
-            ours, theirs = float(guessing.p_value(v, r, m, *setting[3:])), printed(*setting)
+            ours, theirs = float(coin_guesses.p_value(v, r, m, *setting[3:])), printed(*setting)
             if min(ours, theirs) < 0.5:
                 small += 1
                 assert ours <= theirs * (1 + 1e-9)
         assert small > 300
-        assert float(guessing.p_value(1, 2, 2, 3.0, 0.01)) > printed(2, 2, 1, 3.0, 0.01) + 1e-4
-        assert guessing.epsilon_lower(75, 100, 1_000, delta=1e-4) > 0.673  # the example in their Appendix D
+        assert float(coin_guesses.p_value(1, 2, 2, 3.0, 0.01)) > printed(2, 2, 1, 3.0, 0.01) + 1e-4
+        assert coin_guesses.epsilon_lower(75, 100, 1_000, delta=1e-4) > 0.673  # the example in their Appendix D
 
     def test_without_delta_it_is_the_binomial_tail(self) -> None:
         p = 1 / (1 + math.exp(-1.3))
         for v in (1, 40, 90, 100):
-            assert float(guessing.p_value(v, 100, 500, 1.3)) == pytest.approx(stats.binom.sf(v - 1, 100, p), rel=1e-9)
-        assert float(guessing.p_value(0, 100, 500, 1.3, 0.1)) == 1
+            expected = pytest.approx(stats.binom.sf(v - 1, 100, p), rel=1e-9)
+            assert float(coin_guesses.p_value(v, 100, 500, 1.3)) == expected
+        assert float(coin_guesses.p_value(0, 100, 500, 1.3, 0.1)) == 1
 
     def test_far_tails(self) -> None:
         """Where the binomial tail is below the smallest float, delta's part is not."""
-        assert float(guessing.p_value(3_000, 3_000, 3_000, 0.0, 0.1)) == pytest.approx(0.1, rel=1e-12)
+        assert float(coin_guesses.p_value(3_000, 3_000, 3_000, 0.0, 0.1)) == pytest.approx(0.1, rel=1e-12)
         for v in (2_400, 2_600):  # P(B >= v) is about 1e-252, and below 1e-320
             terms = [math.lgamma(v + 1) - math.lgamma(k + 1) for k in range(v, 3_001)]
             others = [math.lgamma(3_001 - v) - math.lgamma(3_001 - k) for k in range(v, 3_001)]
             exact = 3 / v * sum(math.exp(x + y) for x, y in zip(terms, others, strict=True))
-            assert (1 - 1e-9) * exact <= float(guessing.p_value(v, 3_000, 3_000, 0.0, 1e-3)) <= 1.01 * exact
-        assert (guessing.p_value(999, 1_000, 1_000, [60.0, 1e4, 1e308], [1e-3, 0, 0.5]) == 1).all()
+            assert (1 - 1e-9) * exact <= float(coin_guesses.p_value(v, 3_000, 3_000, 0.0, 1e-3)) <= 1.01 * exact
+        assert (coin_guesses.p_value(999, 1_000, 1_000, [60.0, 1e4, 1e308], [1e-3, 0, 0.5]) == 1).all()
 
     def test_limits_invert_it(self) -> None:
         rng = np.random.default_rng(3)
@@ -171,19 +172,19 @@ class TestBound:
             r = int(rng.integers(1, 2_000))
             m, v = r + int(rng.integers(0, 100)), int(rng.integers(r // 2, r + 1))
             delta = float(rng.choice([0, 1e-6, 1e-3]))
-            limit = guessing.epsilon_lower(v, r, m, delta=delta, alpha=0.01)
+            limit = coin_guesses.epsilon_lower(v, r, m, delta=delta, alpha=0.01)
             if limit > 0:
-                assert float(guessing.p_value(v, r, m, limit, delta)) <= 0.01
-                assert float(guessing.p_value(v, r, m, limit + 1e-7, delta)) > 0.01
+                assert float(coin_guesses.p_value(v, r, m, limit, delta)) <= 0.01
+                assert float(coin_guesses.p_value(v, r, m, limit + 1e-7, delta)) > 0.01
             else:
-                assert float(guessing.p_value(v, r, m, 1e-7, delta)) > 0.01
+                assert float(coin_guesses.p_value(v, r, m, 1e-7, delta)) > 0.01
 
     def test_a_curve_loses_little_by_testing_its_points(self) -> None:
         """The least over the points, and the exact optimum under all at once, differ by at most two right guesses."""
         e = np.linspace(0, 4, 13)
         d = privacy_curve(Gaussian(1.0))(e)
         points = list(zip(e, d, strict=True))
-        p = [float(guessing.p_value(v, 40, 40, e, d).min()) for v in range(41)]
+        p = [float(coin_guesses.p_value(v, 40, 40, e, d).min()) for v in range(41)]
         critical = next(v for v in range(41) if p[v] <= 0.05)
         assert largest(40, 40, critical, points) <= p[critical] + 1e-6
         assert largest(40, 40, critical - 2, points) > 0.05
@@ -222,7 +223,7 @@ class TestFalseAlarms:
     @pytest.mark.parametrize("delta", [0.0, 1e-4, 1e-3])
     def test_the_worst_mechanism_comes_near_the_level(self, delta: float) -> None:
         """Its alarms have probability p, the bound at the critical count; also rejected below the 0.001 quantile."""
-        p = guessing.p_value
+        p = coin_guesses.p_value
         critical = next(v for v in range(60, 101) if float(p(v, 100, 100, 1.0, delta)) <= 0.05)
         law, exact = attaining(100, 100, critical, 1.0, delta), float(p(critical, 100, 100, 1.0, delta))
         assert exact > 0.025

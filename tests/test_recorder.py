@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits.recorder import ADDITIVE, Recorder, Silenced
+from dpcheck.audits.running.recorder import ADDITIVE, Recorder, Silenced
 
 CALLS = {
     "normal": (1.0, 2.0), "standard_normal": (), "laplace": (1.0, 2.0), "logistic": (1.0, 2.0),

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError
-from dpcheck.audits import sampling_kernels as kernels
-from dpcheck.audits.recorder import Recorder
+from dpcheck.audits.laws import minibatch_kernels as kernels
+from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.sampling import audit_sampling
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.solvers.dp_sgda import DPSGDA, SCHEMES

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits import discriminants, tree_kernels, trees, witness
 from dpcheck.audits.claim import Claim
-from dpcheck.audits.extremes import Extreme
-from dpcheck.audits.histograms import Coordinate, Histogram, Pair, histogram
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.audits.patterns import Patterns, patterns
-from dpcheck.audits.product import Product, product
-from dpcheck.audits.scores import evaluate, exact, learned, parameters
-from dpcheck.audits.trees import Trees
+from dpcheck.audits.output_sets import choice
+from dpcheck.audits.scores import discriminants, tree_kernels, trees
+from dpcheck.audits.scores.candidates import exact, learned
+from dpcheck.audits.scores.histograms import Coordinate, Histogram, Pair, histogram
+from dpcheck.audits.scores.independent_coordinates import Product, product
+from dpcheck.audits.scores.patterns import Patterns, patterns
+from dpcheck.audits.scores.score import evaluate, parameters
+from dpcheck.audits.scores.smallest_or_largest import Extreme
+from dpcheck.audits.scores.trees import Trees
 
 
 def _true_bit(rng: np.random.Generator, size: Any, epsilon: float) -> Any:
@@ -160,7 +162,7 @@ def test_joint_leaks_are_found(mechanism: Any, trials: int, gain: float, monkeyp
     the likelihood ratio is a quadratic discriminant, as it is for bits in pairs, independent bits and Gaussians.
     """
     found = _limits(mechanism, trials, 2)
-    monkeypatch.setattr(witness, "learned", _without_joint_scores)
+    monkeypatch.setattr(choice, "learned", _without_joint_scores)
     before = _limits(mechanism, trials, 2)
     assert min(found) > 1
     assert np.mean(found) >= np.mean(before) + gain
@@ -374,7 +376,7 @@ def test_a_discriminant_may_be_the_bold_choice():
     turned = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     spreads = np.repeat([1.0, 0.6], 3)
     a, b = (rng.standard_normal((6_500, 6)) * spread @ turned for spread in (spreads, spreads[::-1]))
-    found = witness.choose(a, b, 87_000, Claim.point(1.0, 1e-5), epsilon=1.0, delta=1e-5, alpha=0.046)
+    found = choice.choose(a, b, 87_000, Claim.point(1.0, 1e-5), epsilon=1.0, delta=1e-5, alpha=0.046)
     assert {type(choice.event.score).__name__ for choice in found if choice.kind == "bold"} == {"Quadratic"}
 
 
@@ -400,7 +402,7 @@ def test_a_score_fitted_anew_is_taken_only_with_the_same_set(monkeypatch: pytest
         return audit_privacy(three, 1.0, 0.0, epsilon=1.0, trials=10_000, vectorized=True, seed=6).verdict
 
     assert verdict() == "violated"
-    monkeypatch.setattr(witness, "_alike", lambda *_: True)
+    monkeypatch.setattr(choice, "_alike", lambda *_: True)
     assert verdict() == "consistent"
 
 

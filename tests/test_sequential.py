@@ -14,11 +14,11 @@ import pytest
 from scipy import optimize, special, stats
 
 import dpcheck
-from dpcheck.audits.betting import stakes
-from dpcheck.audits.label_tree import LabelTree
-from dpcheck.audits.predictor import Predictor
+from dpcheck.audits.betting.label_tree import LabelTree
+from dpcheck.audits.betting.predictor import Predictor
+from dpcheck.audits.betting.stakes import stakes
+from dpcheck.audits.betting.wealth import Wealth
 from dpcheck.audits.sequential import SequentialAudit, _chunks, audit_sequential
-from dpcheck.audits.wealth import Wealth
 from dpcheck.errors import InputError
 
 Mechanism = Callable[..., Any]
@@ -290,7 +290,8 @@ class TestFalseAlarms:
 
     def test_bets_made_with_hindsight_would_be_caught(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The same tests fail a predictor that has seen the outputs that are bet on."""
-        from dpcheck.audits import sequential, wealth
+        from dpcheck.audits import sequential
+        from dpcheck.audits.betting import wealth
 
         class Cheat(wealth.Wealth):
             def play(self, x: Any, y: Any) -> None:

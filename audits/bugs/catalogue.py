@@ -13,8 +13,8 @@ from dpcheck.audits.bugs import (
     histograms,
     local,
     means,
+    minibatches,
     randomness,
-    sampling,
     selection,
     sparse_vector,
     training,
@@ -23,7 +23,7 @@ from dpcheck.audits.bugs.bug import Bug
 from dpcheck.errors import require
 
 _FAMILIES = (
-    counts, means, histograms, from_the_data, sparse_vector, selection, local, gradients, training, sampling,
+    counts, means, histograms, from_the_data, sparse_vector, selection, local, gradients, training, minibatches,
     accounting, randomness, floating,
 )  # fmt: skip
 BUGS = {bug.id: bug for family in _FAMILIES for bug in family.BUGS}

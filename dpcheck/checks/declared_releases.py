@@ -17,9 +17,9 @@ from zlib import crc32
 import numpy as np
 
 from dpcheck.algorithms import Algorithm, Array, flat
-from dpcheck.audits.additive import Response, moved, respond
+from dpcheck.audits.laws.additive_noise import Response, moved, respond
 from dpcheck.audits.neighbours import Pair, with_record
-from dpcheck.audits.recorder import Recorder
+from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared import bases, candidates, finding, not_checked, with_records
 from dpcheck.findings import Finding

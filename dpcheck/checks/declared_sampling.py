@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from dpcheck.algorithms import Algorithm
-from dpcheck.audits.recorder import Recorder
+from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.sampling import SamplingAudit, audit_sampling
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared import finding, not_checked

@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from dpcheck.accounting import certify, privacy_curve
-from dpcheck.audits.family import rejected_multiplier
+from dpcheck.audits.limits.noise_multiplier import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, TRIALS, TRIALS_FULL, Entry

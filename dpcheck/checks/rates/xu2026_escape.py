@@ -17,7 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
-from dpcheck.audits.binomial import clopper_pearson_lower, clopper_pearson_upper
+from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates.judgement import Tables
 from dpcheck.findings import Finding

@@ -1,0 +1,260 @@
+"""The wealth won by betting against a claim, and against all claims of a grid at once.
+
+Round by round one fresh output of each dataset is bet on, with bets made from earlier rounds alone
+(:mod:`.predictor`, :mod:`.stakes`). The values of epsilon below the smallest that the mechanism
+keeps at this delta are false claims; all others are true. Claims are given up in ascending order,
+each once its wealth, and the wealth against every smaller one, has reached the goal: a true claim is
+given up only after the smallest true one of the grid. That single wealth bounds the error of the
+whole sequence of limits, so no correction for the grid is due.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dpcheck.audits.betting.label_tree import Leaves
+from dpcheck.audits.betting.predictor import Predictor
+from dpcheck.audits.betting.stakes import stakes
+from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.errors import require
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# Rounds that are only learned from.
+FIRST = 10
+# Claims on the grid: up to the claim, and from there to twice the claim (a claim of 0: to 0.1).
+_GRID = (20, 10)
+# Bins of the predicted chance: so many equally full, so many equally wide in the log-odds.
+_BINS = 20
+# Numbers a dataset kept for learning, and those a saved audit keeps.
+_KEPT = 20_000_000
+_SAVED = 5_000
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known after a chunk of runs.
+
+    Attributes
+    ----------
+    trials : int
+        Runs on each dataset so far.
+    log_wealth : float
+        Natural logarithm of the wealth against the claim.
+    epsilon_lower : float
+        Lower confidence bound on epsilon (natural log).
+    """
+
+    trials: int
+    log_wealth: float
+    epsilon_lower: float
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a sequential audit needs to go on.
+
+    Attributes
+    ----------
+    epsilons : ndarray, (m,)
+        The claims on the grid (natural log).
+    log_wealth, peak : ndarray, (m,)
+        Natural logarithm of the wealth against each claim, now and at most so far.
+    chunks : int
+        Chunks run so far.
+    success : dict of str to float
+        How well the parts of the :class:`~.predictor.Predictor` have done.
+    fitted_on : int
+        Runs that the predictor was fitted on.
+    outputs : tuple of ndarray
+        Outputs (n, width) on data and on neighbour that are learned from.
+    first : str
+        Digest of the first chunk, by which the mechanism is known again.
+    """
+
+    epsilons: Floats
+    log_wealth: Floats
+    peak: Floats
+    chunks: int
+    success: dict[str, float]
+    fitted_on: int
+    outputs: tuple[Floats, Floats]
+    first: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state ready for JSON, with the last of the outputs where there are many."""
+        width = self.outputs[0].shape[1]
+        kept = max(FIRST, _SAVED // width)
+        return {
+            "epsilons": self.epsilons.tolist(),
+            "log_wealth": self.log_wealth.tolist(),
+            "peak": self.peak.tolist(),
+            "chunks": self.chunks,
+            "success": dict(self.success),
+            "fitted_on": self.fitted_on if len(self.outputs[0]) <= kept else 0,
+            "width": width,
+            "outputs": [base64.b64encode(v[-kept:].astype("<f8").tobytes()).decode() for v in self.outputs],
+            "first": self.first,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> State:
+        """Read what :meth:`to_dict` wrote.
+
+        Parameters
+        ----------
+        saved : mapping
+            The state as JSON holds it.
+
+        Returns
+        -------
+        State
+            The state.
+        """
+        a, b = (
+            np.frombuffer(base64.b64decode(v), "<f8").astype(np.float64).reshape(-1, saved["width"])
+            for v in saved["outputs"]
+        )
+        return cls(
+            np.array(saved["epsilons"]), np.array(saved["log_wealth"]), np.array(saved["peak"]), saved["chunks"],
+            dict(saved["success"]), saved["fitted_on"], (a, b), saved["first"],
+        )  # fmt: skip
+
+
+def digest(a: Floats, b: Floats) -> str:
+    """Return a digest of the outputs on both datasets."""
+    return hashlib.sha256(a.tobytes() + b.tobytes()).hexdigest()
+
+
+class Wealth:
+    """An audit under way: the wealth against each claim, and the bets on the rounds to come."""
+
+    def __init__(self, epsilon: float, delta: float, alpha: float, width: int) -> None:
+        below, above = _GRID
+        step = (epsilon or 0.1) / above
+        self._epsilons = np.append(
+            np.linspace(0, epsilon, below + 1) if epsilon else 0.0, epsilon + step * np.arange(1, above + 1)
+        )
+        self._claimed = int(np.flatnonzero(self._epsilons == epsilon)[0])
+        self._delta, self._goal = float(delta), -math.log(alpha)
+        self.width = width
+        self._room = max(FIRST, _KEPT // width)
+        self._predictor = Predictor(width)
+        self._log_wealth, self._peak = np.zeros(self._epsilons.size), np.zeros(self._epsilons.size)
+        self._outputs = (np.empty((0, width)), np.empty((0, width)))
+        self.looks: list[Standing] = []
+        self.trials = self.chunks = 0
+        self.first = ""
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is given up."""
+        return self._given_up() > self._claimed
+
+    @property
+    def could_violate(self) -> bool:
+        """Whether the rounds so far would have been enough for outputs that never overlap."""
+        e, f = stakes(np.array([1 - 1e-12, 1e-12]), np.ones(2), self._epsilons[[self._claimed]], self._delta)
+        return bool((self.trials - FIRST) * (e[0, 0] + f[0, 1]) >= self._goal)
+
+    def witness(self) -> OutputSet:
+        """The output set that shows most."""
+        return self._predictor.witness(*self._outputs, float(self._epsilons[self._claimed]), self._delta)
+
+    @property
+    def state(self) -> State:
+        """All that is needed to go on, but the looks."""
+        return State(
+            self._epsilons, self._log_wealth.copy(), self._peak.copy(), self.chunks, dict(self._predictor.success),
+            self._predictor.fitted_on, self._outputs, self.first,
+        )  # fmt: skip
+
+    def _given_up(self) -> int:
+        """How many of the claims, from the smallest on, are given up."""
+        return int(np.argmin(np.append(self._peak >= self._goal, False)))
+
+    def restore(self, state: State, trials: int, looks: Iterable[Standing]) -> None:
+        """Go on where an earlier audit ended."""
+        require(np.array_equal(state.epsilons, self._epsilons), "earlier", "bet against the same claims", "others")
+        self._log_wealth, self._peak = state.log_wealth.copy(), state.peak.copy()
+        self._outputs, self.first = state.outputs, state.first
+        self.trials, self.chunks = trials, state.chunks
+        self.looks = list(looks)
+        self._predictor.restore(state.success, state.fitted_on, *state.outputs)
+        self._bet()
+
+    def play(self, x: Floats, y: Floats) -> None:
+        """Bet on fresh outputs x on the data and y on the neighbour, up to the decision; then learn from them."""
+        if self.chunks == 0:
+            self.first = digest(x, y)
+        rounds, leaves = len(x), None
+        if self.trials:
+            leaves = self._predictor.leaves(x), self._predictor.leaves(y)
+            rounds = self._win(*leaves)
+        self.trials += rounds
+        self.chunks += 1
+        if len(self._outputs[0]) < self._room:
+            a, b = (np.concatenate([v, w[:rounds]])[: self._room] for v, w in zip(self._outputs, (x, y), strict=True))
+            self._outputs = a, b
+            if not self.violated:
+                if leaves is not None:
+                    self._predictor.judge(*leaves)
+                self._predictor.learn(a, b, leaves)
+                self._bet()
+        given_up = self._given_up()
+        lower = float(self._epsilons[given_up - 1]) if given_up else 0.0
+        self.looks.append(Standing(self.trials, float(self._log_wealth[self._claimed]), lower))
+
+    def _bet(self) -> None:
+        """Place the bets on the rounds to come: factors for each bin of the predicted chance."""
+        chances = self._predictor.recent()
+        odds = np.log(chances / (1 - chances))
+        full = np.quantile(odds, np.linspace(0, 1, _BINS + 1)[1:-1])
+        self._cuts = np.unique(np.append(full, np.linspace(odds.min(), odds.max(), _BINS + 1)[1:-1]))
+        bins = self._bins(chances)
+        counts = np.bincount(bins, minlength=self._cuts.size + 1)
+        # A bin that is empty now has the chance of even odds, on which nobody bets.
+        share = np.where(counts, np.bincount(bins, chances, counts.size) / np.maximum(counts, 1), 0.5)
+        mass = 2 * counts / odds.size
+        # What was given up needs no more evidence.
+        self._stakes = np.zeros((2, share.size, self._epsilons.size))
+        left = self._peak < self._goal
+        for stake, factors in zip(self._stakes, stakes(share, mass, self._epsilons[left], self._delta), strict=True):
+            stake[:, left] = factors.T
+
+    def _win(self, x: Leaves, y: Leaves) -> int:
+        """Settle the bets on outputs in these leaves; the rounds it took, fewer than all if the claim is given up."""
+        bins = self._bins(self._predictor.chances(x)), self._bins(self._predictor.chances(y))
+        return _settle(self._stakes, bins[0], bins[1], self._log_wealth, self._peak, self._goal, self._claimed)
+
+    def _bins(self, chances: Floats) -> Places:
+        return np.searchsorted(self._cuts, np.log(chances / (1 - chances)), side="right")
+
+
+@njit(
+    "int64(float64[:, :, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64, int64)",
+    cache=True,
+    nogil=True,
+)
+def _settle(stakes: Floats, x: Places, y: Places, log_wealth: Floats, peak: Floats, goal: float, claimed: int) -> int:
+    """Round by round add the stakes (2, J, m) of the bins x and y, (n,), to ``log_wealth`` (m,), and note its ``peak``.
+
+    The rounds until all claims up to ``claimed`` have reached the goal, or n.
+    """
+    for i in range(x.size):
+        for k in range(peak.size):
+            log_wealth[k] += stakes[0, x[i], k] + stakes[1, y[i], k]
+            peak[k] = max(peak[k], log_wealth[k])
+        if peak[: claimed + 1].min() >= goal:
+            return i + 1
+    return int(x.size)

@@ -1,0 +1,111 @@
+"""Thresholds of a score, and what they promise on fresh runs by earlier ones; no guarantee rests on it.
+
+Promises (2, m) are larger the better the set is; ``p`` and ``q`` are tails (2, m) of the favoured dataset and of the
+other, first with data and then with neighbour favoured.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache, partial
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dpcheck.audits.limits.binomial_kernels import score
+from dpcheck.audits.limits.tails import reach
+
+Floats = NDArray[np.float64]
+Points = NDArray[np.int64]
+
+# Every signature is spelled out, so that each kernel is compiled once and kept on disk.
+_compiled = partial(njit, cache=True, nogil=True, error_model="numpy")
+
+# Thresholds tried per score.
+_THRESHOLDS = 160
+# Puts every set without a limit behind every set with one, and one that breaks the claim before all others.
+_HOPELESS = 1e6
+# Standard deviations beyond the claim that are as good as certain.
+_SURE = 3.0
+# Hits that a set without any may be due, for the spread of its count.
+_UNSEEN = 3.0
+
+
+def candidates(values: list[Floats]) -> Floats:
+    """Values of either dataset, each sorted: dense in the upper tail, then even."""
+    return np.unique(np.concatenate([ordered[ordered.size - _ranks(ordered.size)] for ordered in values]))
+
+
+@lru_cache(maxsize=16)
+def _ranks(n: int) -> NDArray[np.int64]:
+    most = _THRESHOLDS // 4
+    return np.unique(np.concatenate([np.geomspace(1, n, most), np.linspace(1, n, most)]).astype(np.int64))
+
+
+@_compiled(
+    "float64[:, ::1](float64[:, ::1], float64[:, ::1], float64[::1], int64, float64, float64, float64)"
+)  # fmt: skip
+def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: float, claimed: float) -> Floats:
+    """Which set to take for the largest limit on epsilon, or for the surest break of what is ``claimed`` if not NaN.
+
+    margin : (m,), for the log of the ratio of the tails;  z : standard deviations by which each limit stands off
+    """
+    promises = np.empty(p.shape)
+    for side in range(p.shape[0]):
+        for i in range(margin.size):
+            x, y = p[side, i], q[side, i]
+            limit = score(x * trials, y * trials, trials, z, delta)
+            steep = x / (x - delta) if x > delta else 1.0
+            limit -= margin[i] * steep
+            if not math.isfinite(limit):
+                # Where delta covers everything, the largest difference is still the best witness.
+                limit = x - y - _HOPELESS
+            elif limit > claimed:
+                sure = (limit - claimed) / math.sqrt(((1 - x) / x * steep**2 + (1 - y) / y) / trials)
+                limit = 2 * _HOPELESS + limit if sure > _SURE else _HOPELESS + sure
+            promises[side, i] = limit
+    return promises
+
+
+@_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], int64, float64, float64, float64, int64)")
+def counted(
+    a: Floats, b: Floats, at: Floats, trials: int, delta: float, z: float, unseen: float, least: int
+) -> Floats:  # fmt: skip
+    """Limits on epsilon if the earlier counts, and ``unseen`` more hits, are typical; -inf below ``least`` hits.
+
+    a, b : sorted values on data and neighbour;  at : thresholds (m,)
+    """
+    promises = np.full((2, at.size), -np.inf)
+    for i in range(at.size):
+        hits = reach(a, at[i]), reach(b, at[i])
+        for side in range(2):
+            if hits[side] >= least:
+                x, y = hits[side] / a.size, (hits[1 - side] + unseen) / a.size
+                promises[side, i] = score(x * trials, y * trials, trials, z, delta)
+    return promises
+
+
+@_compiled(
+    "Tuple((float64[:, ::1], int64[:, ::1]))(float64[:, ::1], float64[:, ::1], int64, float64[::1], float64[::1],"
+    " float64[::1])"
+)  # fmt: skip
+def surest(
+    p: Floats, q: Floats, trials: int, epsilons: Floats, deltas: Floats, advance: Floats
+) -> tuple[Floats, Points]:
+    """How surely each set breaks a claim of many points, in standard deviations, and at which point.
+
+    Where the earlier runs leave it open, luck would decide between the points: ``advance`` is given to each.
+    """
+    best, points = np.full(p.shape, -np.inf), np.zeros(p.shape, np.int64)
+    for number in range(epsilons.size):
+        growth = math.exp(epsilons[number])
+        for side in range(2):
+            for i in range(p.shape[1]):
+                x, y = p[side, i], q[side, i]
+                # A count of zero is not known to be one of a probability of zero.
+                variance = (x * (1 - x) + growth * growth * (y * (1 - y) + _UNSEEN / trials)) / trials
+                sure = (x - growth * y - deltas[number]) / math.sqrt(variance) + advance[number]
+                if sure > best[side, i]:
+                    best[side, i], points[side, i] = sure, number
+    return best, points

@@ -1,0 +1,1 @@
+"""Output sets: chosen from earlier runs, and counted on fresh ones."""

@@ -1,0 +1,153 @@
+"""A table of measurements, checked and brought into the form in which a power law is fitted to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.audits.regression.formula import evaluate
+from dpcheck.errors import InputError, require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TO_ZERO = frozenset({"epsilon", "delta", "alpha", "mu", "gamma", "rho"})  # a rate is claimed as these go to 0
+_SAME = 1e-9  # logarithms closer than this are one size
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """A row a measurement, in an order that does not depend on the order of the table.
+
+    factors : names;  x : (rows, factors), logarithms, 0 at the end where the rate is claimed;
+    y : (rows,), the response;  known : (rows,), logarithm of the known factor;
+    clusters : (rows,), what is independent;  cells : (rows,), what has the same factors
+    """
+
+    factors: tuple[str, ...]
+    x: Array
+    y: Array
+    known: Array
+    clusters: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+    @property
+    def line(self) -> Array:
+        """The design of a power law : (rows, 1 + factors)."""
+        return np.column_stack([np.ones(len(self.x)), self.x])
+
+    @property
+    def independent(self) -> int:
+        """How many things are independent."""
+        return int(self.clusters.max()) + 1
+
+    def sizes(self, factor: int) -> int:
+        """How many values a factor takes."""
+        return 1 + int((np.diff(np.sort(self.x[:, factor])) > _SAME).sum())
+
+
+def read(
+    frame: pd.DataFrame, response: str, factors: Sequence[str], *, cluster: str | None, offset: str | None
+) -> Measurements:
+    """The measurements of a table; raises InputError for what no power law can be fitted to."""
+    _check_columns(frame, response, factors, cluster)
+    y = _numbers(frame, response)
+    logs = np.column_stack([_logs(_numbers(frame, name), name) for name in factors])
+    to_zero = np.array([name in TO_ZERO for name in factors])
+    x = logs - np.where(to_zero, logs.min(0), logs.max(0))
+    for name, column in zip(factors, x.T, strict=True):
+        require(float(np.ptp(column)) > _SAME, name, "vary in frame", "one value")
+    least = len(factors) + 3
+    require(len(x) >= least, "frame", f"have at least {least} rows for {len(factors)} factors", len(x))
+    offsets = np.log(known(frame, response, offset))
+    labels = _labels(frame, cluster)
+    order = np.lexsort([labels, y, offsets, *x.T[::-1]])  # sums then come out the same for any order of rows
+    x, y, offsets, labels = x[order], y[order], offsets[order], labels[order]
+    cells = np.concatenate([[0], np.cumsum((np.abs(np.diff(x, axis=0)) > _SAME).any(1))])
+    clusters = np.unique(labels, return_inverse=True)[1].reshape(-1) if cluster else np.arange(len(x))
+    found = Measurements(tuple(factors), x, y, offsets, clusters.astype(np.int64), cells.astype(np.int64))
+    full = np.linalg.matrix_rank(found.line) == found.line.shape[1]
+    require(bool(full), "factors", "vary independently", list(factors))
+    return found
+
+
+def claim(claimed: Mapping[str, float] | None, factors: Sequence[str]) -> dict[str, float]:
+    """The claimed exponents as plain numbers."""
+    require(claimed is None or isinstance(claimed, Mapping), "claimed", "map factors to exponents", claimed)
+    for name, value in (claimed or {}).items():
+        require(name in factors, "claimed", f"name factors among {list(factors)}", name)
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        require(bool(number and np.isfinite(value)), f"the claimed exponent of {name}", "be a finite number", value)
+    return {name: float(value) for name, value in (claimed or {}).items()}
+
+
+def _check_columns(frame: object, response: str, factors: Sequence[str], cluster: str | None) -> None:
+    import pandas as pd
+
+    require(isinstance(frame, pd.DataFrame), "frame", "be a pandas DataFrame", type(frame).__name__)
+    assert isinstance(frame, pd.DataFrame)
+    require(not isinstance(factors, str), "factors", "be several names", factors)
+    require(response not in factors, "factors", f"leave out the response {response!r}", list(factors))
+    require(len(factors) > 0, "factors", "name at least one column", list(factors))
+    require(len(set(factors)) == len(factors), "factors", "be distinct", list(factors))
+    require(cluster != response, "cluster", f"not be the response {response!r}", cluster)
+    columns = frame.columns.tolist()
+    for name in (response, *factors, *([] if cluster is None else [cluster])):
+        require(name in columns, "frame", f"have a column {name!r}", columns)
+        require(columns.count(name) == 1, "frame", f"have one column {name!r}", "several")
+    require(len(frame) > 0, "frame", "have rows", "none")
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> Array:
+    try:
+        values: Array = frame[name].to_numpy(dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numeric, got {frame[name].dtype}") from error
+    good = np.isfinite(values)
+    row = int(np.argmin(good))
+    require(bool(good.all()), name, "be finite", f"{values[row]} at row {row}")
+    return values
+
+
+def _logs(values: Array, name: str) -> Array:
+    row = int(np.argmax(values <= 0))
+    require(bool(np.all(values > 0)), name, "be positive", f"{values[row]} at row {row}")
+    found: Array = np.log(values)
+    return found
+
+
+def known(frame: pd.DataFrame, response: str, offset: str | None) -> Array:
+    """The known factor of the law : (rows,)."""
+    if offset is None:
+        return np.ones(len(frame))
+    require(isinstance(offset, str), "offset", "be a column or a formula of columns", offset)
+    columns = frame.columns.tolist()
+    numeric = [
+        name for name in columns
+        if name != response and columns.count(name) == 1 and frame[name].dtype.kind in "iuf"
+    ]  # fmt: skip
+    if offset in numeric:
+        factor = _numbers(frame, offset)
+    else:
+        factor = evaluate(offset, {str(name): frame[name].to_numpy(dtype=float) for name in numeric})
+    good = np.isfinite(factor) & (factor > 0)
+    row = int(np.argmin(good))
+    require(bool(good.all()), f"the offset {offset}", "be positive and finite", f"{factor[row]} at row {row}")
+    return factor
+
+
+def _labels(frame: pd.DataFrame, cluster: str | None) -> NDArray[np.int64]:
+    """A number for each value of the cluster's column, which does not depend on the order of rows : (rows,)."""
+    if cluster is None:
+        return np.zeros(len(frame), dtype=np.int64)
+    import pandas as pd
+
+    codes, values = pd.factorize(frame[cluster], use_na_sentinel=True)
+    require(bool((codes >= 0).all()), cluster, "have a value in every row", "a missing one")
+    rank = np.argsort(np.argsort([repr(value) for value in values], kind="stable"), kind="stable")
+    return np.asarray(rank[codes], dtype=np.int64)

@@ -1,0 +1,210 @@
+"""A random generator that writes down what is drawn from it, and can draw it again or draw none.
+
+A mechanism that takes its randomness from ``rng`` is opened by the ``rng`` it is given. Call number
+k to a :class:`Recorder` has a random stream of its own, fixed by the seed and k, so on a neighbour
+the same calls get the same standardised noise whatever their scales and whatever was drawn before:
+what then differs between the outputs is the data's doing. Noise of a location-scale law, the value
+``loc + scale * z``, may also be silenced (z = 0) or set.
+
+Seen are the methods of the generator. Draws made through ``bit_generator`` or in compiled code are
+not; :attr:`Recorder.bypassed` says that there were some.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Sized
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+# Methods whose value is loc + scale * z -> law of z.
+ADDITIVE = {
+    "normal": "gaussian", "standard_normal": "gaussian", "multivariate_normal": "gaussian",
+    "laplace": "laplace", "logistic": "logistic", "gumbel": "gumbel",
+    "exponential": "exponential", "standard_exponential": "exponential",
+}  # fmt: skip
+_STANDARD: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
+    "gaussian": lambda rng, shape: rng.standard_normal(shape),
+    "laplace": lambda rng, shape: rng.laplace(size=shape),
+    "logistic": lambda rng, shape: rng.logistic(size=shape),
+    "gumbel": lambda rng, shape: rng.gumbel(size=shape),
+    "exponential": lambda rng, shape: rng.standard_exponential(shape),
+}
+# What these take may be the data itself: of it only the length is kept.
+_COLLECTIONS = {"choice": "a", "permutation": "x", "permuted": "x", "shuffle": "x"}
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One call to a method of the generator.
+
+    arguments : by name, as arrays, defaults included;  value : what was drawn, a copy; of a shuffle
+        the array shuffled
+    law : of the standardised noise, "" where the value is not ``loc + scale * z``
+    scale, standard : (prod(shape),) each; empty where there is no law
+    """
+
+    method: str
+    arguments: dict[str, Any]
+    value: Any
+    law: str
+    scale: Array
+    standard: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value."""
+        return np.shape(self.value)
+
+
+class Recorder(np.random.Generator):
+    """A random generator that records what is drawn from it, and can replay or silence its noise.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the streams, one for each call.
+    standard : array_like, optional
+        Standardised noise (m,) to use in order in place of drawing it, and 0 after its end, so that ``standard=()``
+        silences the noise. Draws of other laws (choice, integers, random ...) stay.
+
+    Attributes
+    ----------
+    draws : list of Draw
+        The calls so far.
+
+    Examples
+    --------
+    >>> from dpcheck.audits.running.recorder import Recorder
+    >>> rng = Recorder(0)
+    >>> value = 3.0 + rng.normal(scale=2.0)
+    >>> rng.draws[0].method, float(rng.draws[0].scale[0])
+    ('normal', 2.0)
+    """
+
+    def __init__(self, seed: int = 0, *, standard: ArrayLike | None = None) -> None:
+        super().__init__(np.random.PCG64(np.random.SeedSequence(seed)))
+        self.draws: list[Draw] = []
+        self._seed, self._used = seed, 0
+        self._given = None if standard is None else np.asarray(standard, float)
+        self._untouched = self.bit_generator.state
+
+    @property
+    def bypassed(self) -> bool:
+        """Whether numbers were drawn in ways that are not recorded."""
+        return bool(self.bit_generator.state != self._untouched)
+
+    @property
+    def standard(self) -> Array:
+        """Standardised noise of all additive draws, (m,)."""
+        return np.concatenate([np.zeros(0), *(draw.standard for draw in self.draws)])
+
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Return this generator as each child: every call has its own stream already."""
+        return [self] * n_children
+
+    def _draw(self, method: str, bound: inspect.BoundArguments) -> Any:
+        arguments = {name: value for name, value in bound.arguments.items() if name not in ("self", "out")}
+        if method in ADDITIVE:
+            return self._additive(method, arguments, bound.arguments.get("out"))
+        value = getattr(np.random.Generator, method)(self._stream(), *bound.args[1:], **bound.kwargs)
+        shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
+        kept = copy.copy(bound.args[1] if method == "shuffle" else value)
+        self.draws.append(Draw(method, shown, kept, "", np.zeros(0), np.zeros(0)))
+        return value
+
+    def _stream(self) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(len(self.draws),)))
+
+    def _additive(self, method: str, arguments: dict[str, Any], out: Any) -> Any:
+        law, size = ADDITIVE[method], arguments["size"]
+        if method == "multivariate_normal":
+            mean = np.asarray(arguments["mean"], float)
+            spread, axes = np.linalg.eigh(np.asarray(arguments["cov"], float))
+            factor = axes * np.sqrt(np.maximum(spread, 0))
+            shape = (*_as_shape(size), mean.size)
+            z = self._noise(law, shape)
+            value, scale = mean + z @ factor.T, np.linalg.norm(factor, axis=1)
+        else:
+            loc, scale = arguments.get("loc", 0.0), np.asarray(arguments.get("scale", 1.0), float)
+            scalar = np.broadcast(loc, scale).shape
+            shape = scalar if size is None else _as_shape(size)
+            shape = shape if out is None else out.shape
+            z = self._noise(law, shape)
+            value = np.asarray(loc + scale * z, arguments.get("dtype", float))
+        shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
+        scales = np.broadcast_to(scale, shape).ravel()
+        self.draws.append(Draw(method, shown, np.array(value), law, scales, z.ravel()))
+        if out is not None:
+            out[...] = value
+            return out
+        return value if shape else value[()]
+
+    def _noise(self, law: str, shape: tuple[int, ...]) -> Array:
+        if self._given is None:
+            return np.asarray(_STANDARD[law](self._stream(), shape))
+        z = np.zeros(shape)
+        rest = self._given[self._used : self._used + z.size]
+        z.flat[: rest.size] = rest
+        self._used += z.size
+        return z
+
+
+def _recorded(method: str) -> Callable[..., Any]:
+    original = getattr(np.random.Generator, method)
+    signature = inspect.signature(original)
+
+    def call(self: Recorder, *args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        return self._draw(method, bound)
+
+    call.__name__, call.__doc__ = method, f"Recorded :meth:`numpy.random.Generator.{method}`."
+    return call
+
+
+for _name, _member in vars(np.random.Generator).items():
+    if not _name.startswith("_") and callable(_member) and _name != "spawn":
+        setattr(Recorder, _name, _recorded(_name))
+
+
+@dataclass(frozen=True)
+class Silenced:
+    """A mechanism without its additive noise: a query of the dataset, with other draws fixed.
+
+    :func:`dpcheck.audit_sensitivity` searches it for the pair that moves it most.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``(dataset, rng) -> number or array``.
+    seed : int
+        Seed of the draws that stay.
+    """
+
+    mechanism: Callable[[Any, np.random.Generator], Any]
+    seed: int = 0
+
+    def __call__(self, dataset: Any) -> Any:
+        """Return the output on ``dataset``."""
+        return self.mechanism(dataset, Recorder(self.seed, standard=()))
+
+
+def _as_shape(size: Any) -> tuple[int, ...]:
+    if size is None:
+        return ()
+    return tuple(size) if isinstance(size, (tuple, list)) else (int(size),)
+
+
+def _shown(method: str, name: str, argument: Any) -> Any:
+    if _COLLECTIONS.get(method) == name and isinstance(argument, Sized):
+        return len(argument)
+    if argument is None or isinstance(argument, (str, type, np.dtype, bool)):
+        return argument
+    return np.array(argument)

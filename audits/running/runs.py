@@ -1,0 +1,271 @@
+"""Running a mechanism: checked outputs, one random stream a chunk, processes or threads.
+
+Outputs depend on the seed and the chunk alone, so every number of workers gives the same bits.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import signal
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.audits.numbers.nan_equality import same
+from dpcheck.audits.running.outputs import RunError, numbers, require_one_shape
+from dpcheck.audits.running.run_plan import Chunk
+from dpcheck.errors import InputError, raised, require, require_count
+from dpcheck.processes import end_with_parent
+from dpcheck.streams import workers
+
+Floats = NDArray[np.float64]
+
+# Calls compared to see that a seed fixes the output: enough for a fair coin to be caught.
+PROBES = 24
+# Chunks handed out per worker: keeps workers busy, and bounds the outputs waiting.
+_AHEAD = 2
+
+
+def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int) -> None:
+    """What every audit that runs a mechanism is told of it."""
+    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
+    require_count(seed, "seed", least=0)
+    require_count(jobs, "jobs")
+    require(seeded or jobs == 1, "jobs", "be 1 where the mechanism's randomness is its own", jobs)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """``mechanism(dataset, rng)``, or ``mechanism(dataset, rng, size)`` where ``vectorized``."""
+
+    mechanism: Callable[..., Any]
+    datasets: tuple[Any, Any]
+    vectorized: bool
+    seed: int
+
+    def __call__(self, chunk: Chunk) -> Floats:
+        """Outputs (size, k) of one chunk."""
+        return self.outputs(self.datasets[chunk.side], chunk.stream(self.seed), chunk.size)
+
+    def outputs(self, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
+        """``size`` outputs from one stream, as (size, k); :class:`~.outputs.RunError` for a run without numbers."""
+        if self.vectorized:
+            result = self._call(0, dataset, rng, size)
+            require(
+                result.ndim >= 1 and result.shape[0] == size,
+                "mechanism",
+                f"return an array of shape ({size}, ...) for size = {size}",
+                f"shape {result.shape}",
+            )
+            return result.reshape(size, -1)
+        first = self._call(0, dataset, rng)
+        rows = np.empty((size, first.size))
+        rows[0] = first.ravel()
+        for i in range(1, size):
+            row = self._call(i, dataset, rng)
+            if row.shape != first.shape:
+                raise RunError(
+                    f"mechanism must return outputs of one shape (padded with nan), got {first.shape} and {row.shape}",
+                    i,
+                )
+            rows[i] = row.ravel()
+        return rows
+
+    def _call(self, ran: int, *arguments: Any) -> Floats:
+        try:
+            result = self.mechanism(*arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit() too
+            raise RunError(f"mechanism must return a number or an array, got {raised(error)}", ran) from error
+        try:
+            return numbers(result)
+        except InputError as error:
+            raise RunError(str(error), ran) from error
+
+    def probe(self, *, seeded: bool = True) -> int:
+        """Width k of the outputs; InputError unless a seed fixes them (where ``seeded``) and both datasets agree."""
+        found: list[Floats | RunError] = []
+        for dataset in self.datasets:
+            try:
+                found.append(self._probed(dataset, seeded))
+            except RunError as error:
+                found.append(error)
+        failures = {side: each for side, each in enumerate(found) if isinstance(each, RunError)}
+        if failures:
+            first, without = next(iter(failures.values())), [2 * PROBES, 2 * PROBES]
+            for side, each in failures.items():
+                without[side] = each.ran
+            raise first.on(list(failures), without) from first
+        a, b = ((int(each.shape[1]),) for each in found if isinstance(each, np.ndarray))
+        require_one_shape(a, b)
+        return a[0]
+
+    def _probed(self, dataset: Any, seeded: bool) -> Floats:
+        """Outputs on one dataset, run twice."""
+        # With a seed a change shows in the outputs. An object may change, an array has nothing but its data.
+        before = None if seeded or not isinstance(dataset, np.ndarray) else _snapshot(dataset)
+        rngs = np.random.default_rng(0), np.random.default_rng(0)
+        first = self.outputs(dataset, rngs[0], PROBES)
+        try:
+            again = self.outputs(dataset, rngs[1], PROBES)
+        except RunError as error:
+            error.ran += PROBES
+            raise
+        if seeded and not (first.shape == again.shape and same(first, again).all()):
+            before = _snapshot(dataset)
+            self.outputs(dataset, np.random.default_rng(0), PROBES)
+            _require_unchanged(dataset, before)
+            raise InputError("mechanism must draw all its randomness from rng, got two different outputs for one seed")
+        drew = [rng.bit_generator.state for rng in rngs]
+        require(
+            not seeded or drew[0] == drew[1], "mechanism", "make a fresh object of whatever remembers its draws",
+            "one that draws less when it is run again",
+        )  # fmt: skip
+        _require_unchanged(dataset, before)
+        self._require_rows_apart(dataset, first)
+        return first
+
+    def _require_rows_apart(self, dataset: Any, first: Floats) -> None:
+        """One draw for a whole call is a slip that no audit survives: its runs are then not independent.
+
+        A column that is constant within each call and another constant in each cannot be a column of
+        independent runs: for two values of chance 1/2 that has probability below 1e-20.
+        """
+        if not self.vectorized or not same(first, first[0]).all(axis=0).any():
+            return
+        calls = [first, *(self.outputs(dataset, np.random.default_rng(stream), PROBES) for stream in (1, 2))]
+        constant = np.array([same(rows, rows[0]).all(axis=0) for rows in calls]).all(axis=0)
+        values = np.array([rows[0] for rows in calls])
+        require(
+            not bool((constant & ~same(values, values[0]).all(axis=0)).any()), "mechanism",
+            "draw afresh for each of the size outputs", "one draw for all of a call",
+        )  # fmt: skip
+
+
+class Pool:
+    """Runs chunks here (``jobs`` 1), in threads (vectorized mechanisms) or in processes, once they are probed.
+
+    A context manager; on an error or an interrupt it ends its workers.
+    """
+
+    def __init__(self, runner: Runner, jobs: int) -> None:
+        jobs = workers(jobs)
+        self._runner, self._jobs = runner, jobs
+        self._done = [2 * PROBES, 2 * PROBES]
+        self._threads: ThreadPoolExecutor | None = None
+        self._processes: ProcessPoolExecutor | None = None
+        if jobs > 1 and runner.vectorized:
+            self._threads = ThreadPoolExecutor(jobs)
+        elif jobs > 1:
+            forks = "fork" in multiprocessing.get_all_start_methods()
+            if not forks:
+                _require_picklable(runner, jobs)
+            self._processes = ProcessPoolExecutor(
+                jobs,
+                multiprocessing.get_context("fork" if forks else None),
+                _start_worker,
+                (runner,),
+            )
+
+    def __enter__(self) -> Pool:
+        """Workers start with the first chunk."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for the workers, or end them if something went wrong."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=True, cancel_futures=True)
+        if self._processes is not None:
+            workers = list((self._processes._processes or {}).values())
+            if kind is not None:
+                self._processes.shutdown(wait=False, cancel_futures=True)
+                for worker in workers:
+                    worker.terminate()
+            self._processes.shutdown(wait=True)
+
+    def map(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
+        """Each chunk with its outputs, in order."""
+        try:
+            for chunk, output in self._results(chunks):
+                try:
+                    outputs = output()
+                except RunError as error:
+                    self._done[chunk.side] += error.ran
+                    raise error.on([chunk.side], self._done) from error
+                self._done[chunk.side] += chunk.size
+                yield chunk, outputs
+        except BrokenProcessPool as error:
+            raise InputError("mechanism must survive in a worker process, got one that died; try jobs=1") from error
+
+    def _results(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Callable[[], Floats]]]:
+        """Each chunk with what gives its outputs, once."""
+        if self._jobs == 1:
+            for chunk in chunks:
+                yield chunk, partial(self._runner, chunk)
+            return
+        waiting: deque[tuple[Chunk, Future[Floats]]] = deque()
+        left = iter(chunks)
+        while True:
+            for chunk in islice(left, _AHEAD * self._jobs - len(waiting)):
+                waiting.append((chunk, self._submit(chunk)))
+            if not waiting:
+                return
+            chunk, future = waiting.popleft()
+            yield chunk, future.result
+
+    def _submit(self, chunk: Chunk) -> Future[Floats]:
+        if self._threads is not None:
+            return self._threads.submit(self._runner, chunk)
+        assert self._processes is not None
+        with warnings.catch_warnings():
+            # Workers only run the mechanism, and must inherit it: lambdas cannot be sent.
+            warnings.filterwarnings("ignore", "This process.*fork", DeprecationWarning)
+            return self._processes.submit(_in_worker, chunk)
+
+
+def _snapshot(dataset: Any) -> bytes | None:
+    try:
+        return pickle.dumps(dataset)
+    except Exception:
+        return None
+
+
+def _require_unchanged(dataset: Any, before: bytes | None) -> None:
+    unchanged = before is None or before == _snapshot(dataset)
+    require(unchanged, "mechanism", "leave its datasets as they are", "one that it changed")
+
+
+def _require_picklable(runner: Runner, jobs: int) -> None:
+    try:
+        pickle.dumps(runner)
+    except Exception as error:
+        raise InputError(
+            f"mechanism and datasets must be picklable where jobs = {jobs}, got {raised(error)}"
+        ) from error
+
+
+_worker_runner: Runner | None = None
+
+
+def _start_worker(runner: Runner) -> None:
+    global _worker_runner
+    # An interrupt is the parent's to handle: it ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+    _worker_runner = runner
+
+
+def _in_worker(chunk: Chunk) -> Floats:
+    assert _worker_runner is not None
+    return _worker_runner(chunk)

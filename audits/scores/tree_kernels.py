@@ -1,0 +1,103 @@
+"""Boosted trees of depth 3 for :mod:`dpcheck.audits.scores.trees`: splits and leaves by second-order gains.
+
+Every signature is spelled out, so that each kernel is compiled once and kept on disk.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@njit("float64[:](float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1])", cache=True, nogil=True)
+def evaluate(features: Floats, feature: Whole, cut: Floats, leaves: Floats) -> Floats:
+    """The trees' sum for each row, (n,)."""
+    total = np.zeros(features.shape[0])
+    for i in range(features.shape[0]):
+        for t in range(feature.shape[0]):
+            node = 0
+            for _ in range(3):
+                node = 2 * node + (2 if features[i, feature[t, node]] >= cut[t, node] else 1)
+            total[i] += leaves[t, node - 7]
+    return total
+
+
+@njit("void(float64[:, :, ::1], float64, int64[::1], int64[::1], int64)", cache=True, nogil=True)
+def _split(sums: Floats, pull: float, feature: Whole, place: Whole, node: int) -> None:
+    """Write the best split of one node, whose slopes and bends are summed by feature and bin."""
+    slope, bend = sums[0, :, 0].sum(), sums[0, :, 1].sum()
+    best = slope * slope / (bend + pull) + 1e-9
+    for j in range(sums.shape[0]):
+        left = left_bend = 0.0
+        for cut in range(255):
+            if sums[j, cut, 1] == 0.0:
+                continue
+            left += sums[j, cut, 0]
+            left_bend += sums[j, cut, 1]
+            right, right_bend = slope - left, bend - left_bend
+            if right_bend <= 1e-9:
+                break
+            gain = left * left / (left_bend + pull) + right * right / (right_bend + pull)
+            if gain > best:
+                best = gain
+                feature[node], place[node] = j, cut
+
+
+@njit(
+    "Tuple((int64[:, ::1], int64[:, ::1], float64[:, ::1]))(uint8[:, ::1], int64, int64, float64, float64)",
+    cache=True,
+    nogil=True,
+)
+def grow(bins: NDArray[np.uint8], count: int, stride: int, rate: float, pull: float) -> tuple[Whole, Whole, Floats]:
+    """Features, last bins that go left, and leaves, of trees that tell even rows of ``bins`` from odd ones.
+
+    Tree t is grown on every ``stride``-th pair of rows, from pair t mod ``stride``.
+    """
+    n, width = bins.shape
+    feature = np.zeros((count, 7), np.int64)
+    place = np.full((count, 7), 255, np.int64)
+    leaves = np.zeros((count, 8))
+    total = np.zeros(n)
+    node = np.empty(n, np.int64)
+    slope, bend = np.empty(n), np.empty(n)
+    sums = np.empty((4, width, 256, 2))
+    for t in range(count):
+        first, step = t % stride, stride
+        for pair in range(first, n // 2, step):
+            for i in (2 * pair, 2 * pair + 1):
+                p = 1 / (1 + math.exp(-total[i]))
+                slope[i] = (1.0 if i % 2 == 0 else 0.0) - p
+                bend[i] = p * (1 - p)
+                node[i] = 0
+        for level in range(3):
+            base = 2**level - 1
+            sums[: base + 1] = 0.0
+            for pair in range(first, n // 2, step):
+                for i in (2 * pair, 2 * pair + 1):
+                    for j in range(width):
+                        sums[node[i] - base, j, bins[i, j], 0] += slope[i]
+                        sums[node[i] - base, j, bins[i, j], 1] += bend[i]
+            for m in range(base + 1):
+                _split(sums[m], pull, feature[t], place[t], base + m)
+            for pair in range(first, n // 2, step):
+                for i in (2 * pair, 2 * pair + 1):
+                    right = bins[i, feature[t, node[i]]] > place[t, node[i]]
+                    node[i] = 2 * node[i] + (2 if right else 1)
+        pulls = np.zeros((8, 2))
+        for pair in range(first, n // 2, step):
+            for i in (2 * pair, 2 * pair + 1):
+                pulls[node[i] - 7, 0] += slope[i]
+                pulls[node[i] - 7, 1] += bend[i]
+        leaves[t] = rate * pulls[:, 0] / (pulls[:, 1] + pull)
+        for i in range(n):
+            at = 0
+            for _ in range(3):
+                at = 2 * at + (2 if bins[i, feature[t, at]] > place[t, at] else 1)
+            total[i] += leaves[t, at - 7]
+    return feature, place, leaves
