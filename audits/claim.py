@@ -31,7 +31,7 @@ _LARGEST = 100.0
 
 
 @dataclass(frozen=True)
-class Claim:
+class PrivacyClaim:
     """What is claimed of a mechanism: points (epsilon, delta) at each of which it can be tested.
 
     :meth:`point`, :meth:`curve`, :meth:`renyi` and :meth:`read` make one.
@@ -49,8 +49,8 @@ class Claim:
 
     Examples
     --------
-    >>> from dpcheck.audits.claim import Claim
-    >>> Claim.point(1.0, 1e-5).words
+    >>> from dpcheck.audits.claim import PrivacyClaim
+    >>> PrivacyClaim.point(1.0, 1e-5).words
     '(1, 1e-05)-privacy'
     """
 
@@ -61,7 +61,7 @@ class Claim:
     events: tuple[Event, ...] = field(default=(), repr=False)
 
     @classmethod
-    def point(cls, epsilon: float, delta: float) -> Claim:
+    def point(cls, epsilon: float, delta: float) -> PrivacyClaim:
         """Claim (epsilon, delta)-privacy.
 
         Parameters
@@ -73,7 +73,7 @@ class Claim:
 
         Returns
         -------
-        Claim
+        PrivacyClaim
             The claim of this one point.
         """
         require_epsilon(epsilon)
@@ -81,7 +81,7 @@ class Claim:
         return cls(f"({epsilon:g}, {delta:g})-privacy", np.array([float(epsilon)]), np.array([float(delta)]))
 
     @classmethod
-    def curve(cls, curve: Curve, words: str, events: tuple[Event, ...] = ()) -> Claim:
+    def curve(cls, curve: Curve, words: str, events: tuple[Event, ...] = ()) -> PrivacyClaim:
         """Claim privacy at (epsilon, curve(epsilon)) for all epsilon >= 0.
 
         Parameters
@@ -95,7 +95,7 @@ class Claim:
 
         Returns
         -------
-        Claim
+        PrivacyClaim
             The claim at 40 points of the curve or fewer.
         """
         most = 0.25
@@ -168,17 +168,17 @@ class Claim:
         return 0.0 if _deltas(self.deltas_at, np.array([0.0]))[0] <= delta else high
 
     @classmethod
-    def read(cls, claim: Any) -> Claim:
+    def read(cls, claim: Any) -> PrivacyClaim:
         """Read a claim in any form that users state it in.
 
         Parameters
         ----------
-        claim : Claim, event, sequence of events or callable
+        claim : PrivacyClaim, event, sequence of events or callable
             A claim, privacy events, or a curve from epsilons (m,) to deltas (m,).
 
         Returns
         -------
-        Claim
+        PrivacyClaim
             The claim.
 
         Raises
@@ -186,21 +186,21 @@ class Claim:
         InputError
             For anything else.
         """
-        if isinstance(claim, Claim):
+        if isinstance(claim, PrivacyClaim):
             return claim
         if callable(claim):
             return cls.curve(claim, getattr(claim, "__name__", "a curve"))
         try:
             events = read_events(claim)
         except InputError as error:
-            raise InputError(f"claim must be a Claim, privacy events or a curve, got {claim!r}"[:200]) from error
+            raise InputError(f"claim must be a PrivacyClaim, privacy events or a curve, got {claim!r}"[:200]) from error
         from dpcheck.accounting import privacy_curve
-        from dpcheck.tally import tally
+        from dpcheck.event_counts import count_events
 
-        return cls.curve(privacy_curve(events), str(tally(events)), events)
+        return cls.curve(privacy_curve(events), str(count_events(events)), events)
 
     @classmethod
-    def renyi(cls, bounds: Mapping[float, float]) -> Claim:
+    def renyi(cls, bounds: Mapping[float, float]) -> PrivacyClaim:
         """Claim bounds on Renyi divergences, converted to a curve.
 
         Parameters
@@ -210,7 +210,7 @@ class Claim:
 
         Returns
         -------
-        Claim
+        PrivacyClaim
             The curve that the best of the orders gives.
 
         References
@@ -229,6 +229,9 @@ class Claim:
             return np.asarray(np.exp(np.minimum(logs.min(axis=0), 0)))
 
         return cls.curve(curve, "Renyi divergences " + ", ".join(f"{b:g} at {a:g}" for a, b in bounds.items()))
+
+
+Claim = PrivacyClaim  # the name in version 0.1; a claim of a paper is `dpcheck.bounds.claim.Claim`
 
 
 def _deltas(curve: Curve, epsilons: Floats) -> Floats:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import __version__
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import binomial
 from dpcheck.audits.limits.noise_multiplier import least_rejected
 from dpcheck.audits.numbers.number_text import plain
@@ -272,8 +272,8 @@ def audit_privacy(
         Claimed epsilon >= 0 (natural log); 1 where neither it nor ``claim`` is given.
     delta : float
         Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
-    claim : Claim, event, sequence of events or callable, optional
-        A claim of more than one point in place of ``epsilon``: a :class:`~dpcheck.audits.claim.Claim`, events of
+    claim : PrivacyClaim, event, sequence of events or callable, optional
+        A claim of more than one point in place of ``epsilon``: a :class:`~dpcheck.audits.claim.PrivacyClaim`, events of
         :mod:`dpcheck.events`, or a function from epsilons (m,) to deltas (m,).
     trials : int
         Runs on each dataset, at least 100.
@@ -325,7 +325,9 @@ def audit_privacy(
     require_runs(mechanism, seed, seeded, jobs)
     require_delta(delta)
     require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
-    claimed = Claim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else Claim.read(claim)
+    claimed = (
+        PrivacyClaim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else PrivacyClaim.read(claim)
+    )
     require_count(trials, "trials", least=LEAST_TRIALS)
     require_confidence(confidence)
 
@@ -353,7 +355,7 @@ def _run(
     pool: Pool,
     plan: Plan,
     width: int,
-    claim: Claim,
+    claim: PrivacyClaim,
     delta: float,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[tuple[Look, ...], int]:
@@ -405,7 +407,7 @@ def _deciding(looks: Sequence[Look]) -> Look:
     return best
 
 
-def _could_fail(plan: Plan, claim: Claim) -> bool:
+def _could_fail(plan: Plan, claim: PrivacyClaim) -> bool:
     """Whether outputs that never overlap would have broken the claim."""
     epsilon, delta = claim.at(0)
     return any(
@@ -414,7 +416,7 @@ def _could_fail(plan: Plan, claim: Claim) -> bool:
     )
 
 
-def _in_family(claim: Claim, looks: Sequence[Look], delta: float) -> float | None:
+def _in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float | None:
     """Epsilon of the claimed events at the least factor on their noise that the last look at the curve rejects."""
     if not claim.events:
         return None

@@ -27,7 +27,7 @@ from scipy import stats
 
 from dpcheck import __version__
 from dpcheck.accounting import gaussian_epsilon
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits.coin_guesses import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_delta
@@ -181,7 +181,7 @@ def audit_one_run(
         Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
     delta : float
         Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
-    claim : Claim, event, sequence of events or callable, optional
+    claim : PrivacyClaim, event, sequence of events or callable, optional
         A claim that is tested at all its points, as in :func:`dpcheck.audit_privacy`.
     confidence : float
         One-sided confidence of ``epsilon_lower``, in (0.5, 1).
@@ -253,7 +253,7 @@ def audit_one_run_scores(
         Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
     delta : float
         Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
-    claim : Claim, event, sequence of events or callable, optional
+    claim : PrivacyClaim, event, sequence of events or callable, optional
         A claim that is tested at all its points, as in :func:`dpcheck.audit_privacy`.
     confidence : float
         One-sided confidence of ``epsilon_lower``, in (0.5, 1).
@@ -329,12 +329,12 @@ def _audit(
 def _settings(
     canaries: int, epsilon: float | None, delta: float, claim: Any, confidence: float,
     guesses: int | Sequence[int] | None,
-) -> tuple[Claim, tuple[int, ...]]:  # fmt: skip
+) -> tuple[PrivacyClaim, tuple[int, ...]]:  # fmt: skip
     """The claim and the numbers of guesses, both valid."""
     require_delta(delta)
     require_confidence(confidence)
     require((epsilon is None) != (claim is None), "epsilon or claim", "be given, one of them", (epsilon, claim))
-    claimed = Claim.read(claim) if epsilon is None else Claim.point(epsilon, delta)
+    claimed = PrivacyClaim.read(claim) if epsilon is None else PrivacyClaim.point(epsilon, delta)
     if guesses is None:
         numbers = [canaries]
         while numbers[-1] >= _FEWEST * _RATIO:
@@ -361,7 +361,7 @@ def _centre(row: Floats) -> float:
     return float(np.clip(finite, *np.quantile(finite, [_CUT, 1 - _CUT])).mean()) if finite.size else 0.0
 
 
-def _independent(right: int, canaries: int, claimed: Claim, delta: float, alpha: float) -> IndependentBound:
+def _independent(right: int, canaries: int, claimed: PrivacyClaim, delta: float, alpha: float) -> IndependentBound:
     """Test and bound on the assumption that the output consists of independent parts."""
     most = right_if_independent(claimed.epsilons, claimed.deltas)
     p = float(stats.binom.sf(right - 1, canaries, most))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.output_sets.choice import choose
@@ -89,7 +89,7 @@ def audit_neighbours(
         Claimed epsilon >= 0 (natural log); 1 where neither it nor ``claim`` is given.
     delta : float
         Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
-    claim : Claim, event, sequence of events or callable, optional
+    claim : PrivacyClaim, event, sequence of events or callable, optional
         A claim of more than one point in place of ``epsilon``, as in :func:`dpcheck.audit_privacy`.
     trials : int
         Runs of the audit on each dataset, at least 100. The search spends as many over all pairs, or a little more
@@ -135,7 +135,9 @@ def audit_neighbours(
     require_confidence(confidence)
     require_count(trials, "trials", least=100)
     require_count(seed, "seed", least=0)
-    claimed = Claim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else Claim.read(claim)
+    claimed = (
+        PrivacyClaim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else PrivacyClaim.read(claim)
+    )
     found = [pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}") for k, pair in enumerate(pairs)]
     require(len(found) > 0, "pairs", "hold at least one pair of neighbours", "none")
 
@@ -162,7 +164,7 @@ def audit_neighbours(
 
 def _promise(
     mechanism: Callable[..., Any], pair: Pair, k: int, number: int, size: int, vectorized: bool, seed: int,
-    claim: Claim, delta: float, trials: int, confidence: float,
+    claim: PrivacyClaim, delta: float, trials: int, confidence: float,
 ) -> float:  # fmt: skip
     """What an audit of this pair promises to show, from ``size`` runs on each dataset."""
     runner = Runner(mechanism, (pair.data, pair.neighbour), vectorized, seed)

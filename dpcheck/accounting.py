@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from dpcheck.errors import require, require_delta, require_epsilon, require_positive
+from dpcheck.event_counts import EventCounts, count_events
 from dpcheck.events import read_events
 from dpcheck.losses import Composition, compose
-from dpcheck.profiles import Array, Curve, Profile, gaussian_log_delta, profile_of
-from dpcheck.tally import Tally, tally
+from dpcheck.privacy_curves import Array, Curve, CurvePair, curves_of, gaussian_log_delta
 
-_SLACK = 1e-11  # relative error allowed to the delta of a profile
+_SLACK = 1e-11  # relative error allowed to the delta of a curve
 _TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
 
 
@@ -69,7 +69,7 @@ def certify(events: Any, delta: float) -> Certificate:
 
     Notes
     -----
-    Gaussians alone are exact; one sampled step or one Laplace is solved on its own curve (``dpcheck.profiles``); all
+    Gaussians alone are exact; one sampled step or one Laplace is solved on its own curve (``dpcheck.privacy_curves``); all
     else is composed as privacy loss distributions (``dpcheck.losses``), which adds about 0.02% to epsilon.
 
     References
@@ -90,7 +90,7 @@ def certify(events: Any, delta: float) -> Certificate:
     True
     """
     require_delta(delta)
-    return _certify(tally(read_events(events)), float(delta))
+    return _certify(count_events(read_events(events)), float(delta))
 
 
 def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float) -> float:
@@ -162,7 +162,7 @@ def privacy_curve(events: Any) -> Callable[[ArrayLike], Array]:
     >>> privacy_curve(Gaussian(1.0))([0.0, 1.0]).round(3).tolist()
     [0.383, 0.127]
     """
-    counted = tally(read_events(events))
+    counted = count_events(read_events(events))
 
     def curve(epsilon: ArrayLike) -> Array:
         wanted = np.asarray(epsilon, dtype=np.float64)
@@ -174,7 +174,7 @@ def privacy_curve(events: Any) -> Callable[[ArrayLike], Array]:
 
 
 @lru_cache(maxsize=512)
-def _certify(events: Tally, delta: float) -> Certificate:
+def _certify(events: EventCounts, delta: float) -> Certificate:
     if events.steps == 0:
         return Certificate(0.0, delta, "nothing about the data is released")
     if events.unprotected:
@@ -201,7 +201,7 @@ def _certify(events: Tally, delta: float) -> Certificate:
     return Certificate(epsilon, delta, f"{method}: {events}")
 
 
-def _delta(events: Tally, epsilon: Array) -> Array:
+def _delta(events: EventCounts, epsilon: Array) -> Array:
     if events.steps == 0:
         return np.zeros_like(epsilon)
     if events.unprotected:
@@ -228,17 +228,17 @@ def _delta(events: Tally, epsilon: Array) -> Array:
     return bound
 
 
-def _directions(events: Tally, delta: float) -> list[list[tuple[Profile, int]]]:
-    """The profiles with their counts, for each order of the two neighbours that matters."""
+def _directions(events: EventCounts, delta: float) -> list[list[tuple[CurvePair, int]]]:
+    """The pairs of curves with their counts, for each order of the two neighbours that matters."""
     negligible = max(delta * 1e-12 / events.steps, 1e-300)
-    parts = [(profile_of(event, negligible=negligible), count) for event, count in events.parts]
-    if all(profile.symmetric for profile, _ in parts):
+    parts = [(curves_of(event, negligible=negligible), count) for event, count in events.parts]
+    if all(curves.symmetric for curves, _ in parts):
         return [parts]
-    return [parts, [(profile.reversed(), count) for profile, count in parts]]
+    return [parts, [(curves.reversed(), count) for curves, count in parts]]
 
 
 @lru_cache(maxsize=16)
-def _compositions(events: Tally, delta: float) -> list[Composition]:
+def _compositions(events: EventCounts, delta: float) -> list[Composition]:
     """Return a composition for each direction, or none if ``delta`` is beyond double precision."""
     shift, pure = events.unsampled()
     guess = shift * (shift / 2 + math.sqrt(-2 * math.log(delta))) + pure

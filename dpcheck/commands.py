@@ -52,9 +52,9 @@ def run_report(options: Namespace) -> int:
 
 def run_list(options: Namespace) -> int:
     """``dpcheck list``."""
-    from dpcheck.report.catalogue import catalogue
+    from dpcheck.report.listing import listing
 
-    found = catalogue()
+    found = listing()
     if options.format == "json":
         return terminal.say_json({"schema": "dpcheck.list/1", **found})
     lines = []

@@ -1,6 +1,6 @@
-"""Composition of privacy profiles on a grid of losses, rounded so that delta never shrinks.
+"""Composition of privacy curves on a grid of losses, rounded so that delta never shrinks.
 
-1. Each profile is interpolated linearly in e^epsilon between grid points, which is again a profile
+1. Each curve is interpolated linearly in e^epsilon between grid points, which is again a curve
    and lies above (connect the dots: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). Its
    loss lives on the grid.
 2. The losses add up under composition, also adaptive (Zhu, Dong and Wang 2022). Their sum is
@@ -21,11 +21,11 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
-from dpcheck.profiles import Array, Curve, Profile
+from dpcheck.privacy_curves import Array, Curve, CurvePair
 
 _UNIT = 2.0**-52
 _NEGLIGIBLE = 1e-8  # of delta: what the tails may add to it
-_LIFT = 1e-9  # of delta: covers the profiles' own rounding
+_LIFT = 1e-9  # of delta: covers the curves' own rounding
 _LEAST_DELTA = 1e-280
 _MOST_POINTS = 2_000_000
 _WIDEST = 100.0  # grid interval whose exponential is still a number
@@ -57,7 +57,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Composition:
-    """Upper bound on the profile of a composition, from ``lowest * interval`` upwards.
+    """Upper bound on the curve of a composition, from ``lowest * interval`` upwards.
 
     ``log_delta[i]`` bounds log delta at epsilon = (lowest + i) * interval; between the points
     delta is linear in e^epsilon; past the last, its value there. ``tilt`` is the Chernoff exponent.
@@ -94,14 +94,14 @@ class Composition:
 
 
 def compose(
-    parts: list[tuple[Profile, int]],
+    parts: list[tuple[CurvePair, int]],
     delta: float,
     *,
     guess: float,
     tolerance: float,
     floor: float = 0.0,
 ) -> Composition | None:
-    """Compose ``count`` times each ``(profile, count)``, sharply for ``delta`` in (0, 1).
+    """Compose ``count`` times each ``(curves, count)``, sharply for ``delta`` in (0, 1).
 
     ``guess`` > 0: any upper bound on epsilon, a start for the grid. The grid is refined until its
     own effect on epsilon, at most (tilt + 1) interval^2 / 8 a step, is below ``tolerance`` times
@@ -114,7 +114,7 @@ def compose(
         return None
     negligible = delta * _NEGLIGIBLE / steps
     reach = [
-        (_reach(profile.forward, negligible), _reach(profile.backward, max(negligible, 1e-15))) for profile, _ in parts
+        (_reach(curves.forward, negligible), _reach(curves.backward, max(negligible, 1e-15))) for curves, _ in parts
     ]
     finest = max(up + down for up, down in reach) / _MOST_POINTS
     if finest > _WIDEST:
@@ -129,7 +129,7 @@ def compose(
         # Early passes may misjudge the tilt by far: approach the wanted grid in bounded steps.
         interval = min(max(wanted, interval / 16), interval) if best else wanted
         grids = [
-            (_discretise(profile, interval, *ends), count) for (profile, count), ends in zip(parts, reach, strict=True)
+            (_discretise(curves, interval, *ends), count) for (curves, count), ends in zip(parts, reach, strict=True)
         ]
         result = _convolve(grids, interval, delta, epsilon, scale)
         if best is None or result.epsilon(delta) <= best.epsilon(delta):
@@ -155,8 +155,8 @@ def _reach(curve: Curve, negligible: float) -> float:
     return float(points[-1])
 
 
-def _discretise(profile: Profile, interval: float, up: float, down: float) -> Grid:
-    """Connect the dots of ``profile`` on the multiples of ``interval`` from -down to up.
+def _discretise(curves: CurvePair, interval: float, up: float, down: float) -> Grid:
+    """Connect the dots of ``curves`` on the multiples of ``interval`` from -down to up.
 
     Works on the excess of delta over its least possible value max(0, 1 - e^epsilon); for
     epsilon < 0 that excess is e^epsilon times the other direction's delta at -epsilon, small in
@@ -166,8 +166,8 @@ def _discretise(profile: Profile, interval: float, up: float, down: float) -> Gr
     first, last = -math.ceil(down / interval), math.ceil(up / interval)
     ahead = np.arange(last + 1, dtype=np.float64) * interval
     behind = -np.arange(first, 0, dtype=np.float64) * interval
-    right = profile.forward(ahead)
-    left = profile.backward(behind) - behind
+    right = curves.forward(ahead)
+    left = curves.backward(behind) - behind
     excess = np.exp(np.concatenate([left, right])) * (1 + _LIFT)
     step = np.diff(excess)
     mass = np.empty_like(excess)
@@ -175,7 +175,7 @@ def _discretise(profile: Profile, interval: float, up: float, down: float) -> Gr
     mass[1:-1] = step[1:] / math.expm1(interval) + step[:-1] / math.expm1(-interval)
     mass[-1] = step[-1] / math.expm1(-interval)
     mass[-first] += 1
-    # A profile is convex in e^epsilon, so negative mass is rounding; zero is on the safe side.
+    # A curve is convex in e^epsilon, so negative mass is rounding; zero is on the safe side.
     with np.errstate(divide="ignore"):
         log_mass = np.log(np.maximum(mass, 0))
     losses = np.concatenate([-behind, ahead])

@@ -18,7 +18,7 @@ from dpcheck.solvers import ALGORITHMS, algorithm
 # What users import from inner modules, as the README and the guides do.
 INNER = {
     "dpcheck.accounting": ("calibrate", "privacy_curve"),
-    "dpcheck.audits.claim": ("Claim",),
+    "dpcheck.audits.claim": ("PrivacyClaim",),
     "dpcheck.audits.neighbours": ("Pair", "patterns", "replaced", "removed", "drawn", "canary"),
     "dpcheck.audits.noise": ("audit_noise_sample",),
     "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),

@@ -20,7 +20,7 @@ from dpcheck import InputError, certify
 from dpcheck.accounting import calibrate, privacy_curve
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.losses import compose
-from dpcheck.profiles import gaussian_log_delta, profile_of
+from dpcheck.privacy_curves import curves_of, gaussian_log_delta
 
 SCHEMES = ("poisson", "without_replacement", "with_replacement")
 
@@ -99,9 +99,9 @@ def test_grid_composition_is_a_sharp_upper_bound(mu: float, steps: int, exponent
     it would fall below."""
     shift, delta = 10**mu / math.sqrt(steps), 10**exponent
     exact = certify(Repeated(Gaussian(1 / shift), steps), delta).epsilon
-    profile = profile_of(Gaussian(1 / shift), negligible=1e-300)
+    curves = curves_of(Gaussian(1 / shift), negligible=1e-300)
     guess = shift**2 * steps / 2 + shift * math.sqrt(2 * steps * -math.log(delta))
-    composed = compose([(profile, steps)], delta, guess=guess, tolerance=2e-4)
+    composed = compose([(curves, steps)], delta, guess=guess, tolerance=2e-4)
     assert composed is not None
     epsilon = composed.epsilon(delta)
     assert epsilon >= exact * (1 - 1e-12)

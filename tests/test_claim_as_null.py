@@ -13,7 +13,7 @@ from scipy import stats
 
 from dpcheck import audit_privacy, certify
 from dpcheck.accounting import privacy_curve
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits.noise_multiplier import least_rejected
 from dpcheck.errors import InputError
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled, scaled
@@ -91,14 +91,14 @@ def test_least_rejected_is_the_edge_of_the_test():
 
 
 def test_points_of_a_claim():
-    claim = Claim.read(Gaussian(SIGMA))
+    claim = PrivacyClaim.read(Gaussian(SIGMA))
     assert claim.epsilon_at(1e-5) == certify(Gaussian(SIGMA), 1e-5).epsilon
     assert claim.epsilon_at(0.0) == math.inf
     np.testing.assert_allclose(claim.deltas, privacy_curve(Gaussian(SIGMA))(claim.epsilons))
     weights = claim.weights()
     assert weights[0] == 1  # total variation shows a Gaussian best
     assert ((weights >= 0) & (weights <= 1)).all()
-    point = Claim.point(0.5, 1e-6)
+    point = PrivacyClaim.point(0.5, 1e-6)
     assert (point.epsilon_at(1e-6), point.epsilon_at(1e-7)) == (0.5, math.inf)
 
 
@@ -106,14 +106,14 @@ def test_points_of_a_claim():
 def test_renyi_claims_bound_what_gaussians_attain(order, bound):
     """The Gaussian with this divergence at this order has a curve below the claimed one."""
     mu = math.sqrt(2 * bound / order)
-    claim = Claim.renyi({order: bound})
+    claim = PrivacyClaim.renyi({order: bound})
     exact = privacy_curve(Gaussian(1 / mu))(claim.epsilons)
     assert (exact <= claim.deltas * (1 + 1e-9)).all()
 
 
 def test_a_renyi_claim_is_tested():
     rho = 1 / (2 * SIGMA**2)
-    claim = Claim.renyi({order: rho * order for order in (1.5, 2, 4, 8, 16, 32)})
+    claim = PrivacyClaim.renyi({order: rho * order for order in (1.5, 2, 4, 8, 16, 32)})
     assert _violations(gaussian, claim, 5, 10_000) == 0
     assert _violations(lambda v, rng, size: v + SIGMA / 3 * rng.standard_normal(size), claim, 5, 10_000) == 5
 
@@ -131,7 +131,7 @@ def test_scaled_events_have_scaled_noise():
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        (3.0, "claim must be a Claim, privacy events or a curve, got 3.0"),
+        (3.0, "claim must be a PrivacyClaim, privacy events or a curve, got 3.0"),
         (lambda eps: eps, "claim must map epsilons"),
         (lambda a, b: 0, "claim must be a curve epsilon -> delta of arrays, got TypeError"),
         (lambda eps: np.minimum(eps, 1), "never rises"),

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpcheck import InputError, datasets
-from dpcheck.data.catalogue import ENTRIES, Entry, File
+from dpcheck.data.entries import ENTRIES, Entry, File
 from dpcheck.data.formats import as_float, parse_libsvm, pixels, printed, unpack
 
 FOLDER = os.environ.get("DPCHECK_DATA")

@@ -135,11 +135,11 @@ def register(monkeypatch, *entries):
 
 
 def test_an_entry_point_is_checked_by_name_and_listed(monkeypatch):
-    from dpcheck.report.catalogue import catalogue
+    from dpcheck.report.listing import listing
 
     register(monkeypatch, ("others_mean", f"{__name__}:OWN"))
     assert algorithm_files.find("others_mean", ALGORITHMS) == [OWN]
-    assert {"id": "others_mean", "title": f"declared in {__name__}:OWN"} in catalogue()["algorithms"]
+    assert {"id": "others_mean", "title": f"declared in {__name__}:OWN"} in listing()["algorithms"]
     with pytest.raises(InputError, match=r"algorithm must be one of ada_dp_spider, .*, others_mean, or a Python file"):
         check("nosuch")
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError
+from dpcheck.event_counts import count_events
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled, read_events
-from dpcheck.tally import tally
 
 ONE = (Gaussian(1.0),)
 
@@ -87,21 +87,21 @@ def test_only_events_are_repeated() -> None:
         Repeated("gaussian", 3)  # type: ignore[arg-type]
 
 
-def test_tally_reduces_to_normal_form() -> None:
+def test_counting_events_reduces_to_normal_form() -> None:
     whole = Sampled((Gaussian(2.0),), "without_replacement", 10, 10)
     group = Sampled((Gaussian(6.0),), "with_replacement", 1, 3)
     never = Sampled((Gaussian(0.0),), "poisson", 10, 0)
     nested = Repeated(Repeated(Gaussian(2.0), 1), 2)
-    counted = tally((whole, group, never, nested, Laplace(math.inf), Repeated(Laplace(1.0), 0)))
+    counted = count_events((whole, group, never, nested, Laplace(math.inf), Repeated(Laplace(1.0), 0)))
     assert counted.others == ()
     assert counted.shift == pytest.approx(1.0, rel=1e-14)  # four Gaussians of multiplier 2
 
 
-def test_tally_refuses_two_kinds_of_neighbours() -> None:
+def test_counting_events_refuses_two_kinds_of_neighbours() -> None:
     here = Sampled(ONE, "poisson", 10, 1)
     there = Sampled(ONE, "poisson", 10, 1, "add_or_remove_one")
     with pytest.raises(InputError, match="events must share one neighbouring relation"):
-        tally((here, there))
+        count_events((here, there))
 
 
 def test_dp_accounting_events_are_read_under_its_conventions() -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import binomial
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.output_sets.choice import choose
@@ -293,7 +293,7 @@ def test_histogram_gives_repeated_values_their_own_bins() -> None:
     near = np.array([[0.25], [np.nextafter(0.25, 1)], [np.nextafter(0.25, 0)]])
     atom, above, below = score(near)
     assert atom > 2 > max(above, below)
-    claim = Claim.point(1.0, 0.0)
+    claim = PrivacyClaim.point(1.0, 0.0)
     (bold,) = choose(a, b, 30_000, claim, epsilon=1.0, delta=0.0, alpha=0.05)[1:]
     assert bold.event.words == "output in {0.25}"
 

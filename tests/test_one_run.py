@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from dpcheck.accounting import gaussian_epsilon, privacy_curve
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import coin_guesses
 from dpcheck.audits.one_run import OneRunAudit, audit_one_run, audit_one_run_scores
 from dpcheck.errors import InputError
@@ -246,7 +246,7 @@ class TestFalseAlarms:
 
     def test_bounds_that_assume_independence_cover(self) -> None:
         """Gaussian canaries keep the assumptions: limits on the shift, and alarms on the true claim, are as rare."""
-        curve = Claim.read(Gaussian(1 / 0.5))
+        curve = PrivacyClaim.read(Gaussian(1 / 0.5))
         audits = [audit_one_run(gaussian(0.5), 300, claim=curve, seed=seed).if_independent for seed in range(200)]
         above = sum(a.gaussian_shift > 0.5 for a in audits)
         alarms = sum(a.verdict == "violated" for a in audits)
@@ -385,7 +385,7 @@ class TestResults:
         assert audit.verdict == "consistent"
 
     def test_to_dict_and_to_frame(self) -> None:
-        audit = audit_one_run(gaussian(1.0), 500, claim=Claim.point(1.0, 1e-5))
+        audit = audit_one_run(gaussian(1.0), 500, claim=PrivacyClaim.point(1.0, 1e-5))
         plain = audit.to_dict()
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert plain["epsilon"] == "inf"  # nothing is claimed at delta = 0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.errors import InputError
 from dpcheck.events import Gaussian
@@ -71,7 +71,7 @@ def test_opendp_gaussian_as_renyi_claim(total: float, verdict: str) -> None:
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     measurement = dp.m.make_gaussian(*space, scale=1.0)
     rho = measurement.map(1.0)
-    claim = Claim.renyi({order: rho * order for order in (1.5, 2, 2.5, 3, 4, 6, 10)})
+    claim = PrivacyClaim.renyi({order: rho * order for order in (1.5, 2, 2.5, 3, 4, 6, 10)})
     audit = audit_privacy(lambda value, _: measurement(value), total, 0.0, claim=claim, trials=TRIALS, seeded=False)
     assert audit.verdict == verdict
 

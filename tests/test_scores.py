@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.output_sets import choice
 from dpcheck.audits.scores import discriminants, tree_kernels, trees
@@ -376,7 +376,7 @@ def test_a_discriminant_may_be_the_bold_choice():
     turned = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     spreads = np.repeat([1.0, 0.6], 3)
     a, b = (rng.standard_normal((6_500, 6)) * spread @ turned for spread in (spreads, spreads[::-1]))
-    found = choice.choose(a, b, 87_000, Claim.point(1.0, 1e-5), epsilon=1.0, delta=1e-5, alpha=0.046)
+    found = choice.choose(a, b, 87_000, PrivacyClaim.point(1.0, 1e-5), epsilon=1.0, delta=1e-5, alpha=0.046)
     assert {type(choice.event.score).__name__ for choice in found if choice.kind == "bold"} == {"Quadratic"}
 
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import norm
 
 from dpcheck import accounting as engine
-from dpcheck import tally
+from dpcheck import event_counts
 from dpcheck.accounting import Certificate, certify, privacy_curve
 from dpcheck.checks.accounting import declared, stage
 from dpcheck.checks.accounting.inversion import epsilon_interval
@@ -170,14 +170,14 @@ def test_without_replacement_accounted_as_poisson(
     entries: dict[str, Entry], monkeypatch: pytest.MonkeyPatch, fresh: None
 ) -> None:
     """The law that the game's pair obeys is milder than the one that is certified."""
-    true = engine.profile_of
+    true = engine.curves_of
 
     def wrong(event: Any, *, negligible: float) -> Any:
         if isinstance(event, Sampled) and event.scheme == "without_replacement":
             event = replace(event, scheme="poisson", neighbours="add_or_remove_one")
         return true(event, negligible=negligible)
 
-    monkeypatch.setattr(engine, "profile_of", wrong)
+    monkeypatch.setattr(engine, "curves_of", wrong)
     for label in ("dp_sgda.repaired.without_replacement", "dp_spider.repaired", "sto_spider.repaired",
                   "privatediff.repaired"):  # fmt: skip
         assert compared(label, entries[label]).verdict == "violated", label
@@ -191,8 +191,8 @@ def test_one_composition_too_few(entries: dict[str, Entry], monkeypatch: pytest.
             else:
                 yield from true((event,), times)
 
-    true = tally._flatten
-    monkeypatch.setattr(tally, "_flatten", wrong)
+    true = event_counts._flatten
+    monkeypatch.setattr(event_counts, "_flatten", wrong)
     for label in ("dp_sgda.repaired.without_replacement", "dp_sgda.repaired.poisson", "dp_spider.repaired",
                   "sto_spider.repaired", "privatediff.repaired"):  # fmt: skip
         assert compared(label, entries[label]).verdict == "violated", label

@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import norm
 
 from dpcheck.accounting import certify
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
@@ -354,7 +354,7 @@ def test_false_alarms_over_repeats(keep):
 
 def alarms_of(chosen, repeats):
     entry = case(*chosen)
-    claim = replace(Claim.read(entry.events), events=())  # nothing is asked within the family
+    claim = replace(PrivacyClaim.read(entry.events), events=())  # nothing is asked within the family
     return sum(
         audit_privacy(
             entry.game.scores, entry.game.data, entry.game.neighbour, claim=claim, delta=DELTA, trials=300, seed=seed,

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcheck.audits.bugs.bug import Bug, Rng
 from dpcheck.audits.bugs.testers import Privacy
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 
 EPSILON = 1.0
 
@@ -41,7 +41,7 @@ def _sensitivity_of_the_difference(errors: Any, rng: Rng, size: int) -> Any:
 
 
 # Epsilon 2; mechanisms of bounded range at epsilon keep epsilon^2/8 zero-concentrated privacy.
-CONCENTRATED = Claim.renyi({order: order * 2.0**2 / 8 for order in (1.5, 2, 3, 4, 6, 8)})
+CONCENTRATED = PrivacyClaim.renyi({order: order * 2.0**2 / 8 for order in (1.5, 2, 3, 4, 6, 8)})
 
 
 def _permute_and_flip(scores: Any, rng: Rng, size: int) -> Any:

@@ -54,9 +54,11 @@ class Privacy:
     @property
     def promise(self) -> str:
         """The claim in words."""
-        from dpcheck.audits.claim import Claim
+        from dpcheck.audits.claim import PrivacyClaim
 
-        claim = Claim.point(self.epsilon or 0.0, self.delta) if self.claim is None else Claim.read(self.claim)
+        claim = (
+            PrivacyClaim.point(self.epsilon or 0.0, self.delta) if self.claim is None else PrivacyClaim.read(self.claim)
+        )
         return f"{claim.words} on {shown(self.data)} and {shown(self.neighbour)}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:

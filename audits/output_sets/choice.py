@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.claim import Claim
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import tails, thresholds
 from dpcheck.audits.limits.binomial import stand_off
 from dpcheck.audits.output_sets.output_set import OutputSet
@@ -58,7 +58,7 @@ class Choice:
 
 
 def choose(
-    a: Floats, b: Floats, trials: int, claim: Claim, *, epsilon: float, delta: float, alpha: float
+    a: Floats, b: Floats, trials: int, claim: PrivacyClaim, *, epsilon: float, delta: float, alpha: float
 ) -> list[Choice]:
     """What to test on ``trials`` fresh runs a dataset; the levels add up to ``alpha``.
 
@@ -103,7 +103,7 @@ def choose(
 
 
 def _judge(
-    score: Score, values: list[Floats], at: Floats, trials: int, claim: Claim, epsilon: float, delta: float,
+    score: Score, values: list[Floats], at: Floats, trials: int, claim: PrivacyClaim, epsilon: float, delta: float,
     levels: dict[str, float],
 ) -> dict[str, tuple[Floats, Points | None]]:  # fmt: skip
     """What each threshold ``at`` promises (2, m), and at which point of the claim."""

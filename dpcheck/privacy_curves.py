@@ -1,6 +1,6 @@
-"""Privacy profiles: delta as a function of epsilon for one event, in logarithms.
+"""Privacy curves: delta as a function of epsilon for one event, in logarithms.
 
-The profile of a pair of distributions (P, Q) is the hockey stick
+The curve of a pair of distributions (P, Q) is the hockey stick
 delta(epsilon) = integral (P - e^epsilon Q)^+. All curves here are upper bounds for every pair of
 neighbours; epsilon >= 0 and natural logarithms throughout.
 """
@@ -29,15 +29,15 @@ _HUGE = 1e6  # shift beyond which a Gaussian's curve is only bounded
 
 
 @dataclass(frozen=True)
-class Profile:
-    """The curve of the pair (P, Q) and of the pair the other way round, (Q, P)."""
+class CurvePair:
+    """The curve of (P, Q), and that of (Q, P), the neighbours exchanged."""
 
     forward: Curve
     backward: Curve
 
-    def reversed(self) -> Profile:
-        """The profile with the roles of the two neighbours exchanged."""
-        return Profile(self.backward, self.forward)
+    def reversed(self) -> CurvePair:
+        """The pair of curves with the roles of the two neighbours exchanged."""
+        return CurvePair(self.backward, self.forward)
 
     @property
     def symmetric(self) -> bool:
@@ -45,8 +45,8 @@ class Profile:
         return self.forward is self.backward
 
 
-def profile_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Profile:
-    """The profile of one event with noise (multiplier > 0) that releases something.
+def curves_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> CurvePair:
+    """The curves of one event with noise (multiplier > 0) that releases something.
 
     ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
     """
@@ -59,7 +59,7 @@ def profile_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Pro
         case Sampled(scheme="poisson", neighbours="replace_one"):
             return _both(lambda epsilon: _poisson_replace(epsilon, event.rate, shift))
         case Sampled(scheme="poisson"):
-            return Profile(
+            return CurvePair(
                 lambda epsilon: _amplified(epsilon, event.rate, shift),
                 lambda epsilon: _amplified_back(epsilon, event.rate, shift),
             )
@@ -207,5 +207,5 @@ def _grouped(epsilon: Array, rate: float, shifts: Array, chances: Array, rest: f
         return np.asarray(np.logaddexp(logsumexp(terms, axis=0), np.log(rest)))
 
 
-def _both(curve: Curve) -> Profile:
-    return Profile(curve, curve)
+def _both(curve: Curve) -> CurvePair:
+    return CurvePair(curve, curve)

@@ -16,7 +16,7 @@ Single: TypeAlias = Gaussian | Laplace | Sampled
 
 
 @dataclass(frozen=True)
-class Tally:
+class EventCounts:
     """All Gaussians as one of this ``shift`` (1 / multiplier), the other events with counts > 0.
 
     Events that release nothing are gone, and sampling that always takes the record is no sampling.
@@ -67,7 +67,7 @@ class Tally:
         return " + ".join(named) or "nothing"
 
 
-def tally(events: tuple[Event, ...]) -> Tally:
+def count_events(events: tuple[Event, ...]) -> EventCounts:
     """Count ``events``; refuses to mix neighbouring relations."""
     counts: Counter[Single] = Counter()
     for event, count in _flatten(events, 1):
@@ -78,7 +78,7 @@ def tally(events: tuple[Event, ...]) -> Tally:
     gaussians = [(event, n) for event, n in counts.items() if isinstance(event, Gaussian)]
     others = [(event, n) for event, n in counts.items() if not isinstance(event, Gaussian)]
     shift = math.hypot(*(math.sqrt(n) * shift_of(e.noise_multiplier) for e, n in gaussians))
-    return Tally(shift, tuple(sorted(others, key=repr)))
+    return EventCounts(shift, tuple(sorted(others, key=repr)))
 
 
 def _flatten(events: tuple[Event, ...], times: int) -> Iterator[tuple[Single, int]]:

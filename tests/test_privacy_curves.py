@@ -17,7 +17,7 @@ from scipy.stats import binom
 from dpcheck import certify
 from dpcheck.accounting import privacy_curve
 from dpcheck.events import Gaussian, Sampled
-from dpcheck.profiles import Array, gaussian_log_delta
+from dpcheck.privacy_curves import Array, gaussian_log_delta
 
 Density = Callable[[Array], Array]
 SCHEMES = ("poisson", "without_replacement", "with_replacement")
@@ -54,7 +54,7 @@ def precise_log_delta(epsilon: float, mu: float) -> mpmath.mpf:
 
 @given(mu=st.floats(-9, 2), x=st.floats(-6, 37))
 @settings(deadline=None, max_examples=60)
-def test_gaussian_profile_has_full_relative_precision(mu: float, x: float) -> None:
+def test_gaussian_curve_has_full_relative_precision(mu: float, x: float) -> None:
     shift = 10**mu
     epsilon = max(0.0, shift * (x + shift / 2))
     if epsilon / shift - shift / 2 > 37:

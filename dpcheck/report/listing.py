@@ -11,7 +11,7 @@ from dpcheck import _HOME
 _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit_") or name == "fit_rate"}
 
 
-def catalogue() -> dict[str, list[dict[str, str]]]:
+def listing() -> dict[str, list[dict[str, str]]]:
     """Theorems, algorithms, base solvers, problems, testers and data sets, each an id and a title."""
     from dpcheck.algorithm_files import others
     from dpcheck.bases import BASES
