@@ -69,8 +69,9 @@ def certify(events: Any, delta: float) -> Certificate:
 
     Notes
     -----
-    Gaussians alone are exact; one sampled step or one Laplace is solved on its own curve (``dpcheck.privacy_curves``); all
-    else is composed as privacy loss distributions (``dpcheck.losses``), which adds about 0.02% to epsilon.
+    Gaussians alone are exact; one sampled step or one Laplace is solved on its own curve
+    (``dpcheck.privacy_curves``); all else is composed as privacy loss distributions (``dpcheck.losses``), which adds
+    about 0.02% to epsilon.
 
     References
     ----------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -11,15 +12,37 @@ from dpcheck import style
 from dpcheck.style import CLAIMED, MEASURED
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
-
-    from dpcheck.audits.rates import RateFit
 
 _PANEL = 2.2  # inches that a factor's panels need at least
 _SLOPES = 12  # local slopes that a panel shows at most: between closer levels they are noise
 
 
-def draw(fit: RateFit) -> Figure:
+class _Fit(Protocol):
+    """What is drawn of a :class:`~dpcheck.audits.rates.RateFit`."""
+
+    @property
+    def response(self) -> str: ...
+    @property
+    def frame(self) -> pd.DataFrame: ...
+    @property
+    def cluster(self) -> str | None: ...
+    @property
+    def offset(self) -> str | None: ...
+    @property
+    def exponents(self) -> Mapping[str, float]: ...
+    @property
+    def interval(self) -> Mapping[str, tuple[float, float]]: ...
+    @property
+    def claimed(self) -> Mapping[str, float]: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def by_factor(self) -> Mapping[str, str]: ...
+
+
+def draw(fit: _Fit) -> Figure:
     """Means with two standard errors over each factor, with the fitted and the claimed line; below, local slopes."""
     names = list(fit.exponents)
     width = style.COLUMN if len(names) == 1 else max(style.PAGE, _PANEL * len(names))
@@ -39,7 +62,7 @@ def draw(fit: RateFit) -> Figure:
     return figure
 
 
-def _title(fit: RateFit) -> str:
+def _title(fit: _Fit) -> str:
     """The verdict, and what was measured and claimed of the factors that decided it."""
     found = {name: f"{name}^{exponent:.2f}" for name, exponent in fit.exponents.items() if np.isfinite(exponent)}
     deciding = [name for name, word in fit.by_factor.items() if word == fit.verdict]
@@ -47,13 +70,13 @@ def _title(fit: RateFit) -> str:
     return f"{fit.verdict}: {'; '.join(said) or 'no exponent was claimed'}"
 
 
-def _response(fit: RateFit) -> str:
+def _response(fit: _Fit) -> str:
     """What is drawn upwards: the response, and what was taken out of it."""
     removed = ["other factors"] * (len(fit.exponents) > 1) + ([fit.offset] if fit.offset else [])
     return f"{fit.response}, {' and '.join(removed)} removed" if removed else fit.response
 
 
-def _partial(fit: RateFit, name: str) -> tuple[Any, Any, Any]:
+def _partial(fit: _Fit, name: str) -> tuple[Any, Any, Any]:
     """The levels of a factor, the mean response there without the other factors, and its standard error.
 
     Rows that share something count as one; where all rows of a level do, no error can be seen.
@@ -78,7 +101,7 @@ def _partial(fit: RateFit, name: str) -> tuple[Any, Any, Any]:
     return levels, means, errors
 
 
-def _line(axis: Any, fit: RateFit, name: str, levels: Any, means: Any, errors: Any) -> None:
+def _line(axis: Any, fit: _Fit, name: str, levels: Any, means: Any, errors: Any) -> None:
     good = means > 0
     shown = "o" if len(levels) <= 30 else "."
     axis.set_xscale("log")
@@ -97,7 +120,7 @@ def _line(axis: Any, fit: RateFit, name: str, levels: Any, means: Any, errors: A
     style.plain_logs(axis.yaxis)
 
 
-def _powers(axis: Any, fit: RateFit, name: str, levels: Any, centre: float, level: float) -> None:
+def _powers(axis: Any, fit: _Fit, name: str, levels: Any, centre: float, level: float) -> None:
     """The measured and the claimed power of a factor, through the middle of the means."""
     low, high = fit.interval[name]
     ends = np.geomspace(levels.min(), levels.max(), 40)
@@ -112,7 +135,7 @@ def _powers(axis: Any, fit: RateFit, name: str, levels: Any, centre: float, leve
         axis.plot(ends, line, "--", color=CLAIMED, linewidth=1.2, label=f"claimed {slope:.3g}")
 
 
-def _local(axis: Any, fit: RateFit, name: str, levels: Any, means: Any, errors: Any) -> None:
+def _local(axis: Any, fit: _Fit, name: str, levels: Any, means: Any, errors: Any) -> None:
     """The slope from each level to a next one, where both means are positive."""
     good = means > 0
     x, y, relative = np.log(levels[good]), np.log(means[good]), errors[good] / means[good]
