@@ -1,6 +1,6 @@
-"""Exact sums behind :mod:`dpcheck.audits.limits.binomial`: numbers and arrays in, numbers out.
+"""Exact sums behind :mod:`dpcheck.audits.limits.binomial`: from numbers and arrays to numbers.
 
-Every signature is spelled out, so that each kernel is compiled once and kept on disk.
+Every signature is spelled out, so that each kernel is compiled once and cached on disk.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ Whole = NDArray[np.int64]
 
 # Terms of a binomial distribution below this share of the largest are bounded, not summed.
 _NEGLIGIBLE = 1e-14
-# Enlargement of every sum: far more than double precision loses in these recurrences.
+# Every sum is enlarged by this share, far more than double precision loses in these recurrences.
 _ROUNDING = 1e-9
-# Above this exp overflows; no count of trials supports such an epsilon.
+# Above this exp overflows; no number of trials supports such an epsilon.
 _LARGEST = 700.0
-# Cells looked at before a bound is accepted as it stands; probabilities this close need not be told apart.
+# Cells examined before a bound is accepted as it is; probabilities this close need not be distinguished.
 _CELLS, _FINE = 4000, 1e-8
-# Hits or misses expected, and probabilities to be kept below, less than which a cell is bounded by its corner.
+# A cell is bounded at its corner if fewer hits or misses than this are expected, or if the bound sought is smaller.
 _FEW, _RARE = 9.0, 1e-6
 
 
 @njit("float64(float64, int64, float64)", cache=True, nogil=True)
 def lower_limit(count: float, trials: int, z: float) -> float:
-    """Lower limit t of a binomial probability, where ``count`` is the upper z-quantile at t.
+    """Return the lower limit t of a binomial probability for which ``count`` is the upper z-quantile.
 
     The quantile is the normal one with skewness and continuity corrections,
     ``N t + z sqrt(N t (1 - t)) + (z^2 - 1)(1 - 2 t) / 6 + 1/2``; the limit is its smaller root.
@@ -45,14 +45,14 @@ def lower_limit(count: float, trials: int, z: float) -> float:
 
 @njit("float64(float64, float64, int64, float64, float64)", cache=True, nogil=True)
 def score(x: float, y: float, trials: int, z: float, delta: float) -> float:
-    """``log((L(x) - delta) / U(y))``, -inf where L(x) <= delta."""
+    """Return ``log((L(x) - delta) / U(y))``, or -inf where L(x) <= delta."""
     gain = lower_limit(x, trials, z) - delta
     return math.log(gain / (1 - lower_limit(trials - y, trials, z))) if gain > 0 else -math.inf
 
 
 @njit("int64[:](int64, float64, float64, float64, int64, int64)", cache=True, nogil=True)
 def front(trials: int, z: float, score: float, delta: float, first: int, last: int) -> Whole:
-    """For y = first..last the smallest x with score at least ``score``; ``trials + 1`` if none."""
+    """Return for y = first..last the smallest x of score at least ``score``, or ``trials + 1`` if there is none."""
     result = np.empty(last - first + 1, np.int64)
     skew = (z * z - 1) / 6
     top = lower_limit(trials, trials, z)
@@ -72,10 +72,10 @@ def front(trials: int, z: float, score: float, delta: float, first: int, last: i
     nogil=True,
 )
 def _terms(trials: int, p: float, weight: Floats) -> tuple[int, int, int, float, float, float]:
-    """Binomial probabilities relative to the mode, written around the middle of ``weight``.
+    """Write binomial probabilities relative to that of the mode around the middle of ``weight``.
 
-    Returns the first and last count covered, where the first is stored, the sum, and bounds for the
-    sums left out below and above (ratios of neighbours only fall further out).
+    Return the first and last count covered, the place of the first in ``weight``, the sum, and bounds on the sums left
+    out below and above (ratios of successive terms only fall farther out).
     """
     middle = weight.size // 2
     mode = min(int((trials + 1) * p), trials)
@@ -108,7 +108,7 @@ def _terms(trials: int, p: float, weight: Floats) -> tuple[int, int, int, float,
 
 @njit("float64(int64, float64, float64, float64)", cache=True, nogil=True)
 def information(trials: int, p: float, q: float, growth: float) -> float:
-    """Fisher's, about q, in X and Y together, where p grows ``growth`` times as fast; inf where p or q is 0 or 1."""
+    """Return Fisher's information on q in X and Y, where p grows ``growth`` times as fast; inf if p or q is 0 or 1."""
     p_spread, q_spread = p * (1 - p), q * (1 - q)
     return trials * (growth * growth / p_spread + 1 / q_spread) if p_spread > 0 and q_spread > 0 else math.inf
 
@@ -121,12 +121,12 @@ def information(trials: int, p: float, q: float, growth: float) -> float:
 def exceedance(
     trials: int, p: float, q: float, growth: float, fronts: Whole, first: int, ys: Floats, xs: Floats
 ) -> tuple[float, float]:
-    """Upper bounds, tight to rounding, of P(X >= front(Y)) for X ~ Bin(p), Y ~ Bin(q), and of its slope's size.
+    """Return upper bounds, tight up to rounding, on P(X >= front(Y)), X ~ Bin(p), Y ~ Bin(q), and on its slope's size.
 
-    The slope is the derivative as q grows, and p ``growth`` times as fast; that in p comes from the front alone, where
-    d/dp P(X >= k) = k P(X = k) / p. ``fronts`` starts at y = ``first`` and does not fall; a y outside it counts as a
-    hit. ``ys`` and ``xs`` are room to work in. Dividing by the sums of the terms covered, which are less than the
-    whole, errs upwards.
+    The slope is the derivative as q grows and p grows ``growth`` times as fast. Its part from p comes from the front
+    alone, where d/dp P(X >= k) = k P(X = k) / p. ``fronts`` starts at y = ``first`` and never falls; a y outside it
+    counts as a hit. ``ys`` and ``xs`` are work space. Dividing by the sums of the terms covered, which are less than
+    the whole, errs upwards.
     """
     y_low, y_high, y_start, y_total, y_below, y_above = _terms(trials, q, ys)
     x_low, x_high, x_start, x_total, x_below, x_above = _terms(trials, p, xs)
@@ -159,7 +159,7 @@ def exceedance(
 
 @njit("float64(float64, float64, float64, float64)", cache=True, nogil=True)
 def crest(value: float, slope: float, known: float, half: float) -> float:
-    """The largest M with M <= value + slope half + sqrt(M / 2) known half^2, see :func:`worst_case`."""
+    """Return the largest M with M <= value + slope half + sqrt(M / 2) known half^2; :func:`worst_case` needs it."""
     bend = known * half * half / math.sqrt(2)
     root = (bend + math.sqrt(bend * bend + 4 * (value + slope * half))) / 2
     return root * root * (1 + _ROUNDING)
@@ -167,7 +167,7 @@ def crest(value: float, slope: float, known: float, half: float) -> float:
 
 @njit("float64[:](int64)", cache=True, nogil=True)
 def room(trials: int) -> Floats:
-    """Enough places for the terms above ``_NEGLIGIBLE`` of any binomial of so many trials."""
+    """Return work space for the terms above ``_NEGLIGIBLE`` of any binomial with this number of trials."""
     return np.empty(int(16 * math.sqrt(trials)) + 300)
 
 
@@ -188,19 +188,19 @@ def worst_case(
     q2: float,
     enough: float,
 ) -> float:
-    """Upper bound of F = P(X >= front(Y)) over all ``p <= e^epsilon q + delta`` in the box.
+    """Return an upper bound on F = P(X >= front(Y)) over all ``p <= e^epsilon q + delta`` in the box.
 
     F grows with p and falls with q, so it is largest on the claim's edge p = e^epsilon q + delta, between where the
-    edge passes p1 and where it passes p2. It is covered by cells from left to right, each as wide as keeps its bound
-    below ``enough``, or within a hundredth of a value attained. With half its width h, and J the information on it, the
-    largest value M in a cell obeys
+    edge passes p1 and where it passes p2. Cells cover that part from left to right, each as wide as its bound stays
+    below ``enough``, or within a hundredth of a value attained. In a cell of half width h with information at most J,
+    the largest value M obeys
 
         M <= F + |F'| h + (1/2) sup |F''| h^2,    |F''| <= sqrt(M) sqrt(2) J,
 
-    F and F' being those of its middle. The latter is by Cauchy and Schwarz: F'' is the mean of the second score (second
-    derivative of the likelihood over the likelihood) on the event, and the mean of its square is at most 2 J^2. Where
-    few hits or misses are expected J is large, and far below M the root of M is: there the bound is the value at the
-    cell's largest p and least q.
+    where F and F' are taken at its middle. The second inequality is by Cauchy and Schwarz: F'' is the mean of the
+    second score (second derivative of the likelihood over the likelihood) on the event, and the mean of its square is
+    at most 2 J^2. Where few hits or misses are expected, J is large, and where M is tiny its root is far larger than
+    it: there the bound is the value at the cell's largest p and least q.
     """
     growth = math.exp(epsilon)
     a = max(q1, (p1 - delta) / growth * (1 - _ROUNDING))
@@ -243,7 +243,7 @@ def worst_case(
             half = (end - a) / 2
         elif corner:
             half *= 1.5 if accepted else 0.5
-        else:  # as wide as values like these bear
+        else:  # as wide as values like these allow
             above = max(target, 1.01 * attained) - value
             likely = 1.8 * above / (slope + math.sqrt(slope * slope + 4 * known * math.sqrt(target / 2) * above))
             half = likely if accepted else min(likely, half / 2)
@@ -265,7 +265,7 @@ def rough_case(
     q1: float,
     q2: float,
 ) -> float:
-    """The largest of the same probability on 6 points: where to look, no bound."""
+    """Return the largest of the same probabilities at 6 points: it says where to look, and bounds nothing."""
     growth = math.exp(epsilon)
     q1 = max(q1, (p1 - delta) / growth)
     if q1 > q2:
@@ -299,9 +299,9 @@ def invert(
     spread: float,
     step: float,
 ) -> float:
-    """An epsilon whose worst case is certainly below ``level``, close to the largest; 0 if none.
+    """Return an epsilon whose worst case is certainly below ``level``, close to the largest such; 0 if there is none.
 
-    ``guess`` is where to start; ``step`` the precision, as a share of ``spread``.
+    The search starts at ``guess``; ``step`` is the precision, as a share of ``spread``.
     """
     # Below a level of 5 % the logarithm of the probability grows at least this fast, in units of the spread.
     near = 1.6 * step

@@ -1,12 +1,12 @@
-"""The least noise that the data reject: a bound within the claimed family of mechanisms.
+"""The least noise multiplier that the runs reject: a bound that assumes the claimed family of mechanisms.
 
-Labelled, because it assumes more than a bound for any mechanism: that the pair of output laws obeys
-the claimed family's privacy curve for SOME noise multiplier. The null at multiplier z is that the
-total variation of the two laws is at most the curve's value at epsilon = 0, P(E) - Q(E) <= delta_z(0).
-The event E, a score of at least 0, is fixed beforehand; for a log-likelihood ratio it is the one that
-attains the total variation. One exact joint test of the two counts decides (:mod:`.binomial`).
+The bound assumes more than one for any mechanism, and is labelled for that: the pair of output laws obeys the claimed
+family's privacy curve for SOME noise multiplier. The null hypothesis at multiplier z is that the total variation of the
+two laws is at most the curve's value at epsilon = 0, so that P(E) - Q(E) <= delta_z(0). The event E, a score of at
+least 0, is fixed beforehand; for a log-likelihood ratio it attains the total variation. One exact joint test of the two
+counts decides (:mod:`.binomial`).
 
-The same holds at any other epsilon fixed beforehand, for sets further out (:func:`least_rejected`).
+The same holds at any other epsilon fixed beforehand, for sets farther out (:func:`least_rejected`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Curve = Callable[[ArrayLike], Array]  # epsilon -> delta, an upper bound
 
 
 @dataclass(frozen=True)
-class FamilyBound:
-    """``multiplier``: it and all larger ones are rejected (inf: none is).
+class MultiplierBound:
+    """The noise multipliers that the runs reject: ``multiplier`` and all larger ones (inf: none).
 
-    hits : runs with a score of at least 0, on the first data set and on the other, of ``trials`` each
+    hits : runs with a score of at least 0, on the first dataset and on the other, of ``trials`` each
     """
 
     multiplier: float
@@ -39,18 +39,18 @@ class FamilyBound:
     confidence: float
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         return asdict(self)
 
 
 def rejected_multiplier(
     scores: Array, neighbour_scores: Array, curve: Callable[[float], Curve], *, guess: float, confidence: float = 0.95
-) -> FamilyBound:
-    """Least noise multiplier that the scores reject, to 0.5 %: the noise is smaller than that.
+) -> MultiplierBound:
+    """Return the least noise multiplier that the scores reject, to 0.5 %: the noise is smaller than that.
 
-    scores, neighbour_scores : (N,) log-likelihood ratios, first law over second, of independent runs
-        on either data set;  curve(z) : the family's privacy curve at multiplier z
-    guess : the claimed multiplier, where the search begins; it ends at a sixteenth of it
+    scores, neighbour_scores : (N,) log-likelihood ratios, first law over second, of independent runs on each dataset
+    curve : from a multiplier to the family's privacy curve
+    guess : the claimed multiplier, where the search starts; it ends at a sixteenth of it
     """
     require_confidence(confidence)
     require_positive(guess, "guess")
@@ -59,15 +59,15 @@ def rejected_multiplier(
     require(len(neighbour_scores) == n, "neighbour_scores", f"have as many runs as scores, {n}", len(neighbour_scores))
     x, y = int((np.asarray(scores) >= 0).sum()), int((np.asarray(neighbour_scores) >= 0).sum())
     multiplier = least_rejected(x, y, n, curve, epsilon=0.0, guess=guess, alpha=1 - confidence)
-    return FamilyBound(multiplier, (x, y), n, confidence)
+    return MultiplierBound(multiplier, (x, y), n, confidence)
 
 
 def least_rejected(
     x: int, y: int, trials: int, curve: Callable[[float], Curve], *, epsilon: float, guess: float, alpha: float
 ) -> float:
-    """Least multiplier, to 0.5 %, at which the counts reject ``P <= e^epsilon Q + curve(z)(epsilon)``; inf if none.
+    """Return the least z, to 0.5 %, at which the counts reject ``P <= e^epsilon Q + curve(z)(epsilon)``; inf if none.
 
-    The output set, hit ``x`` and ``y`` times in ``trials`` runs, and ``epsilon`` were fixed beforehand.
+    The output set, hit ``x`` and ``y`` times in ``trials`` runs, and ``epsilon`` must have been fixed beforehand.
     Larger multipliers have lower curves, so that the rejected ones form a ray.
     """
 
@@ -77,7 +77,7 @@ def least_rejected(
     def rejected(z: float) -> bool:
         return rejects(min(float(curve(z)(epsilon)), 1 - 1e-12))
 
-    if not rejects(0.0):  # not even without a delta
+    if not rejects(0.0):  # not even at delta = 0
         return math.inf
     kept, multiplier = guess / 16, guess
     while not rejected(multiplier) and multiplier < 1e6 * guess:

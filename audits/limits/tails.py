@@ -1,11 +1,10 @@
-"""Estimated tail probabilities of a score, for choosing thresholds; no guarantee rests on them.
+"""Estimated tail probabilities of a score, by which thresholds are chosen; no guarantee rests on them.
 
-Three estimates, the first that fits the earlier runs: one noise distribution shifted between the
-two datasets, with a smooth tail; a smooth tail for each; counts.
+There are three estimates, and the first that fits the earlier runs is taken: one noise distribution, shifted between
+the two datasets, with a smooth tail; a smooth tail for each dataset; counts.
 
-A smooth tail has a log-survival that is quadratic beyond a start, and counts before it: exact for an
-exponential tail, close for a Gaussian one. It is kept as one row of numbers, the places of which are
-named below.
+The log-survival of a smooth tail is quadratic beyond a start and comes from counts before it. That is exact for an
+exponential tail and close for a Gaussian one. A tail is one row of numbers, whose places are named below.
 """
 
 from __future__ import annotations
@@ -20,39 +19,40 @@ from scipy import special
 
 Floats = NDArray[np.float64]
 
-# Every signature is spelled out, so that each kernel is compiled once and kept on disk.
+# Every signature is spelled out, so that each kernel is compiled once and cached on disk.
 _compiled = partial(njit, cache=True, nogil=True, error_model="numpy")
 
-# A tail: where it starts, the unit of what follows, the share of runs beyond the start, the hazard there and its
-# growth, and their covariance. An empty row is no tail.
+# The places in a tail: its start, the unit of what follows, the share of runs beyond the start, the hazard there and
+# its growth, and the covariance of these two. An empty row is no tail.
 _START, _SCALE, _SHARE, _HAZARD, _GROWTH, _VAR_HAZARD, _COVAR, _VAR_GROWTH = range(8)
-# Intervals of the tail whose hazards are fitted, and the runs that must lie beyond the last.
+# Intervals of the tail whose hazards are fitted, and the runs that must lie beyond the last one.
 _INTERVALS = 16
 _BEYOND = 6
-# Where a tail begins: the first of these shares beyond it whose fit holds. Many runs see that a whole
-# half is not quite quadratic; what lies far out still is.
+# A tail starts where the first of these shares of runs lies beyond and its fit holds. Many runs reveal that a whole
+# half is not quite quadratic; the part far out still is.
 _STARTS = (1 / 2, 1 / 8, 1 / 32, 1 / 128)
-# Chi-squared statistics, by degrees of freedom, that a fit exceeds at a level of 1 % and is dropped for.
+# Critical chi-squared statistics by degrees of freedom, at a level of 1 %; a fit that exceeds its own is dropped.
 _CRITICAL = special.chdtri(np.arange(400), 0.01)
-# Standard errors in a margin. Without one the luckiest threshold would win, not the best; estimates
-# from separate counts differ more by luck from threshold to threshold.
+# Standard errors in a margin, for shifted noise and for counts. Without a margin the luckiest threshold would win in
+# place of the best; separate counts vary more by chance from threshold to threshold.
 _SHIFTED, _COUNTS = 1.0, 2.0
-# Share of values that may repeat where there is a tail.
+# The share of values that may repeat if there is to be a tail.
 _REPEATED = 0.1
-# Share cut off either end for estimating a shift.
+# The share trimmed from either end to estimate a shift.
 _TRIM = 0.2
 
 
 def estimate(
     a: Floats, b: Floats, thresholds: Floats, *, linear: bool, smooth: bool = False
 ) -> tuple[Floats, Floats, Floats]:
-    """P(value >= threshold) on both datasets, and a margin for the log of their ratio.
+    """Return P(value >= threshold) on both datasets, and a margin for the log of their ratio (natural log).
 
-    a, b : (n,), sorted; thresholds : (m,), increasing. Additive noise shifts only scores ``linear``
-    in the output. The margin is in natural-log units. ``smooth`` : counts of shifted noise are smoothed, for
-    the middle, where p - q counts and luck between neighbouring thresholds is most of what is seen.
+    a, b : (n,), sorted;  thresholds : (m,), increasing
+    linear : whether the score is linear in the output; additive noise shifts no other score
+    smooth : smooth the counts of shifted noise; in the middle, where p - q counts, adjacent thresholds otherwise differ
+        mostly by chance
     """
-    if linear and min(_distinct(a), _distinct(b)) >= 1 - 2 * _REPEATED:  # else both together have no tail either
+    if linear and min(_distinct(a), _distinct(b)) >= 1 - 2 * _REPEATED:  # otherwise both together have no tail either
         centres = _centre(a), _centre(b)
         if all(math.isfinite(number) for centre in centres for number in centre):
             noise = _merged(a, centres[0][0], b, centres[1][0])
@@ -65,7 +65,7 @@ def estimate(
 
 @_compiled("UniTuple(float64, 2)(float64[::1])")
 def _centre(values: Floats) -> tuple[float, float]:
-    """Trimmed mean of sorted values and its standard error."""
+    """Return the trimmed mean of sorted values and its standard error."""
     n = values.size
     cut = int(_TRIM * n)
     low, high = values[cut], values[n - cut - 1]
@@ -81,7 +81,7 @@ def _centre(values: Floats) -> tuple[float, float]:
 
 @_compiled("float64[::1](float64[::1], float64, float64[::1], float64)")
 def _merged(a: Floats, shift_a: float, b: Floats, shift_b: float) -> Floats:
-    """All of ``a - shift_a`` and ``b - shift_b``, each sorted, in order."""
+    """Merge ``a - shift_a`` and ``b - shift_b``, each sorted, into one sorted array."""
     result = np.empty(a.size + b.size)
     i = j = 0
     for k in range(result.size):
@@ -96,7 +96,7 @@ def _merged(a: Floats, shift_a: float, b: Floats, shift_b: float) -> Floats:
 
 @_compiled("int64(float64[::1], float64)")
 def reach(values: Floats, t: float) -> int:
-    """How many of the values, sorted, are at least t."""
+    """Count the values, which are sorted, that are at least t."""
     low, high = 0, values.size
     while low < high:
         middle = (low + high) // 2
@@ -109,12 +109,13 @@ def reach(values: Floats, t: float) -> int:
 
 @_compiled("float64(float64[::1], float64)")
 def _counted(values: Floats, t: float) -> float:
+    """Return the share of sorted values that are at least t, of at least half a value."""
     return max(float(reach(values, t)), 0.5) / values.size
 
 
 @_compiled("float64(float64[::1], float64)")
 def _smoothed(values: Floats, t: float) -> float:
-    """The share of values >= t, smoothed over a normal kernel of a third of their interquartile range."""
+    """Return the share of values >= t, smoothed with a normal kernel of a third of their interquartile range."""
     n = values.size
     step = (values[int(0.75 * (n - 1))] - values[int(0.25 * (n - 1))]) / 3
     total = weights = 0.0
@@ -127,10 +128,9 @@ def _smoothed(values: Floats, t: float) -> float:
 
 @_compiled("float64[::1](float64[::1], float64)")
 def _beyond(values: Floats, share: float) -> Floats:
-    """The tail of the largest ``share`` of the values, if it fits.
+    """Return the tail of the largest ``share`` of the values; an empty row if it does not fit.
 
-    The hazard is fitted to the hits of consecutive intervals, which are independent given the
-    runs still at risk.
+    The hazard is fitted to the hits of consecutive intervals, which are independent given the runs still at risk.
     """
     n = values.size
     none = np.empty(0)
@@ -179,7 +179,7 @@ def _beyond(values: Floats, share: float) -> Floats:
 
 @_compiled("float64(float64[::1])")
 def _distinct(values: Floats) -> float:
-    """The share of sorted values that differ from the one before."""
+    """Return the share of sorted values that differ from the one before."""
     distinct = 0
     for i in range(1, values.size):
         distinct += values[i] != values[i - 1]
@@ -188,7 +188,7 @@ def _distinct(values: Floats) -> float:
 
 @_compiled("float64[::1](float64[::1])")
 def _fit(values: Floats) -> Floats:
-    """The longest tail that fits; empty where none does: atoms, heavy tails, too few runs."""
+    """Return the longest tail that fits; empty where none does, as with atoms, heavy tails or too few runs."""
     if _distinct(values) >= 1 - _REPEATED:
         for share in _STARTS:
             tail = _beyond(values, share)
@@ -199,13 +199,13 @@ def _fit(values: Floats) -> Floats:
 
 @_compiled("float64(float64[::1], float64, float64)")
 def _variance(tail: Floats, x: float, y: float) -> float:
-    """Of ``x`` times the hazard and ``y`` times its growth."""
+    """Return the variance of ``x`` times the hazard plus ``y`` times its growth."""
     return float(x * x * tail[_VAR_HAZARD] + 2 * x * y * tail[_COVAR] + y * y * tail[_VAR_GROWTH])
 
 
 @_compiled("void(float64[::1], float64[::1], float64[::1], float64, float64[::1])")
 def _survival(tail: Floats, values: Floats, t: Floats, shift: float, out: Floats) -> None:
-    """P(value >= t - shift), t (m,) increasing; by counts where there is no tail."""
+    """Write P(value >= t - shift) to ``out``, for t (m,) increasing; by counts where there is no tail."""
     hazard = 0.0
     for i in range(t.size):
         at = t[i] - shift
@@ -219,7 +219,7 @@ def _survival(tail: Floats, values: Floats, t: Floats, shift: float, out: Floats
 
 @_compiled("UniTuple(float64[::1], 2)(float64[::1], float64[::1])")
 def _single(values: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """Survival at t, and the standard error of its logarithm."""
+    """Return the survival at t, and the standard error of its logarithm."""
     n = values.size
     tail = _fit(values)
     survival, error = np.empty(t.size), np.empty(t.size)
@@ -236,9 +236,9 @@ def _single(values: Floats, t: Floats) -> tuple[Floats, Floats]:
 
 @_compiled("boolean(float64[::1], float64[::1], float64[::1])")
 def _contradicts(values: Floats, survival: Floats, t: Floats) -> bool:
-    """Chi-squared test of the model on intervals expected to hold five runs or more."""
+    """Say whether a chi-squared test on intervals that should hold five runs or more rejects the model."""
     n = values.size
-    # Walk the tail inwards, keeping thresholds that enclose enough.
+    # The walk goes inwards and keeps the thresholds that enclose enough.
     intervals, misfit, last, counted = 0, 0.0, 0.0, 0
     for i in range(t.size - 1, -1, -1):
         expected = n * (survival[i] - last)
@@ -251,7 +251,7 @@ def _contradicts(values: Floats, survival: Floats, t: Floats) -> bool:
 
 @_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], float64[:, ::1], float64[::1], boolean)")
 def _shifted(a: Floats, b: Floats, noise: Floats, centres: Floats, t: Floats, smooth: bool) -> Floats:
-    """Both survivals and the margin (3, m), if ``a`` and ``b`` are ``noise`` about their centres; else empty."""
+    """Return both survivals and the margin (3, m) if ``a`` and ``b`` are ``noise`` about their centres; else empty."""
     none = np.empty((0, 0))
     tail = _fit(noise)
     if tail.size == 0:

@@ -1,7 +1,7 @@
-"""Thresholds of a score, and what they promise on fresh runs by earlier ones; no guarantee rests on it.
+"""Thresholds of a score, and what earlier runs promise of them on fresh ones; no guarantee rests on the promises.
 
-Promises (2, m) are larger the better the set is; ``p`` and ``q`` are tails (2, m) of the favoured dataset and of the
-other, first with data and then with neighbour favoured.
+Promises (2, m) are larger for better sets. ``p`` and ``q`` are tails (2, m) of the favoured dataset and of the other;
+the first row favours data, the second neighbour.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from dpcheck.audits.limits.tails import reach
 Floats = NDArray[np.float64]
 Points = NDArray[np.int64]
 
-# Every signature is spelled out, so that each kernel is compiled once and kept on disk.
+# Every signature is spelled out, so that each kernel is compiled once and cached on disk.
 _compiled = partial(njit, cache=True, nogil=True, error_model="numpy")
 
 # Thresholds tried per score.
 _THRESHOLDS = 160
-# Puts every set without a limit behind every set with one, and one that breaks the claim before all others.
+# Puts every set without a limit after every set with one, and sets that break the claim before all others.
 _HOPELESS = 1e6
-# Standard deviations beyond the claim that are as good as certain.
+# So many standard deviations beyond the claim count as certain.
 _SURE = 3.0
-# Hits that a set without any may be due, for the spread of its count.
+# Hits added for the spread of the count of a set that was never hit.
 _UNSEEN = 3.0
 
 
 def candidates(values: list[Floats]) -> Floats:
-    """Values of either dataset, each sorted: dense in the upper tail, then even."""
+    """Return thresholds at values of either dataset (each sorted), dense in the upper tail and then evenly spread."""
     return np.unique(np.concatenate([ordered[ordered.size - _ranks(ordered.size)] for ordered in values]))
 
 
@@ -47,9 +47,10 @@ def _ranks(n: int) -> NDArray[np.int64]:
     "float64[:, ::1](float64[:, ::1], float64[:, ::1], float64[::1], int64, float64, float64, float64)"
 )  # fmt: skip
 def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: float, claimed: float) -> Floats:
-    """Which set to take for the largest limit on epsilon, or for the surest break of what is ``claimed`` if not NaN.
+    """Return promises by which to take the set of the largest limit on epsilon, or the surest to break ``claimed``.
 
     margin : (m,), for the log of the ratio of the tails;  z : standard deviations by which each limit stands off
+    claimed : the epsilon to break; NaN for the largest limit
     """
     promises = np.empty(p.shape)
     for side in range(p.shape[0]):
@@ -59,7 +60,7 @@ def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: f
             steep = x / (x - delta) if x > delta else 1.0
             limit -= margin[i] * steep
             if not math.isfinite(limit):
-                # Where delta covers everything, the largest difference is still the best witness.
+                # Where delta covers everything, the largest difference is still the best evidence.
                 limit = x - y - _HOPELESS
             elif limit > claimed:
                 sure = (limit - claimed) / math.sqrt(((1 - x) / x * steep**2 + (1 - y) / y) / trials)
@@ -72,7 +73,7 @@ def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: f
 def counted(
     a: Floats, b: Floats, at: Floats, trials: int, delta: float, z: float, unseen: float, least: int
 ) -> Floats:  # fmt: skip
-    """Limits on epsilon if the earlier counts, and ``unseen`` more hits, are typical; -inf below ``least`` hits.
+    """Return limits on epsilon if the earlier counts plus ``unseen`` hits are typical; -inf below ``least`` hits.
 
     a, b : sorted values on data and neighbour;  at : thresholds (m,)
     """
@@ -93,9 +94,10 @@ def counted(
 def surest(
     p: Floats, q: Floats, trials: int, epsilons: Floats, deltas: Floats, advance: Floats
 ) -> tuple[Floats, Points]:
-    """How surely each set breaks a claim of many points, in standard deviations, and at which point.
+    """Return how surely each set breaks a claim of many points, in standard deviations, and at which point.
 
-    Where the earlier runs leave it open, luck would decide between the points: ``advance`` is given to each.
+    Where the earlier runs leave this open, chance would decide between the points; ``advance`` (m,) is added to prevent
+    that.
     """
     best, points = np.full(p.shape, -np.inf), np.zeros(p.shape, np.int64)
     for number in range(epsilons.size):

@@ -1,4 +1,4 @@
-"""NaN as an output: a value like any other, which equals itself and lies in no tail."""
+"""Comparisons in which NaN is a value like any other: it equals itself, and lies in no tail."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Floats = NDArray[np.float64]
 
 
 def same(x: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Where x equals y, NaN equal to NaN; the shapes broadcast."""
+    """Say where x equals y, NaN equal to NaN; the shapes broadcast."""
     return np.asarray((x == y) | ((x != x) & (y != y)))
 
 
 def among(values: Floats, known: Floats) -> NDArray[np.bool_]:
-    """Which of ``values`` (n,) are among ``known`` (m,), sorted with NaN last."""
+    """Say which of ``values`` (n,) are among ``known`` (m,), which is sorted with NaN last."""
     if known.size == 0:
         return np.zeros(values.size, bool)
     return same(known[np.minimum(np.searchsorted(known, values), known.size - 1)], values)

@@ -1,4 +1,4 @@
-"""The witness of a membership audit: an output set chosen on earlier runs, judged on fresh ones."""
+"""The choice of output sets from earlier runs, to be tested on fresh ones; how well it is made affects power alone."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from dpcheck.audits.scores.smallest_or_largest import Extreme
 Floats = NDArray[np.float64]
 Points = NDArray[np.int64]
 
-# Margins taken off a fitted score for each taken off a plain one: it has more ways to be lucky.
+# Margins subtracted for a fitted score where one is for a plain score: chance has more ways to flatter it.
 _LEARNED = 2.0
-# Share of the level for testing a claim of many points; the rest is for the limit at one delta.
+# Share of the level that tests a claim of many points; the rest goes to the limit at one delta.
 _CURVE = 0.75
-# Standard deviations of advance for the points of a claim that show most in general.
+# Standard deviations added in advance at the points of a claim that reveal most in general.
 _PRIOR = 8.0
-# Hits added to the other dataset's count of values that repeat: a continuous law has none.
+# Hits added to the other dataset's count of values that repeat: few, since a continuous law repeats none.
 _UNREPEATED = 0.05
-# Share of the level for the bold choice, and hits without which it would be a guess; more where the coordinates are
-# mixed, which hides a rare leak rather than shows it.
+# Share of the level for the bold choice, and the fewest hits on which it may rest; more for a discriminant, which mixes
+# the numbers of an output and so hides a rare leak.
 _BOLD = 0.06
 _SEEN, _MIXED = 4, 40
-# Standard deviations by which a share may move with a score fitted anew.
+# Standard deviations by which a share may change if the score is fitted again.
 _DRIFT = 10.0
 
 
 @dataclass(frozen=True)
 class Choice:
-    """To be tested on fresh runs at level ``alpha``: ``P(event) <= e^epsilon Q(event) + delta``.
+    """A set to be tested on fresh runs at level ``alpha``: ``P(event) <= e^epsilon Q(event) + delta``.
 
     kind : "steady", "bold", or "curve" for the point of a claim of many that is surest to fail
-    promise : what the earlier runs say of it; larger is better, within one kind
+    promise : how well the set does by the earlier runs; larger is better, within one kind
     """
 
     kind: str
@@ -60,14 +60,14 @@ class Choice:
 def choose(
     a: Floats, b: Floats, trials: int, claim: PrivacyClaim, *, epsilon: float, delta: float, alpha: float
 ) -> list[Choice]:
-    """What to test on ``trials`` fresh runs a dataset; the levels add up to ``alpha``.
+    """Choose what to test on ``trials`` fresh runs of each dataset, at levels that add up to ``alpha``.
 
-    ``a`` and ``b`` : (n, k), earlier outputs on data and neighbour;  ``epsilon`` : claimed at ``delta``
+    a, b : (n, k), earlier outputs on data and neighbour;  epsilon : claimed at ``delta``
 
-    The steady choice is the set that promises most by a cautious estimate: where it promises to break the
-    claim, the one surest to; else the one with the largest limit at ``delta``. The bold one, tested at a
-    small level, promises most by its counts as they stand: a rare leak has few, which no caution would let
-    pass. A claim of many points has a third, the set and the point surest to break it.
+    The steady choice is the best set by a cautious estimate: the one surest to break the claim, if any promises to;
+    else the one with the largest limit at ``delta``. The bold choice, tested at a small level, is the best set by its
+    counts alone: a rare leak has few hits, which a cautious estimate would dismiss. A claim of many points has a third
+    choice, the set and the point surest to break it.
     """
     curve = len(claim.epsilons) > 1
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
@@ -90,7 +90,7 @@ def choose(
     mixing = {kind: test for kind, test in chosen.items() if isinstance(test.event.score, Projection | Quadratic)}
     refitted: dict[type, Score] = {type(score): score for score in fit(a, b)} if mixing else {}
     for kind, test in mixing.items():
-        # Its unit does not depend on the runs, so the threshold also fits a score of all of them.
+        # The unit of the score does not depend on the runs, so the threshold also fits a score fitted to all of them.
         event = replace(test.event, score=refitted.get(type(test.event.score), test.event.score))
         if _alike(test.event, event, a) and _alike(test.event, event, b):
             chosen[kind] = replace(test, event=event)
@@ -106,7 +106,7 @@ def _judge(
     score: Score, values: list[Floats], at: Floats, trials: int, claim: PrivacyClaim, epsilon: float, delta: float,
     levels: dict[str, float],
 ) -> dict[str, tuple[Floats, Points | None]]:  # fmt: skip
-    """What each threshold ``at`` promises (2, m), and at which point of the claim."""
+    """Return what each threshold ``at`` promises (2, m), and at which point of the claim, for each kind of choice."""
     curve = "curve" in levels
     apart = {kind: stand_off(level) for kind, level in levels.items()}
     p, q, margin = _cautious(score, values, at)
@@ -126,13 +126,13 @@ def _judge(
 
 
 def _alike(first: OutputSet, other: OutputSet, outputs: Floats) -> bool:
-    """Whether both sets hold about as many of the runs: not where noise cancels, and a unit is one of rounding."""
+    """Say whether both sets hold about as many runs; not so where noise cancels and only rounding sets the unit."""
     p, q = first.contains(outputs).mean(), other.contains(outputs).mean()
     return bool(abs(p - q) <= _DRIFT * math.sqrt(max(p * (1 - p), q * (1 - q), 1 / len(outputs)) / len(outputs)))
 
 
 def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
-    """Scores, and the runs on which to judge them."""
+    """Yield scores, each with the runs on which to judge it."""
     for score in (*given(a, b), *exact(a, b)):
         yield score, a, b
     # Fitted scores look better than they are on the runs they were fitted to.
@@ -141,7 +141,7 @@ def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
 
 
 def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int, str, list[Floats]]]:
-    """The score's values on both, as :func:`~.scores.score.evaluate` gives them either way, each sorted."""
+    """Yield both directions of a score, with its values on both datasets as ``evaluate`` returns them, sorted."""
     with np.errstate(all="ignore"):
         ordered = [np.sort(score(v)) for v in (left, right)]
     undefined = [int(np.isnan(v).sum()) for v in ordered]  # they come last, and lie in no tail
@@ -155,7 +155,7 @@ def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int
 
 
 def _cautious(score: Score, values: list[Floats], at: Floats, *, smooth: bool = False) -> tuple[Floats, Floats, Floats]:
-    """Tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
+    """Return tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
     unfitted = isinstance(score, Coordinate | Extreme | Special)
     linear = isinstance(score, Coordinate | Projection)
     p, q, margin = tails.estimate(values[0], values[1], at, linear=linear, smooth=smooth)

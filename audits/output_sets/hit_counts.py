@@ -1,4 +1,4 @@
-"""Counts of one block of runs: hits of the set that is tested, and bars of its score for plotting."""
+"""Counts of one block of fresh runs: the hits of the set under test, and a histogram of its score for plotting."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dpcheck.audits.running.run_plan import SIDES
 Floats = NDArray[np.float64]
 
 _BARS = 80
-# Earlier runs of each dataset that say where the bars lie.
+# Earlier runs of each dataset that decide where the bars lie.
 _GLANCED = 4_000
 
 
 class HitCounts:
-    """Takes the outputs of fresh runs as they come."""
+    """Counts the outputs of fresh runs as they arrive."""
 
     def __init__(self, test: Choice, earlier: tuple[Floats, Floats]) -> None:
         self.test = test
@@ -37,14 +37,14 @@ class HitCounts:
         self._hits = [0, 0]
 
     def add(self, side: int, outputs: Floats) -> None:
-        """Outputs (n, k) of runs on one dataset."""
+        """Count the outputs (n, k) of runs on one dataset."""
         event = self.test.event
         with np.errstate(all="ignore"):
             values = event.score(outputs)
         self._hits[side] += _count(values, event.sign, event.level, self.edges[0], self.edges[-1], self.bars[side])
 
     def event(self, trials: int) -> OutputSet:
-        """The set, with its hits in so many runs a dataset."""
+        """Return the set with its hits in ``trials`` runs of each dataset."""
         event = self.test.event
         favoured = SIDES.index(event.favours)
         return replace(event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials)
@@ -52,9 +52,9 @@ class HitCounts:
 
 @njit("int64(float64[:], int64, float64, float64, float64, float64[::1])", cache=True, nogil=True)
 def _count(values: Floats, sign: int, level: float, low: float, high: float, bars: Floats) -> int:
-    """Values, times ``sign``, at ``level`` or above; ``bars`` counts all, those beyond either end in the bar there.
+    """Return how many values, times ``sign``, reach ``level``; count all of them in ``bars``.
 
-    NaN is below all others.
+    Values beyond an end count in the bar at that end; NaN lies below all others.
     """
     hits, scale = 0, bars.size / (high - low)
     for each in values:

@@ -18,36 +18,36 @@ from dpcheck.audits.scores.trees import trees
 
 Floats = NDArray[np.float64]
 
-# Coordinates with scores of their own, and where the laws of wider outputs are compared to choose them; width up
-# to which a product of all, and pairs of any, are tried.
+# The most numbers of an output that have scores of their own; the shares at which the laws of wider outputs are
+# compared to choose them; the width up to which the sum over all numbers, and pairs of any two, are tried.
 _COORDINATES = 32
 _GLANCES = (0.0, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0)
 _PRODUCT = 512
-# Coordinates whose pairs are all looked at, and pairs of a wider output: those most alike and most often equal.
-# Runs of each dataset for looking, pairs kept by each criterion.
+# Numbers of an output all of whose pairs are examined, and pairs of a wider output: those most alike and most often
+# equal. Runs of each dataset that are examined, and pairs kept by each criterion.
 _PAIRED = 8
 _ALIKE = 24
 _LOOKED = 4_000
 _PAIRS = 2
-# Coordinates given to the trees, those that say most.
+# Numbers of an output given to the trees: those that reveal most.
 _FEATURES = 12
 
 
 def given(a: Floats, b: Floats) -> list[Score]:
-    """Scores that need no fitting: single coordinates, of a wide output those that differ most in a first look."""
+    """Return scores that need no fitting: single numbers, of a wide output those that differ most at a first glance."""
     columns, width = _telling(a, b), a.shape[1]
     ends = [Extreme(end) for end in ("smallest", "largest")] if width > 1 else []
     return [*(Coordinate(index, width) for index in columns), *specials(a, b, columns), *ends]
 
 
 def _telling(a: Floats, b: Floats) -> list[int]:
-    """The coordinates with scores of their own, at most ``_COORDINATES``."""
+    """Return the columns that have scores of their own, at most ``_COORDINATES``."""
     width = a.shape[1]
     if width <= _COORDINATES:
         return list(range(width))
     a, b = a[:_LOOKED], b[:_LOOKED]
     both = np.sort(np.concatenate([a, b]), axis=0)
-    both[np.isnan(both)] = np.inf  # NaN is in neither tail, and the two at infinity tell it
+    both[np.isnan(both)] = np.inf  # NaN lies in neither tail; at infinity the two comparisons below see it
     apart = np.zeros(width)
     for share in _GLANCES:  # as a Kolmogorov-Smirnov statistic on few points, in standard deviations
         cut = both[int(share * (len(both) - 1))]
@@ -58,9 +58,9 @@ def _telling(a: Floats, b: Floats) -> list[int]:
 
 
 def learned(a: Floats, b: Floats) -> list[Score]:
-    """Scores fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each.
+    """Fit scores to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each.
 
-    Those whose sets are easiest to name come first: of equally good ones the first is taken.
+    Scores whose sets are easiest to name come first, since the first of equally good ones is taken.
     """
     width = a.shape[1]
     single = [histogram(Coordinate(index, width), a, b) for index in _telling(a, b)]
@@ -75,13 +75,13 @@ def learned(a: Floats, b: Floats) -> list[Score]:
 
 
 def exact(a: Floats, b: Floats) -> list[Repeats | Lattice | Short]:
-    """Scores of what only values that are not continuous do: the runs that they are found in may also judge them."""
+    """Return scores that no continuous law gives: the runs in which they are found may also judge them."""
     columns = _telling(a, b)
     return [*repeats(a, b, columns), *lattices(a, b, columns)]
 
 
 def _pairs(a: Floats, b: Floats) -> list[Pair]:
-    """The differences and sums that tell most, in a first look."""
+    """Return the differences and sums that reveal most at a first glance."""
     a, b = a[:_LOOKED], b[:_LOOKED]
     found = pairs(a, b, range(min(a.shape[1], _PAIRED)))
     if _PAIRED < a.shape[1] <= _PRODUCT:
@@ -91,11 +91,11 @@ def _pairs(a: Floats, b: Floats) -> list[Pair]:
 
 
 def _alike(a: Floats, b: Floats) -> list[list[int]]:
-    """Pairs of columns whose ranks go together most, on either dataset, and those that are equal most often."""
+    """Return the pairs of columns with the most correlated ranks on either dataset, and those most often equal."""
     found: dict[tuple[int, int], None] = {}
     for v in (a, b):
         ranks = np.argsort(np.argsort(v, axis=0, kind="stable"), axis=0, kind="stable").astype(float)
-        with np.errstate(all="ignore"):  # a constant goes with nothing
+        with np.errstate(all="ignore"):  # a constant is correlated with nothing
             likeness = np.triu(np.abs(np.nan_to_num(np.corrcoef(ranks, rowvar=False))), 1)
         width = likeness.shape[0]
         for place in np.argsort(-likeness, axis=None, kind="stable")[: _ALIKE // 4]:
@@ -111,6 +111,6 @@ def _alike(a: Floats, b: Floats) -> list[list[int]]:
 
 
 def _best(scores: list[Histogram], a: Floats, b: Floats, most: int) -> list[Histogram]:
-    """At most ``most`` by either criterion."""
+    """Return the best ``most`` by each of the two criteria of :func:`~.histograms.promises`."""
     order = np.argsort(-promises(scores, a[:_LOOKED], b[:_LOOKED]), axis=1, kind="stable")[:, :most]
     return [scores[i] for i in np.unique(order)]

@@ -1,4 +1,4 @@
-"""Linear and quadratic discriminants of outputs with many coordinates, from their means and covariances."""
+"""Linear and quadratic discriminants of outputs of many numbers, from their means and covariances."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Wider outputs get no full covariance.
+# For wider outputs no full covariance is estimated.
 _COVARIANCE = 512
-# Variances below this share of the largest are as good as none.
+# Variances below this share of the largest count as zero.
 _FLAT = 1e-12
-# A slope fitted without caution is taken where it separates so many times as well, in variances, luck left out.
+# A slope fitted without shrinking is taken if it separates this many times as well, in variances, after chance is
+# subtracted.
 _CLEARLY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """Distance from a centre, each coordinate in units of its spread."""
+    """The distance from a centre, each number in units of its spread."""
 
     centre: Floats
     spread: Floats
     words = "distance of the output from its mean"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         return np.asarray(np.sqrt((_apart(outputs, self.centre, self.spread) ** 2).sum(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Linear discriminant ``v . slope``, v the distance from the centre in units of the spread.
+    """The linear discriminant ``v . slope``, where v is the distance from the centre in units of the spread.
 
     ``slope`` is scaled so that the values' standard deviation on one dataset is about 1.
     """
@@ -44,13 +45,13 @@ class Projection:
     words = "linear discriminant of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         return np.asarray(_apart(outputs, self.centre, self.spread) @ self.slope)
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """Quadratic discriminant ``v . curvature v + v . slope``; a diagonal curvature is a vector."""
+    """The quadratic discriminant ``v . curvature v + v . slope``; a diagonal curvature is a vector."""
 
     centre: Floats
     spread: Floats
@@ -59,14 +60,14 @@ class Quadratic:
     words = "quadratic discriminant of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         v = _apart(outputs, self.centre, self.spread)
         bent = v @ self.curvature if self.curvature.ndim == 2 else v * self.curvature
         return np.asarray((bent * v).sum(axis=1) + v @ self.slope)
 
 
 def fit(a: Floats, b: Floats) -> list[Distance | Projection | Quadratic]:
-    """Fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k)."""
+    """Fit discriminants to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
     if min(len(a), len(b)) < 4:
         return []
     with np.errstate(all="ignore"):
@@ -97,10 +98,10 @@ def _discriminants(a: Floats, b: Floats) -> Iterator[Distance | Projection | Qua
 
 
 def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:
-    """Of the linear discriminant, by a covariance shrunk towards its diagonal, or as it is where that tells far more.
+    """Return the slope of the linear discriminant, by a covariance shrunk to its diagonal unless that hides far more.
 
-    Shrinking gives every direction some of the variance of the others: noise that cancels in a sum would hide what
-    the sum says.
+    Shrinking gives every direction some of the variance of the others. Where noise cancels in a sum, that would hide
+    what the sum reveals.
     """
     slope = np.asarray(np.linalg.solve(shrunk, half))
     found = (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2
@@ -108,7 +109,7 @@ def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:
     variances = np.maximum(variances, _FLAT * variances[-1])
     along = directions.T @ half
     sharp = np.asarray(directions @ (along / variances))
-    luck = len(half) * (1 / len(a) + 1 / len(b)) / 4  # of the squared distance of the means, halved
+    luck = len(half) * (1 / len(a) + 1 / len(b)) / 4  # what chance adds to the squared distance of the means, halved
     best, cautious = (
         (along**2 / variances).sum() - luck,
         (slope @ half) ** 2 / ((directions.T @ slope) ** 2 @ variances),
@@ -117,13 +118,13 @@ def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:
 
 
 def _apart(outputs: Floats, centre: Floats, spread: Floats) -> Floats:
-    """The distance from the centre in units of the spread; none where a number is missing or infinite."""
+    """Return the distance from the centre in units of the spread; 0 where a number is NaN or infinite."""
     v = (outputs - centre) / spread
     return np.where(np.isfinite(v), v, 0.0)
 
 
 def _moments(v: Floats) -> tuple[Floats, Floats]:
-    """Mean and variance of the finite numbers of each column; 0 and 1 where there are none."""
+    """Return mean and variance of the finite numbers of each column; 0 and 1 where there are none."""
     there = np.isfinite(v)
     count = np.maximum(there.sum(axis=0), 1)
     mean = np.where(there, v, 0.0).sum(axis=0) / count
@@ -132,7 +133,7 @@ def _moments(v: Floats) -> tuple[Floats, Floats]:
 
 
 def _covariance(v: Floats) -> Floats:
-    """Shrunk towards its diagonal, so that it can be inverted."""
+    """Return the covariance, shrunk towards its diagonal so that it can be inverted."""
     width = v.shape[1]
     full = np.cov(v, rowvar=False) if width > 1 else v.var(axis=0, ddof=1, keepdims=True)
     share = width / (width + len(v))

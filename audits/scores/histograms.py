@@ -1,6 +1,6 @@
-"""Log-likelihood ratios learned by counting the values of a coordinate, or of a difference or sum of two.
+"""Log-likelihood ratios learned by counting the values of one number of the output, or of a difference or sum of two.
 
-A value that repeats exactly counts for itself; the others share bins.
+Each value that repeats exactly has a bin of its own; the others share bins.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dpcheck.audits.scores.set_text import intervals, one_of
 
 Floats = NDArray[np.float64]
 
-# Bins of a likelihood ratio, values that may have one of their own, and runs for each bin.
+# Bins of a likelihood ratio, the most values that have a bin of their own, and runs for each bin.
 _BINS = 64
 ATOMS = 256
 _FILLED = 40
-# Differences and sums are rounded at this share of the largest number, 2^-40: what is equal but for
-# rounding becomes equal.
+# Differences and sums are rounded to 2^-40 of the largest number, so that values which differ by rounding alone become
+# equal.
 _BITS = 40
-# The power of 2 that is the smallest double.
+# The smallest double is 2 to this power.
 _SMALLEST = -1074
 
 
@@ -36,19 +36,19 @@ class Coordinate:
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         return "output" if self.width == 1 else f"output[{self.index}]"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         return outputs[:, self.index]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Difference or sum of two numbers of the output, to the next multiple of ``grid``.
+    """The difference or sum of two numbers of the output, rounded to a multiple of ``grid``.
 
-    Noise used twice cancels in one of them. Equal infinities differ by 0; NaN stays NaN.
+    Noise that was used twice cancels in one of them. Equal infinities differ by 0; NaN stays NaN.
     """
 
     first: int
@@ -58,11 +58,11 @@ class Pair:
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         return f"output[{self.first}] {'+' if self.sign > 0 else '-'} output[{self.second}]"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         first, second = outputs[:, self.first], outputs[:, self.second]
         with np.errstate(all="ignore"):
             values = first + self.sign * second
@@ -72,9 +72,9 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Log-likelihood ratio of one number, constant on bins ``[edges[i-1], edges[i])``.
+    """The log-likelihood ratio of one number, constant on bins ``[edges[i-1], edges[i])``.
 
-    NaN has a bin of its own where the last edge is NaN, and no ratio where none is.
+    If the last edge is NaN, NaN has a bin of its own; otherwise it has no ratio.
     """
 
     source: Coordinate | Pair
@@ -83,24 +83,24 @@ class Histogram:
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         return f"learned likelihood ratio of {self.source.words}"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         values = self.source(outputs)
         ratios = self.ratios[np.searchsorted(self.edges, values, side="right")]
         missing = self.edges.size and np.isnan(self.edges[-1])
         return ratios if missing else np.where(np.isnan(values), np.nan, ratios)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """The bins of the set, neighbours joined."""
+        """Name the bins of a set, adjacent ones joined."""
         inside = self.ratios >= threshold if direction == ">=" else self.ratios <= threshold
         return one_of(self.source.words, intervals(self.edges, inside))
 
 
 def histogram(source: Coordinate | Pair, a: Floats, b: Floats) -> Histogram:
-    """Fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
+    """Fit the ratio to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
     values = source(a), source(b)
     edges = partition(np.concatenate(values))
     hits = _hits(edges, values)
@@ -108,7 +108,7 @@ def histogram(source: Coordinate | Pair, a: Floats, b: Floats) -> Histogram:
 
 
 def pairs(a: Floats, b: Floats, columns: Sequence[int]) -> list[Pair]:
-    """All differences and sums of two of ``columns``."""
+    """Return all differences and sums of two of ``columns``."""
     both = np.abs(np.concatenate([a[:, columns], b[:, columns]]))
     _, exponents = np.frexp(np.where(np.isfinite(both), both, 0).max(axis=0))
     return [
@@ -120,7 +120,7 @@ def pairs(a: Floats, b: Floats, columns: Sequence[int]) -> list[Pair]:
 
 
 def promises(scores: Sequence[Histogram], a: Floats, b: Floats) -> Floats:
-    """How much each tells the datasets apart, (2, m): on the whole, and in its best set after a margin."""
+    """Return how well each score tells the datasets apart, (2, m): on average, and in its best set less a margin."""
     found = np.empty((2, len(scores)))
     for i, score in enumerate(scores):
         hits = _hits(score.edges, (score.source(a), score.source(b)))
@@ -133,12 +133,12 @@ def promises(scores: Sequence[Histogram], a: Floats, b: Floats) -> Floats:
 
 
 def partition(both: Floats, bins: int = _BINS, most: int = ATOMS) -> Floats:
-    """Edges of bins: one for each of ``most`` values that repeat, ``bins`` equally filled for the others."""
+    """Return the edges of bins: one for each of the ``most`` commonest values, and ``bins`` equally filled others."""
     return bin_edges(*separate(both, most), bins)
 
 
 def separate(both: Floats, most: int) -> tuple[Floats, Floats]:
-    """Values that get bins of their own, and the others, sorted."""
+    """Return the values that get bins of their own, and the others, sorted."""
     both = np.sort(both)
     values, counts = tallied(both)
     atoms = heaviest(values, counts, most)
@@ -146,14 +146,14 @@ def separate(both: Floats, most: int) -> tuple[Floats, Floats]:
 
 
 def tallied(ordered: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """The distinct numbers of a sorted array, and how often each is there."""
+    """Return the distinct numbers of a sorted array, and how often each occurs."""
     before = ordered[:-1]
     last = np.flatnonzero(np.append((ordered[1:] != before) & (before == before), True))  # NaN comes last
     return ordered[last], np.diff(last, prepend=-1)
 
 
 def heaviest(values: Floats, counts: NDArray[np.int64], most: int, least: int = 1) -> Floats:
-    """At most ``most`` of ``values`` (m,), by ``counts``; of more than that only those which stand out."""
+    """Return all ``values`` (m,), or of more than ``most`` only those whose ``counts`` stand out."""
     if values.size <= most:
         return values[counts >= least]
     heavy = counts >= max(least, 5 * max(1.0, float(np.median(counts))))
@@ -162,20 +162,20 @@ def heaviest(values: Floats, counts: NDArray[np.int64], most: int, least: int = 
 
 
 def bin_edges(atoms: Floats, rest: Floats, bins: int) -> Floats:
-    """Ascending: both ends of each atom, and equally many of ``rest``, sorted, between two others."""
+    """Return ascending edges: both ends of each atom, and others with equally many of ``rest`` (sorted) between."""
     bins = min(bins, rest.size // _FILLED)
     inner = (np.arange(1, bins) * rest.size // bins) if bins > 1 else np.zeros(0, int)
     return np.unique(np.concatenate([atoms, np.nextafter(atoms, np.inf), rest[inner]]))
 
 
 def _hits(edges: Floats, values: Sequence[Floats]) -> Floats:
-    """Runs of each dataset in each bin, and one more, (2, edges.size + 1)."""
+    """Count the runs of each dataset in each bin, plus one, (2, edges.size + 1)."""
     places = (np.searchsorted(edges, v, side="right") for v in values)
     return np.array([np.bincount(p, minlength=edges.size + 1) for p in places]) + 1.0
 
 
 def _limit(tails: Floats) -> Floats:
-    """Log-ratio of the two counts (2, m), the likelier set's lowered and the other's raised by two errors."""
+    """Return the log-ratio of two counts (2, m), the larger one lowered and the other raised by two standard errors."""
     with np.errstate(all="ignore"):
         limits = [np.log((x - 2 * np.sqrt(x)) / (y + 2 * np.sqrt(y))) for x, y in (tails, tails[::-1])]
     return np.asarray(np.nan_to_num(np.maximum(*limits), nan=-np.inf))

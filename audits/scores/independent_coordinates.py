@@ -1,4 +1,4 @@
-"""The likelihood ratio of many independent coordinates: a sum."""
+"""The likelihood ratio of an output whose numbers are independent: the sum of their own ratios."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from dpcheck.audits.scores.histograms import ATOMS, Coordinate, Histogram, bin_e
 
 Floats = NDArray[np.float64]
 
-# Numbers of bins tried, and numbers of each dataset a product is fitted to: its columns are many.
+# Numbers of bins that are tried, and the most cells (runs times columns) of each dataset that are fitted.
 _BINS = (2, 4, 8, 16, 32)
 _CELLS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Sum of the coordinates' log-likelihood ratios: that of the whole output if they are independent."""
+    """The sum of the log-likelihood ratios of all numbers: that of the whole output if they are independent."""
 
     parts: tuple[Histogram, ...]
     words = "sum of the learned likelihood ratios of all coordinates"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         total = np.zeros(len(outputs))
         for part in self.parts:
             total += part(outputs)
@@ -33,9 +33,9 @@ class Product:
 
 
 def product(a: Floats, b: Floats) -> Product:
-    """Bins are as many, and ratios as small, as lets the sum of all of them err least.
+    """Fit the sum, with the number of bins and the shrinking of the ratios that let it err least.
 
-    Many coordinates that each say little would drown in the errors of finely counted ratios.
+    Where many numbers reveal a little each, the errors of finely counted ratios would drown them.
     """
     rows = max(_CELLS // a.shape[1], 200)
     a, b = a[:rows], b[:rows]
@@ -61,5 +61,5 @@ def product(a: Floats, b: Floats) -> Product:
 
 
 def _sorted_hits(edges: Floats, values: Sequence[Floats]) -> Floats:
-    """The same for sorted values."""
+    """Count the runs of each dataset in each bin, plus one, from sorted values, (2, edges.size + 1)."""
     return np.array([np.diff(np.searchsorted(v, edges), prepend=0, append=v.size) for v in values]) + 1.0

@@ -1,4 +1,4 @@
-"""Rounding that the data decide: on one dataset all values are multiples of a step and an offset, or short."""
+"""Scores for rounding that depends on the data: on one dataset all values lie on a lattice, or end in zero bits."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from dpcheck.audits.scores.set_text import either
 
 Floats = NDArray[np.float64]
 
-# Runs of each dataset looked at, distinct values that make a lattice, share of the runs on it.
+# Runs of each dataset that are examined, distinct values needed for a lattice, and share of the runs on it.
 _LOOKED = 4_000
 _DISTINCT = 20
 _SHARE = 0.99
-# Bits of a significand, and zeros at its end that are not by chance.
+# Bits of a significand, and zeros at its end that chance does not explain.
 _BITS, _ZEROS = 53, 8
-# Distance from a multiple, in steps, that rounding explains; steps smaller than this share of the range are none.
+# Distance from a multiple, in steps, that rounding explains; the least step, as a share of the range.
 _NEAR = 1e-4
 _FINE = 1e-9
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """1 where one number of the output is ``offset`` and a multiple of ``step``, up to rounding, else 0."""
+    """1 where one number of the output is ``offset`` plus a multiple of ``step``, up to rounding, else 0."""
 
     source: Coordinate
     offset: float
@@ -36,49 +36,48 @@ class Lattice:
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         offset = "" if self.offset == 0 else f"{shown(self.offset)} plus "
         return f"whether {self.source.words} is {offset}a multiple of {shown(self.step)}"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         with np.errstate(all="ignore"):
             steps = (self.source(outputs) - self.offset) / self.step
             return (np.abs(steps - np.rint(steps)) <= _NEAR).astype(float)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """On the lattice, or not."""
+        """Say whether a set lies on the lattice or off it."""
         words = self.words.removeprefix("whether ")
         return either(direction, threshold, words, words.replace(" is ", " is not ", 1))
 
 
 @dataclass(frozen=True)
 class Short:
-    """1 where the significand of one number of the output ends in so many ``zeros``, as single precision does."""
+    """1 where the significand of one number of the output ends in ``zeros`` zero bits, as a float32 does, else 0."""
 
     source: Coordinate
     zeros: int
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         return f"whether the last {self.zeros} bits of {self.source.words} are 0"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         return (_zeros(self.source(outputs)) >= self.zeros).astype(float)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """Whether they are."""
+        """Say whether a set holds the short values or the others."""
         words = self.words.removeprefix("whether ")
         return either(direction, threshold, words, words.replace(" are 0", " are not all 0"))
 
 
 def lattices(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Lattice | Short]:
-    """Of these coordinates of outputs a and b, (n, k) each, where one dataset's values are rounded and not the other's.
+    """Yield scores for the columns of outputs a and b, (n, k) each, that are rounded on one dataset only.
 
-    A continuous law lies on no lattice, so there is no luck to guard against: the runs that show one may
-    also judge it.
+    A continuous law lies on no lattice, so chance plays no part: the runs that show one may also judge it.
     """
     for index in columns:
         source = Coordinate(index, a.shape[1])
@@ -90,7 +89,7 @@ def lattices(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Lattice |
 
 
 def _rounded(source: Coordinate, outputs: Floats) -> Iterator[Lattice | Short]:
-    """A lattice, by the smallest distance between two values; the number of bits that are 0 in nearly all."""
+    """Yield the lattice of the smallest distance between two values, and the zero bits that nearly all values share."""
     values = source(outputs)
     distinct = np.unique(values[np.isfinite(values)])
     if distinct.size < _DISTINCT:
@@ -109,4 +108,5 @@ def _rounded(source: Coordinate, outputs: Floats) -> Iterator[Lattice | Short]:
 
 
 def _zeros(values: Floats) -> Floats:
+    """Count the zero bits at the end of each significand."""
     return np.where(values == 0, _BITS, low_bits(values)[..., 1])

@@ -1,4 +1,4 @@
-"""Outputs that comparisons with numbers do not tell apart: NaN, and zero with a minus sign."""
+"""Scores for outputs that comparisons do not tell apart: NaN, and zero with a minus sign."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _SEEN: dict[str, Callable[[Floats], NDArray[np.bool_]]] = {
 
 @dataclass(frozen=True)
 class Special:
-    """1 where one number of the output is ``value``, "nan" or "-0", else 0."""
+    """1 where one number of the output is ``value``, which is "nan" or "-0", else 0."""
 
     source: Coordinate
     value: str
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         return f"whether {self.source.words} is {self.value}"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         return _SEEN[self.value](self.source(outputs)).astype(float)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """Which of the two it is."""
+        """Say which of the two a set is."""
         name = self.source.words
         return either(direction, threshold, f"{name} is {self.value}", f"{name} is not {self.value}")
 
 
 def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
-    """Of these coordinates of outputs a and b, (n, k) each, where there are some."""
+    """Yield a score for each of these columns of outputs a and b, (n, k) each, that holds NaN or minus zero."""
     for index in columns:
         source = Coordinate(index, a.shape[1])
         for value, seen in _SEEN.items():

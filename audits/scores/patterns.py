@@ -1,4 +1,4 @@
-"""The likelihood ratio of values that repeat together: bit vectors, an index with its value."""
+"""The likelihood ratio of values that repeat together, such as bit vectors, or an index with its value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpcheck.audits.scores.set_text import named
 
 Floats = NDArray[np.float64]
 
-# Patterns kept, runs that make one, columns looked at, and the share of a column that must repeat.
+# Patterns kept, runs that a pattern needs, columns examined, and the share of a column that must repeat.
 _KEPT = 1_024
 _SEEN = 3
 _COLUMNS = 64
@@ -24,11 +24,11 @@ _REPEATING = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Log-likelihood ratio of the values of several columns together, counted pattern by pattern.
+    """The log-likelihood ratio of the values of several columns together, counted pattern by pattern.
 
     atoms : for each of ``columns`` the values that repeat, ascending
-    patterns : (m, c), from 1 the place of a column's value among its atoms, 0 for any other value
-    ratios : (m,); ``rest`` is the ratio of all other patterns
+    patterns : (m, c), the place of a column's value among its atoms, from 1, or 0 for any other value
+    ratios : (m,), of the patterns;  rest : the ratio of all other patterns
     """
 
     columns: tuple[int, ...]
@@ -40,7 +40,7 @@ class Patterns:
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         return f"learned likelihood ratio of the values of {self._names}"
 
     @property
@@ -50,14 +50,14 @@ class Patterns:
         return "(" + ", ".join(f"output[{i}]" for i in self.columns) + ")"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         known = _keys(self.patterns)  # ascending
         keys = _keys(_symbols(outputs, self.columns, self.atoms))
         place = np.minimum(np.searchsorted(known, keys), known.size - 1)
         return np.where(known[place] == keys, self.ratios[place], self.rest)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """The patterns of the set, or where it has the rest those that it lacks."""
+        """Name the patterns of a set; or, if it holds the rest, those that it lacks."""
         sign = 1 if direction == ">=" else -1
         inside = sign * self.ratios >= sign * threshold
         rest = sign * self.rest >= sign * threshold
@@ -71,7 +71,7 @@ class Patterns:
 
 
 def patterns(a: Floats, b: Floats) -> list[Patterns]:
-    """One, or none where fewer than two columns have values that repeat, or their patterns do not."""
+    """Return one score, or none if fewer than two columns have values that repeat or no patterns do."""
     width = a.shape[1]
     columns, atoms = [], []
     for i in range(min(width, _COLUMNS)):
@@ -99,7 +99,7 @@ def patterns(a: Floats, b: Floats) -> list[Patterns]:
 
 
 def _symbols(outputs: Floats, columns: Sequence[int], atoms: Sequence[Floats]) -> NDArray[np.int64]:
-    """(n, c): from 1 the place of each value among its column's atoms, else 0."""
+    """Return (n, c): the place of each value among its column's atoms, from 1, or 0 if it is none of them."""
     symbols = np.zeros((len(outputs), len(columns)), np.int64)
     for j, (column, known) in enumerate(zip(columns, atoms, strict=True)):
         values = outputs[:, column]
@@ -109,7 +109,7 @@ def _symbols(outputs: Floats, columns: Sequence[int], atoms: Sequence[Floats]) -
 
 
 def _keys(symbols: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """One number a row, different for different rows save by accident."""
+    """Return one number a row; two different rows have the same number only by accident."""
     keys = np.zeros(len(symbols), np.uint64)
     for column in symbols.T:
         keys = keys * np.uint64(0x9E3779B97F4A7C15) + column.astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Values that repeat exactly where nearly all others differ: what is released without noise, if rarely."""
+"""Scores for values that repeat exactly where nearly all others differ: a release without noise, even a rare one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dpcheck.audits.scores.set_text import one_of, values
 
 Floats = NDArray[np.float64]
 
-# Share of values that must differ, and runs on both datasets that make a repeat.
+# Share of values that must differ, and the number of runs on both datasets that counts as a repeat.
 _DISTINCT = 0.9
 _OFTEN = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """1 for a repeated value seen more often on data, -1 for one seen more often on the neighbour, else 0.
+    """1 for a repeated value that data gives more often, -1 for one that neighbour gives more often, else 0.
 
     values : (m,), sorted;  sides : (m,)
     """
@@ -32,17 +32,17 @@ class Repeats:
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         return f"side on which the value of {self.source.words} repeats"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         column = self.source(outputs)
         places = np.minimum(np.searchsorted(self.values, column), self.values.size - 1)
         return np.where(same(self.values[places], column), self.sides[places], 0.0)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """The values of the set, or of what is outside it."""
+        """Name the values that a set holds, or those that it lacks."""
         low, high = (threshold, np.inf) if direction == ">=" else (-np.inf, threshold)
         inside = (self.sides >= low) & (self.sides <= high)
         if low <= 0 <= high:
@@ -51,10 +51,9 @@ class Repeats:
 
 
 def repeats(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Repeats]:
-    """Of each of these coordinates of outputs a and b, (n, k) each, that is nearly continuous.
+    """Yield a score for each of these columns of outputs a and b, (n, k) each, that is nearly continuous and repeats.
 
-    A continuous law repeats nothing, so there is no luck to guard against: the runs that show the repeats
-    may also judge them.
+    A continuous law never repeats a value, so chance plays no part: the runs that show the repeats may also judge them.
     """
     width = a.shape[1]
     for index in columns:

@@ -27,20 +27,20 @@ Floats = NDArray[np.float64]
 DescribedScore = Histogram | Patterns | Repeats | Lattice | Short | Special  # these describe their own sets in words
 Score = DescribedScore | Coordinate | Extreme | Distance | Projection | Quadratic | Product | Trees
 
-# Larger arrays and longer lists of parameters are not written out: the seed gives them again.
+# Larger arrays and longer lists of parameters are not written out, since the seed reproduces them.
 _SHOWN = 2_000
 _LISTED = 64
 
 
 def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:
-    """``sign * score`` (n,); -inf, in no tail, where infinite outputs leave it undefined."""
+    """Return ``sign * score`` (n,), with -inf, which lies in no tail, where infinite outputs leave it undefined."""
     with np.errstate(all="ignore"):
         values = sign * score(outputs)
     return np.where(np.isnan(values), -np.inf, values)
 
 
 def parameters(score: Score) -> dict[str, Any]:
-    """What defines the score, ready for JSON."""
+    """Return what defines the score, ready for JSON."""
     return {"kind": type(score).__name__.lower(), **{f.name: _plain(getattr(score, f.name)) for f in fields(score)}}
 
 

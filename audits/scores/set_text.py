@@ -17,33 +17,34 @@ _NAMED = 6
 
 
 def named(pieces: Sequence[str], joint: str) -> str:
-    """The first few of ``pieces``, and how many more there are."""
+    """Join the first few of ``pieces``, and say how many more there are."""
     more = [f"{len(pieces) - _NAMED} more"] if len(pieces) > _NAMED else []
     return joint.join([*pieces[:_NAMED], *more])
 
 
 def one_of(name: str, pieces: Sequence[str], *, outside: bool = False) -> str:
-    """``name`` lies in one of the sets ``pieces``, or in none."""
+    """Say that ``name`` lies in one of the sets ``pieces``; or, ``outside``, that it lies in none."""
     if list(pieces) == ["{nan}"]:
         return f"{name} is {'not ' if outside else ''}nan"
     return f"{name} {'not ' if outside else ''}in {named(pieces, ' or ')}"
 
 
 def either(direction: str, threshold: float, statement: str, denial: str) -> str:
-    """The set where a score is 1 if the statement holds, else 0."""
+    """Name the set of a score that is 1 where the statement holds and 0 where its denial does."""
     denied, stated = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
     return "any output" if denied and stated else denial if denied else statement
 
 
 def values(chosen: Floats) -> list[str]:
-    """One set for each value."""
+    """Write one set for each value."""
     return [f"{{{exactly(value)}}}" for value in chosen.tolist()]
 
 
 def intervals(edges: Floats, inside: NDArray[np.bool_]) -> list[str]:
-    """The bins ``[edges[i-1], edges[i])`` that are ``inside`` (m + 1,), neighbours joined.
+    """Write the bins ``[edges[i-1], edges[i])`` that are ``inside`` (m + 1,), with adjacent bins joined.
 
-    An edge next to the one before it ends the bin of one value; NaN, the last edge if it is one, begins its own.
+    An edge that is the next double after the one before it ends the bin of a single value. If NaN is the last edge, it
+    begins a bin of its own.
     """
     if edges.size and math.isnan(edges[-1]):
         return intervals(edges[:-1], inside[:-1]) + ["{nan}"] * int(inside[-1])

@@ -1,4 +1,4 @@
-"""The smallest and the largest number of an output: what one of many does, whichever of them it is."""
+"""The smallest or the largest number of an output: shows a leak in any one of many coordinates."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Extreme:
-    """``end`` is "smallest" or "largest"; NaN is neither."""
+    """The smallest or the largest number, as ``end`` says; NaN is neither."""
 
     end: str
 
     @property
     def words(self) -> str:
-        """As it appears in an inequality."""
+        """The score's name in an inequality."""
         return f"{self.end} number of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         end = np.fmin if self.end == "smallest" else np.fmax
         return np.asarray(end.reduce(outputs, axis=1))

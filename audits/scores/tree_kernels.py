@@ -1,6 +1,6 @@
-"""Boosted trees of depth 3 for :mod:`dpcheck.audits.scores.trees`: splits and leaves by second-order gains.
+"""Kernels of boosted trees of depth 3 for :mod:`dpcheck.audits.scores.trees`: splits and leaves by second-order gains.
 
-Every signature is spelled out, so that each kernel is compiled once and kept on disk.
+Every signature is spelled out, so that each kernel is compiled once and cached on disk.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Whole = NDArray[np.int64]
 
 @njit("float64[:](float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1])", cache=True, nogil=True)
 def evaluate(features: Floats, feature: Whole, cut: Floats, leaves: Floats) -> Floats:
-    """The trees' sum for each row, (n,)."""
+    """Return the sum of the trees for each row, (n,)."""
     total = np.zeros(features.shape[0])
     for i in range(features.shape[0]):
         for t in range(feature.shape[0]):
@@ -30,7 +30,7 @@ def evaluate(features: Floats, feature: Whole, cut: Floats, leaves: Floats) -> F
 
 @njit("void(float64[:, :, ::1], float64, int64[::1], int64[::1], int64)", cache=True, nogil=True)
 def _split(sums: Floats, pull: float, feature: Whole, place: Whole, node: int) -> None:
-    """Write the best split of one node, whose slopes and bends are summed by feature and bin."""
+    """Write the best split of one node; ``sums`` holds the slopes and curvatures of its rows by feature and bin."""
     slope, bend = sums[0, :, 0].sum(), sums[0, :, 1].sum()
     best = slope * slope / (bend + pull) + 1e-9
     for j in range(sums.shape[0]):
@@ -55,7 +55,7 @@ def _split(sums: Floats, pull: float, feature: Whole, place: Whole, node: int) -
     nogil=True,
 )
 def grow(bins: NDArray[np.uint8], count: int, stride: int, rate: float, pull: float) -> tuple[Whole, Whole, Floats]:
-    """Features, last bins that go left, and leaves, of trees that tell even rows of ``bins`` from odd ones.
+    """Grow trees that tell even rows of ``bins`` from odd ones; return features, last bins that go left, and leaves.
 
     Tree t is grown on every ``stride``-th pair of rows, from pair t mod ``stride``.
     """

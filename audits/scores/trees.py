@@ -1,7 +1,7 @@
-"""A log-likelihood ratio learned by boosted trees: what one coordinate says may depend on the others.
+"""A log-likelihood ratio learned by boosted trees, in which what one number reveals may depend on the others.
 
-Gradient boosting of the logistic loss on binned features, each tree grown on its share of the runs.
-Nothing is drawn at random.
+The trees boost the gradient of the logistic loss on binned features; each is grown on its share of the runs. Nothing is
+drawn at random.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from dpcheck.audits.scores.histograms import Coordinate, Pair, partition
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-# Trees, the step each takes, and the runs (weighed by p (1 - p)) that pull each leaf to 0.
+# Number of trees, the step that each takes, and the weight (in runs times p (1 - p)) that pulls each leaf to 0.
 _TREES = 50
 _RATE = 0.15
 _PULL = 2.0
-# Bins of a feature and values with bins of their own: fewer than 256 in all.
+# Bins of a feature, and values that have bins of their own: together fewer than 256.
 _BINS = 48
 _ATOMS = 64
-# Runs of each dataset that are fitted at most, and runs of both for one tree.
+# The most runs of each dataset that are fitted, and runs of both for one tree.
 _ROWS = 100_000
 _SAMPLE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Sum of T trees of depth 3; node i of a tree has the children 2 i + 1 and 2 i + 2.
+    """The sum of T trees of depth 3; node i of a tree has the children 2 i + 1 and 2 i + 2.
 
-    feature : (T, 7), places in ``sources``; cut : (T, 7), values from there on go right
-    leaves : (T, 8)
+    feature : (T, 7), the feature of each node, a place in ``sources``;  cut : (T, 7), values from here on go right
+    leaves : (T, 8), what each leaf adds
     """
 
     sources: tuple[Coordinate | Pair, ...]
@@ -44,14 +44,14 @@ class Trees:
     words = "learned trees of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Values (n,)."""
+        """Return the scores (n,) of outputs (n, k)."""
         from dpcheck.audits.scores import tree_kernels as kernels  # here: compiled only for outputs of several numbers
 
         return np.asarray(kernels.evaluate(_features(self.sources, outputs), self.feature, self.cut, self.leaves))
 
 
 def trees(sources: Sequence[Coordinate | Pair], a: Floats, b: Floats) -> Trees:
-    """Fitted to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
+    """Fit trees to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
     from dpcheck.audits.scores import tree_kernels as kernels
 
     rows = min(len(a), len(b), _ROWS)
@@ -69,6 +69,6 @@ def trees(sources: Sequence[Coordinate | Pair], a: Floats, b: Floats) -> Trees:
 
 
 def _features(sources: Sequence[Coordinate | Pair], outputs: Floats) -> Floats:
-    """(n, len(sources)); NaN, which has no place in an order, is told from numbers as infinity."""
+    """Return the features (n, len(sources)), with infinity in place of NaN, which has no place in an order."""
     features = np.column_stack([source(outputs) for source in sources])
     return np.where(np.isnan(features), np.inf, features)
