@@ -1,9 +1,9 @@
-"""Which of two datasets an output came from: a learned chance, constant on bins of one number.
+"""The learned chance that an output came from the data, constant on bins of one number.
 
-The bins are the leaves of a binary tree over the quantiles of both datasets' values together. Every
-pruning of the tree is a model: its bins have the chance of the node above, or one of their own, with a
-beta prior. Averaging over all prunings, each node split with chance 1/2, takes one pass up the tree
-(context tree weighting [1]); the average neither trusts small counts nor misses small sets.
+The bins are the leaves of a binary tree over the quantiles of both datasets' values together. Every pruning of the tree
+is a model, in which a bin has the chance of the node above it, or one of its own with a beta prior. The average over
+all prunings, where each node is split with chance 1/2, takes one pass up the tree (context tree weighting [1]). It
+neither trusts small counts nor misses small sets.
 
 [1] F. Willems, Y. Shtarkov and T. Tjalkens, "The context-tree weighting method: basic properties",
     IEEE Trans. Inform. Theory 41 (1995), 653-664.
@@ -23,24 +23,24 @@ Floats = NDArray[np.float64]
 Leaves = NDArray[np.int32]
 Counts = NDArray[np.int64]
 
-# Both parameters of each prior: for chances near 0 or 1, and for those near 1/2.
+# The two equal parameters of each beta prior: one for chances near 0 or 1, one for chances near 1/2.
 _PRIORS = (0.5, 4.0)
-# Log-gamma of k + c and of k + 2 c for each prior, for counts as small as most are.
+# Log-gamma of k + c and of k + 2 c for each prior, for the small counts that are most common.
 _TABLES = np.array([[special.gammaln(np.arange(2_000) + m * c) for m in (1, 2)] for c in _PRIORS])
-# Values at which a node's own share weighs as much as what it inherits.
+# The number of values at which a node's own share weighs as much as the share it inherits.
 _TRUST = 8.0
-# No chance is nearer to 0 or 1 than this: its logarithm, and that of what is left, are finite.
+# No chance is nearer to 0 or 1 than this, so that its logarithm and that of its complement are finite.
 _SURE = 1e-12
-# Depth of the tree at most, and values in a leaf.
+# The greatest depth of the tree, and values in a leaf.
 _DEPTH = 12
 _LEAF = 4
 
 
 @dataclass(eq=False)
 class LabelTree:
-    """``chances[i]`` is the chance that a value in ``[cuts[i-1], cuts[i])`` came from the data.
+    """A tree over values; ``chances[i]`` is the chance that a value in ``[cuts[i-1], cuts[i])`` came from the data.
 
-    cuts : (m,), ascending; where a value repeats, leaves between equal cuts are empty. NaN comes last
+    cuts : (m,), ascending; if a value repeats, leaves between equal cuts are empty. NaN comes last
     counts : (2, m + 1), past values on data and on neighbour;  chances : (m + 1,), in (0, 1)
     """
 
@@ -61,22 +61,22 @@ class LabelTree:
         return cls(cuts, np.array([np.diff(np.searchsorted(v, cuts), prepend=0, append=v.size) for v in (a, b)]))
 
     def __call__(self, values: Floats) -> Floats:
-        """Chances (n,) of values (n,)."""
+        """Return the chances (n,) of values (n,)."""
         return self.chances[self.leaves(values)]
 
     def leaves(self, values: Floats) -> Leaves:
-        """Where values (n,) lie, (n,)."""
+        """Return the leaf (n,) of each of values (n,)."""
         return _leaves(self.cuts, values)
 
     def add(self, counts: Counts) -> None:
-        """Learn from (2, m + 1) further values, counted by leaves; the cuts stay."""
+        """Learn from further values, counted by leaves (2, m + 1); the cuts stay."""
         self.counts = self.counts + counts
         self.__post_init__()
 
 
 @njit("int32[::1](float64[::1], float64[:])", cache=True, nogil=True)
 def _leaves(cuts: Floats, values: Floats) -> Leaves:
-    """``searchsorted(cuts, values, side="right")`` for one cut fewer than a power of two, without branches."""
+    """Return ``searchsorted(cuts, values, side="right")``, without branches; cuts are one fewer than a power of two."""
     found = np.empty(values.size, np.int32)
     for i in range(values.size):
         value, place, step = values[i], 0, (cuts.size + 1) // 2
@@ -89,15 +89,15 @@ def _leaves(cuts: Floats, values: Floats) -> Leaves:
 
 @njit("float64(int64, float64, float64[::1])", cache=True, nogil=True)
 def _log_gamma(k: int, more: float, table: Floats) -> float:
-    """Log-gamma of k + more; ``table`` holds the first."""
+    """Return log-gamma of k + more; ``table`` holds it for the smallest k."""
     return float(table[k]) if k < table.size else math.lgamma(k + more)
 
 
 @njit("float64[::1](int64[:, ::1], float64[:, :, ::1])", cache=True, nogil=True, error_model="numpy")
 def _averaged(counts: Counts, tables: Floats) -> Floats:
-    """Chances (L,) of the leaves, averaged over all prunings, from their counts (2, L).
+    """Return the chances (L,) of the leaves, averaged over all prunings, from their counts (2, L).
 
-    The nodes are numbered from the root, 0, level by level: below node i are 2 i + 1 and 2 i + 2.
+    Nodes are numbered level by level from the root, 0; the children of node i are 2 i + 1 and 2 i + 2.
     tables : (2, 2, m), for each prior c the log-gamma of k + c and of k + 2 c
     """
     inner = counts.shape[1] - 1
@@ -106,11 +106,11 @@ def _averaged(counts: Counts, tables: Floats) -> Floats:
     x[inner:], y[inner:] = counts[0], counts[1]
     for i in range(inner - 1, -1, -1):
         x[i], y[i] = x[2 * i + 1] + x[2 * i + 2], y[2 * i + 1] + y[2 * i + 2]
-    for i in range(1, size):  # each node's chance as its parent knows it
+    for i in range(1, size):  # each node's chance as its parent estimates it
         up = (i - 1) // 2
         share = (x[up] + _TRUST * known[up]) / (x[up] + y[up] + _TRUST)
         known[i] = min(max(share, _SURE), 1 - _SURE)
-    # From the leaves to the root: a node's mean as a leaf of its own, and the weight of its being one.
+    # From the leaves to the root: the mean of a node if it is a leaf, and the weight of its being one.
     mean, weight, total = np.empty(size), np.ones(size), np.empty(size)
     logs, means = np.empty(3), np.empty(3)
     for i in range(size - 1, -1, -1):

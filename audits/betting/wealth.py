@@ -1,11 +1,10 @@
 """The wealth won by betting against a claim, and against all claims of a grid at once.
 
-Round by round one fresh output of each dataset is bet on, with bets made from earlier rounds alone
-(:mod:`.predictor`, :mod:`.stakes`). The values of epsilon below the smallest that the mechanism
-keeps at this delta are false claims; all others are true. Claims are given up in ascending order,
-each once its wealth, and the wealth against every smaller one, has reached the goal: a true claim is
-given up only after the smallest true one of the grid. That single wealth bounds the error of the
-whole sequence of limits, so no correction for the grid is due.
+Each round bets on one fresh output of each dataset, with bets made from earlier rounds alone (:mod:`.predictor`,
+:mod:`.stakes`). A value of epsilon below the smallest that the mechanism keeps at this delta is a false claim; all
+others are true. Claims are rejected in ascending order, each once its wealth, and the wealth against every smaller one,
+has reached the goal. A true claim is therefore rejected only after the smallest true one of the grid. The wealth
+against that one bounds the error of the whole sequence of limits, so that no correction for the grid is needed.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from dpcheck.errors import require
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-# Rounds that are only learned from.
+# The first rounds, which are only learned from.
 FIRST = 10
-# Claims on the grid: up to the claim, and from there to twice the claim (a claim of 0: to 0.1).
+# Numbers of claims on the grid: up to the claim, and from there to twice the claim (from a claim of 0, to 0.1).
 _GRID = (20, 10)
-# Bins of the predicted chance: so many equally full, so many equally wide in the log-odds.
+# Bins of the predicted chance: so many equally full, and as many equally wide in the log-odds.
 _BINS = 20
-# Numbers a dataset kept for learning, and those a saved audit keeps.
+# Numbers that are kept of each dataset for learning, and those that a saved audit keeps.
 _KEPT = 20_000_000
 _SAVED = 5_000
 
@@ -158,8 +157,8 @@ class Wealth:
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is given up."""
-        return self._given_up() > self._claimed
+        """Whether the claim is rejected."""
+        return self._rejected() > self._claimed
 
     @property
     def could_violate(self) -> bool:
@@ -168,23 +167,23 @@ class Wealth:
         return bool((self.trials - FIRST) * (e[0, 0] + f[0, 1]) >= self._goal)
 
     def witness(self) -> OutputSet:
-        """The output set that shows most."""
+        """Return the output set that reveals most."""
         return self._predictor.witness(*self._outputs, float(self._epsilons[self._claimed]), self._delta)
 
     @property
     def state(self) -> State:
-        """All that is needed to go on, but the looks."""
+        """Everything needed to go on, except the looks."""
         return State(
             self._epsilons, self._log_wealth.copy(), self._peak.copy(), self.chunks, dict(self._predictor.success),
             self._predictor.fitted_on, self._outputs, self.first,
         )  # fmt: skip
 
-    def _given_up(self) -> int:
-        """How many of the claims, from the smallest on, are given up."""
+    def _rejected(self) -> int:
+        """Return how many of the claims, from the smallest on, are rejected."""
         return int(np.argmin(np.append(self._peak >= self._goal, False)))
 
     def restore(self, state: State, trials: int, looks: Iterable[Standing]) -> None:
-        """Go on where an earlier audit ended."""
+        """Continue where an earlier audit ended."""
         require(np.array_equal(state.epsilons, self._epsilons), "earlier", "bet against the same claims", "others")
         self._log_wealth, self._peak = state.log_wealth.copy(), state.peak.copy()
         self._outputs, self.first = state.outputs, state.first
@@ -211,29 +210,29 @@ class Wealth:
                     self._predictor.judge(*leaves)
                 self._predictor.learn(a, b, leaves)
                 self._bet()
-        given_up = self._given_up()
-        lower = float(self._epsilons[given_up - 1]) if given_up else 0.0
+        rejected = self._rejected()
+        lower = float(self._epsilons[rejected - 1]) if rejected else 0.0
         self.looks.append(Standing(self.trials, float(self._log_wealth[self._claimed]), lower))
 
     def _bet(self) -> None:
-        """Place the bets on the rounds to come: factors for each bin of the predicted chance."""
+        """Place the bets on the coming rounds: a factor for each bin of the predicted chance."""
         chances = self._predictor.recent()
         odds = np.log(chances / (1 - chances))
         full = np.quantile(odds, np.linspace(0, 1, _BINS + 1)[1:-1])
         self._cuts = np.unique(np.append(full, np.linspace(odds.min(), odds.max(), _BINS + 1)[1:-1]))
         bins = self._bins(chances)
         counts = np.bincount(bins, minlength=self._cuts.size + 1)
-        # A bin that is empty now has the chance of even odds, on which nobody bets.
+        # A bin that is empty so far has the chance 1/2, on which nothing is bet.
         share = np.where(counts, np.bincount(bins, chances, counts.size) / np.maximum(counts, 1), 0.5)
         mass = 2 * counts / odds.size
-        # What was given up needs no more evidence.
+        # A claim that was rejected needs no more evidence.
         self._stakes = np.zeros((2, share.size, self._epsilons.size))
         left = self._peak < self._goal
         for stake, factors in zip(self._stakes, stakes(share, mass, self._epsilons[left], self._delta), strict=True):
             stake[:, left] = factors.T
 
     def _win(self, x: Leaves, y: Leaves) -> int:
-        """Settle the bets on outputs in these leaves; the rounds it took, fewer than all if the claim is given up."""
+        """Settle the bets on outputs in these leaves; return the rounds played, fewer if the claim is rejected."""
         bins = self._bins(self._predictor.chances(x)), self._bins(self._predictor.chances(y))
         return _settle(self._stakes, bins[0], bins[1], self._log_wealth, self._peak, self._goal, self._claimed)
 
@@ -247,9 +246,9 @@ class Wealth:
     nogil=True,
 )
 def _settle(stakes: Floats, x: Places, y: Places, log_wealth: Floats, peak: Floats, goal: float, claimed: int) -> int:
-    """Round by round add the stakes (2, J, m) of the bins x and y, (n,), to ``log_wealth`` (m,), and note its ``peak``.
+    """Add the stakes (2, J, m) of bins x and y, (n,), to ``log_wealth`` (m,) round by round, and update its ``peak``.
 
-    The rounds until all claims up to ``claimed`` have reached the goal, or n.
+    Return the rounds until the wealth against all claims up to ``claimed`` has reached the goal, or n.
     """
     for i in range(x.size):
         for k in range(peak.size):

@@ -1,11 +1,11 @@
-"""Mechanisms whose output is a query plus fixed combinations of their noise: their privacy on one pair.
+"""The law of an output that is a query plus fixed combinations of noise, and the epsilon of two such laws.
 
-With the noise silenced the output is the query; with one unit of one draw and silence elsewhere it
-is the query plus a column of the mixing matrix. At five further settings of all draws, up to forty
-times their usual size either way, ``output = query + mixing @ noise`` is verified. That it holds in between is
-ASSUMED; the rest is computed. The outputs on two datasets are then two laws in closed form, and the
-epsilon that tells them apart bounds the mechanism's from below. Where the mechanism also draws
-something else, such as a sample, all of this is given that draw, and bounds nothing.
+With the noise silenced the output is the query. With one unit of one draw and silence elsewhere it is the query plus a
+column of the mixing matrix. The identity ``output = query + mixing @ noise`` is verified at five further settings of
+all draws, up to forty times their usual size in either direction. That it holds in between is ASSUMED; the rest is
+computed. The outputs on two datasets then have two laws in closed form, and the epsilon between them is a lower bound
+on the mechanism's. If the mechanism also draws something else, such as a sample, all of this is conditional on that
+draw, and bounds nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 # Each number drawn costs a run of the mechanism.
 MOST_DRAWS = 512
-# Shares of the numbers computed with: one operation's rounding, what a long sum gathers, what matters.
+# Relative sizes: the rounding of one operation, the rounding of a long sum, and the least difference that matters.
 _UNIT = 1e-15
 _ROUNDING = 1e-11
 _SIGNIFICANT = 1e-6
@@ -36,9 +36,9 @@ _CELLS = 4000
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """``query + mixing @ noise``: query (k,), mixing (k, m), noise independent and standard of ``law``.
+    """An output ``query + mixing @ noise``: query (k,), mixing (k, m), noise independent and standard of ``law``.
 
-    given : other methods drawn from, whose values were held: the law is the one given them
+    given : other methods drawn from, whose values were held fixed; the law is conditional on them
     """
 
     query: Array
@@ -70,9 +70,9 @@ class Implied:
 
 
 def respond(run: Callable[[Recorder], Array], seed: int) -> Response | str:
-    """How the output depends on the noise; or, in words, why not as ``query + mixing @ noise``.
+    """Return how the output depends on the noise; or, in words, why it is not ``query + mixing @ noise``.
 
-    run : what the mechanism gives with this generator, numbers (k,)
+    run : returns the output of the mechanism with this generator, numbers (k,)
     """
     recorder = Recorder(seed)
     run(recorder)
@@ -98,7 +98,7 @@ def respond(run: Callable[[Recorder], Array], seed: int) -> Response | str:
     if query is None or any(column is None or column.shape != query.shape for column in columns):
         return "what it draws, or its output's shape, depends on the noise"
     mixing = np.array([column - query for column in columns if column is not None]).T
-    signs = np.where(recorder.standard < 0, -1.0, 1.0)  # the draw itself may be close to none at all
+    signs = np.where(recorder.standard < 0, -1.0, 1.0)  # a recorded draw may be close to 0
     for standard in (recorder.standard, *(size * signs for size in (3.0, -3.0, 40.0, -40.0))):
         predicted, seen = query + mixing @ standard, output(standard)
         room = _UNIT * np.abs(query) * (1 + np.abs(standard).sum()) + _ROUNDING * np.abs(mixing) @ np.abs(standard)
@@ -111,7 +111,7 @@ def respond(run: Callable[[Recorder], Array], seed: int) -> Response | str:
 
 
 def implied(first: Response, second: Response, delta: float) -> Implied | str:
-    """The epsilon that tells the two outputs apart, larger of both directions; or why it is unknown."""
+    """Return the epsilon between the laws of two outputs, the larger of both directions; or why it is unknown."""
     if first.law != second.law or first.query.shape != second.query.shape:
         return "the outputs on the two datasets are of different kinds"
     shift, size = first.query - second.query, np.abs(first.query) + np.abs(second.query)
@@ -131,9 +131,10 @@ def implied(first: Response, second: Response, delta: float) -> Implied | str:
 
 
 def moved(first: Response, second: Response) -> float | str:
-    """How far the query moves in units of its noise, as its noise multiplier counts them; or why that has no number.
+    """Return how far the query moves in units of its noise, as a noise multiplier counts them; or why that is unknown.
 
-    Gaussian noise counts in l2, Laplace noise in l1; infinite where a direction moves that has no noise.
+    The distance is in l2 for Gaussian noise and in l1 for Laplace noise. It is infinite if the query moves in a
+    direction that has no noise.
     """
     if first.law != second.law or first.query.shape != second.query.shape:
         return "the outputs on the two datasets are of different kinds"
@@ -158,7 +159,7 @@ def _gaussian(first: Response, second: Response, shift: Array, same: bool, delta
         return Implied(epsilon, delta, True, f"Gaussian noise, the query moves by {mu:.6g} standard deviations")
     if delta == 0:
         return Implied(math.inf, delta, True, "Gaussian noise of two covariances: the likelihood ratio is unbounded")
-    # Post-processing: the law along one direction is no easier to tell apart than the whole.
+    # By post-processing, the laws along one direction are no easier to tell apart than the whole laws.
     both = [response.mixing @ response.mixing.T for response in (first, second)]
     directions = [*np.eye(shift.size), *np.linalg.eigh(both[0] - both[1])[1].T]
     if shift.any():
@@ -186,7 +187,7 @@ def _laplace(second: Response, shift: Array, scales: Array, same: bool, delta: f
 
 
 def _sticks_out(shift: Array, mixing: Array, rounding: Array) -> bool:
-    """Whether ``shift`` lies, by more than ``rounding``, outside what the noise can reach."""
+    """Say whether ``shift`` lies outside what the noise can reach, by more than ``rounding``."""
     size = np.linalg.norm(mixing, axis=1)
     noisy = size > 0
     if shift[~noisy].any():
@@ -200,14 +201,14 @@ def _sticks_out(shift: Array, mixing: Array, rounding: Array) -> bool:
 
 
 def _separate(response: Response) -> Array | None:
-    """Scales (k,) where every output has one draw of its own; else None."""
+    """Return the scales (k,) if every output has one draw of its own; else None."""
     used = response.mixing != 0
     alone = (used.sum(1) == 1).all() and (used.sum(0) <= 1).all()
     return np.abs(response.mixing).sum(1) if alone else None
 
 
 def _covariance_gap(first: Response, second: Response) -> float:
-    """Largest difference of the covariances, each entry in units of its coordinates' spreads."""
+    """Return the largest difference of the covariances, each entry in units of its coordinates' spreads."""
     a, b = (response.mixing @ response.mixing.T for response in (first, second))
     spread = np.sqrt(np.maximum(np.diag(a), np.diag(b)))
     spread = np.where(spread > 0, spread, 1.0)
@@ -215,9 +216,9 @@ def _covariance_gap(first: Response, second: Response) -> float:
 
 
 def _apart(law: str, shift: float, first: float, second: float, delta: float) -> float:
-    """Lower bound on the epsilon between the laws at ``shift`` and 0 of these scales, at delta > 0.
+    """Return a lower bound on the epsilon between the laws at ``shift`` and 0 of these scales, at delta > 0.
 
-    The event is a union of cells, so however they are cut the bound holds.
+    The event is a union of cells, so the bound holds however they are cut.
     """
     if min(first, second) == 0:
         return math.inf if shift or max(first, second) > 0 else 0.0
@@ -230,13 +231,13 @@ def _apart(law: str, shift: float, first: float, second: float, delta: float) ->
 
 
 def _cells(law: Any, edges: Array) -> Array:
-    """Probability of each cell, from whichever tail keeps its digits."""
+    """Return the probability of each cell, from the tail that keeps its digits."""
     right = edges[:-1] > law.mean()
     return np.asarray(np.where(right, -np.diff(law.sf(edges)), np.diff(law.cdf(edges))))
 
 
 def _least_epsilon(p: Array, q: Array, delta: float) -> float:
-    """Least epsilon >= 0 with ``sum max(p - e^epsilon q, 0) <= delta``."""
+    """Return the least epsilon >= 0 with ``sum max(p - e^epsilon q, 0) <= delta``."""
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.where(p > 0, p / q, 0.0))
     p_sum, q_sum = np.cumsum(p[order]), np.cumsum(q[order])

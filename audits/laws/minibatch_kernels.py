@@ -1,4 +1,4 @@
-"""Minibatches drawn and described: arrays in, numbers out."""
+"""Kernels that draw minibatches and describe them: from arrays to numbers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Of one run of T minibatches, see :func:`describe`.
+# The statistics of one run of T minibatches, which :func:`describe` explains.
 STATISTICS = ("size", "spread", "distinct", "evenness", "overlap", "groups", "halves", "parity")
-# Minibatches before each one that it is compared with; one bit of a word for each.
+# Each minibatch is compared with so many before it, one bit of a word for each.
 _LAGS = 16
 
 
 @njit("void(npy_rng, int64[::1], int64[::1], boolean, int64[:, ::1])", cache=True, nogil=True)
 def draw(rng: np.random.Generator, order: Index, sizes: Index, replace: bool, out: Index) -> None:
-    """``sizes`` (T,) records each, uniformly, into the rows of ``out`` (T, capacity).
+    """Draw ``sizes`` (T,) records uniformly into the rows of ``out`` (T, capacity).
 
-    order : any permutation of all record numbers, and another one afterwards
+    order : any permutation of all record numbers; another one afterwards
     """
     n = order.size
     for t in range(sizes.size):
         for k in range(sizes[t]):
             if replace:
                 out[t, k] = int(rng.random() * n)
-            else:  # the beginning of a shuffle
+            else:  # the first steps of a shuffle
                 j = k + int(rng.random() * (n - k))
                 order[k], order[j] = order[j], order[k]
                 out[t, k] = order[k]
@@ -36,19 +36,19 @@ def draw(rng: np.random.Generator, order: Index, sizes: Index, replace: bool, ou
 
 @njit("float64[::1](int64[:, ::1], int64)", cache=True, nogil=True)
 def describe(drawn: Index, population: int) -> Floats:
-    """Statistics (8,) of minibatches (T, capacity), unused places negative.
+    """Return statistics (8,) of minibatches (T, capacity), whose unused places are negative.
 
     size, spread : mean and standard deviation of the sizes;  distinct : minibatches without a repeat
     evenness : standard deviation of how often a record is drawn
     overlap : mean number of records shared with the minibatch before
-    groups : standard deviation of the number shared with one of the 15 before that; records that come together
-        are shared together
+    groups : standard deviation of the number shared with one of the 15 before that; records that always come in groups
+        are shared in groups
     halves, parity : standard deviation of the excess of the first half of the records, of even places
     """
     steps = drawn.shape[0]
     sizes, halves, parity = np.zeros(steps), np.zeros(steps), np.zeros(steps)
     hits, last = np.zeros(population), np.full(population, -1)
-    before = np.zeros(population, np.uint64)  # bit l - 1: in the minibatch l before the record's last
+    before = np.zeros(population, np.uint64)  # bit l - 1 says whether it was in the minibatch l before its last
     shared = np.zeros((steps, _LAGS))
     distinct = 0
     for t in range(steps):

@@ -1,8 +1,8 @@
-"""The distributions that noise may be claimed to have: drawn, and as distribution functions.
+"""The distributions that noise may be claimed to have: draws from them, and their distribution functions.
 
-Scales are those of the mechanisms: the standard deviation of a Gaussian, b of a Laplace (density
-``exp(-|x| / b) / 2b``), the mean of an exponential. On the integers: sigma of the discrete Gaussian
-(mass proportional to ``exp(-k^2 / 2 sigma^2)``) and b of the two-sided geometric (to ``exp(-|k| / b)``).
+A scale is the standard deviation of a Gaussian, b of a Laplace (density ``exp(-|x| / b) / 2b``) and the mean of an
+exponential. On the integers it is sigma of the discrete Gaussian (mass proportional to ``exp(-k^2 / 2 sigma^2)``) and b
+of the two-sided geometric (mass proportional to ``exp(-|k| / b)``).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ Draw = Callable[[np.random.Generator, tuple[int, ...], float], Array]
 
 @dataclass(frozen=True)
 class Law:
-    """``draw(rng, shape, scale)``, ``cdf(x, scale)``; sizes (B,) of samples (B, ., .), about 1 in units of
-    ``expected(scale) * scale``.
+    """A distribution of noise: ``draw(rng, shape, scale)`` and ``cdf(x, scale)``.
+
+    size : from samples (B, n, k) to their sizes (B,), which are about ``expected(scale) * scale``
     """
 
     draw: Draw
@@ -57,7 +58,7 @@ def _exponential_cdf(x: Array, scale: float) -> Array:
 
 @lru_cache(maxsize=8)
 def _integers(exponent: int, scale: float) -> tuple[Array, Array, Array]:
-    """Support, masses and distribution function for mass ``exp(-|k / scale|^exponent / exponent)``."""
+    """Return support, masses and distribution function for a mass ``exp(-|k / scale|^exponent / exponent)``."""
     most = int(np.ceil(scale * 40)) + 1
     support = np.arange(-most, most + 1, dtype=float)
     mass = np.exp(-(np.abs(support / scale) ** exponent) / exponent)

@@ -1,4 +1,4 @@
-"""A table's power law, fitted once: gates, intervals, and the verdict on any claim held against it."""
+"""The power law of a table, fitted once, with its intervals and the verdict on any claim about it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dpcheck.audits.regression.judgement import Judgement, Slopes, judge
 from dpcheck.audits.regression.measurements import TO_ZERO, Measurements
 from dpcheck.audits.regression.power_law import Array, Estimate, PowerLaw
 
-_CLEAR = 3.0  # standard errors above zero that a size's mean needs to have a logarithm
+_CLEAR = 3.0  # standard errors that the mean at a size must lie above zero, so that it has a logarithm
 _CLUSTERS = 3
-_FAR = 0.5  # of the mean; a run that is no further off is no sign of a heavy tail, however close the others are
-_ONE_RUN = 0.2  # share of the squared deviations that one run may have: heavy tails have no mean to fit
+_FAR = 0.5  # share of the mean; a run this close to it is no sign of a heavy tail, however close the others are
+_ONE_RUN = 0.2  # the share of the squared deviations that one run may have; with heavy tails no mean can be fitted
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The straight line through all factors, why no verdict can be given (or ""), and slopes where asked for."""
+    """The straight line through all factors, the reason why no verdict can be given (or ""), and slopes once needed."""
 
     measurements: Measurements
     line: PowerLaw | None
@@ -29,18 +29,18 @@ class Fitted:
 
     @classmethod
     def of(cls, measurements: Measurements) -> Fitted:
-        """Fit the line and look whether it can be judged."""
+        """Fit the line, and find out whether it can be judged."""
         m = measurements
         start = power_law.start(m.line, m.y, m.known, m.cells)
         line = power_law.fit(m.line, m.y, m.known, m.clusters, start)
         return cls(m, line, _gate(m, line))
 
     def exponents(self) -> dict[str, float]:
-        """Each factor's exponent; not a number where the means follow no power law."""
+        """Return each factor's exponent; NaN if the means follow no power law."""
         return {name: self._exponent(i).value for i, name in enumerate(self.measurements.factors)}
 
     def intervals(self, confidence: float) -> dict[str, tuple[float, float]]:
-        """Two-sided intervals, simultaneous over the factors."""
+        """Return two-sided intervals, simultaneous over the factors."""
         names = self.measurements.factors
         level = 1 - (1 - confidence) / (2 * len(names))
         found = {name: self._exponent(i) for i, name in enumerate(names)}
@@ -49,7 +49,7 @@ class Fitted:
     def judge(
         self, claimed: Mapping[str, float], *, confidence: float, margin: float, equal: bool = False
     ) -> dict[str, Judgement]:
-        """The verdict on each claimed exponent; their errors add up to ``1 - confidence`` at most."""
+        """Return the verdict on each claimed exponent; their errors add up to at most ``1 - confidence``."""
         level = 1 - (1 - confidence) / max(len(claimed), 1)
         judged = {}
         for i, name in enumerate(self.measurements.factors):
@@ -75,7 +75,7 @@ class Fitted:
 
 
 def _slopes(m: Measurements, line: PowerLaw, i: int, sign: float) -> Slopes:
-    """The slopes of factor ``i``, turned so that larger is slower; the other factors keep a straight line each."""
+    """Return the slopes of factor ``i``, signed so that larger is slower; the other factors keep straight lines."""
     direction = np.zeros(len(line.coefficients))
     direction[1 + i] = sign
     straight = line.contrast(direction)
@@ -89,12 +89,12 @@ def _slopes(m: Measurements, line: PowerLaw, i: int, sign: float) -> Slopes:
     length = float(np.ptp(m.x[:, i]))
     at_end, change = np.zeros(design.shape[1]), np.zeros(design.shape[1])
     at_end[1 + i] = sign
-    change[-1] = 2 * length  # of b + 2 c x towards x = 0, from below or, where slopes are turned, from above
+    change[-1] = 2 * length  # of b + 2 c x towards x = 0, from below or, where slopes change sign, from above
     return Slopes(straight, bent.contrast(at_end), bent.contrast(change))
 
 
 def _gate(m: Measurements, line: PowerLaw | None) -> str:
-    """Why no verdict can be given, or an empty text."""
+    """Return why no verdict can be given, or an empty text."""
     if m.independent < _CLUSTERS:
         return f"there are only {m.independent} independent clusters; {_CLUSTERS} are needed"
     scaled = m.y * np.exp(m.known.mean() - m.known)

@@ -1,4 +1,4 @@
-"""A formula of a table's columns, such as ``log(n)`` or ``sqrt(d) / n``, read without executing anything else."""
+"""Formulas of a table's columns, such as ``log(n)`` or ``sqrt(d) / n``, evaluated without executing anything else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 400  # characters: no formula of columns is longer, and Python's pars
 
 
 def evaluate(text: str, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The value of ``text`` at every row : (rows,).
+    """Return the value of ``text`` at every row, (rows,).
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def evaluate(text: str, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[n
 
 def _value(node: ast.expr, columns: Mapping[str, Any], text: str) -> Any:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        return np.float64(node.value)  # whose powers and quotients never raise
+        return np.float64(node.value)  # NumPy's powers and quotients never raise
     if isinstance(node, ast.Name):
         require(node.id in columns, "a formula", f"name columns among {list(columns)}", node.id)
         return columns[node.id]

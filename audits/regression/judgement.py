@@ -1,16 +1,15 @@
-"""What a fitted power law says of one claimed exponent: each gate first, then the comparison.
+"""The verdict on one claimed exponent of a fitted power law: first what forbids a verdict, then the comparison.
 
-Slopes are turned so that larger is slower: along ``n`` the response should fall, along ``epsilon``,
-which goes to 0, it should not grow faster than claimed. Three numbers decide:
+Slopes are signed so that larger is slower: along ``n`` the response should fall; along ``epsilon``, which goes to 0, it
+should not grow faster than claimed. Three numbers decide:
 
 - the slope of the straight line over the whole grid,
-- the slope at the end of the grid where the rate is claimed, from a parabola,
-- the bend, how much the slope changes from one end of the grid to the other.
+- the slope of a parabola at the end of the grid where the rate is claimed,
+- the bend, which is how much the slope of the parabola changes from one end of the grid to the other.
 
-"supported" is a statement of equivalence: the slope at the end is below the claim plus the margin,
-with confidence, and no bend leads out of it. "contradicted" needs the straight line above the claim
-plus the margin, with confidence, the end above the claim, and no bend: one towards the claim may
-still reach it, and one away from it may be a floor.
+"supported" is a statement of equivalence: with confidence, the slope at the end is below the claim plus the margin, and
+no bend leads out of it. "contradicted" needs, with confidence, the straight line above the claim plus the margin, the
+end above the claim, and no bend: a bend towards the claim may still reach it, and one away from it may be a floor.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from dataclasses import dataclass, replace
 from dpcheck.audits.regression.power_law import Estimate
 
 _ORDER = ("contradicted", "not asymptotic", "inconclusive", "supported")
-# Chances of error in multiples of a comparison's own. Each was chosen by simulation of the laws in tests/rate_laws.py,
-# between supporting a law that bends away and not supporting, or not contradicting, a clean one.
-_BENDS = 2.0  # a bend away from the claim counts: a careful gate, since missing one is the dangerous mistake
-_ELSEWHERE = 0.5  # the straight line is not the claimed one: half the margin is left, unless no bend can lead out of it
-_RESCUES = 0.2  # a bend spares a contradiction; more would cost power, since each kind of bend is seen by chance
-_AT_END = 8.0  # the end is above the claim, which adds to the line what only laws that reach the claim lack
-_BEYOND = 1.25  # how far past the grid, in grids, a bend is followed
+# Chances of error, in multiples of a comparison's own. Each was chosen by simulation of the laws in tests/rate_laws.py,
+# as a balance between supporting a law that bends away and failing to support, or to contradict, a clean one.
+_BENDS = 2.0  # to see a bend away from the claim, with care, since missing one is the dangerous mistake
+_ELSEWHERE = 0.5  # to see that the line is not the claimed one; half the margin is then left, unless no bend leads out
+_RESCUES = 0.2  # to let a bend prevent a contradiction; more would cost power, since chance shows bends of each kind
+_AT_END = 8.0  # to see the end above the claim, which laws that reach the claim in the end do not show
+_BEYOND = 1.25  # a bend is followed this far past the grid, in lengths of the grid
 
 
 @dataclass(frozen=True)
 class Slopes:
-    """The slopes of one factor in the direction in which larger is slower; ``end`` and ``bend`` need three sizes."""
+    """The slopes of one factor, signed so that larger is slower; ``end`` and ``bend`` need three sizes."""
 
     line: Estimate
     end: Estimate | None
@@ -41,7 +40,7 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict on one exponent, the clause that says why, and how much faster than claimed it is, if it is."""
+    """A verdict on one exponent, the clause that says why, and by how much it is faster than claimed, if it is."""
 
     verdict: str
     reason: str
@@ -51,10 +50,10 @@ class Judgement:
 def judge(
     name: str, slopes: Slopes, claim: float, *, margin: float, level: float, equal: bool, sign: float
 ) -> Judgement:
-    """Hold one factor's slopes against its claim.
+    """Compare the slopes of one factor with its claim.
 
-    ``claim`` is turned as the slopes are, ``sign`` turns them back; ``equal`` claims an equality, not
-    an upper bound.
+    ``claim`` is signed as the slopes are, and ``sign`` restores the exponent's own sign. ``equal`` means that the claim
+    is an equality rather than an upper bound.
     """
     found = _verdict(name, slopes, claim, margin=margin, level=level, equal=equal, sign=sign)
     if slopes.line.high(level) < claim:
@@ -63,7 +62,7 @@ def judge(
 
 
 def overall(judged: Mapping[str, Judgement]) -> tuple[str, str]:
-    """The worst verdict, and the sentence that says why."""
+    """Return the worst verdict, and the sentence that says why."""
     if not judged:
         return "inconclusive", "inconclusive: no exponent was claimed"
     verdict = next(word for word in _ORDER if word in {each.verdict for each in judged.values()})
@@ -106,7 +105,7 @@ def _verdict(
 
 
 def _but(level: float, times: float) -> float:
-    """The level with so many times the chance of error; at least 1/2, where estimates stand for themselves."""
+    """Return the level with so many times the chance of error, at least 1/2, where a limit is the estimate itself."""
     return max(1 - times * (1 - level), 0.5)
 
 

@@ -1,4 +1,4 @@
-"""A table of measurements, checked and brought into the form in which a power law is fitted to it."""
+"""A table of measurements, checked and put into the form to which a power law is fitted."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dpcheck.errors import InputError, require
 if TYPE_CHECKING:
     import pandas as pd
 
-TO_ZERO = frozenset({"epsilon", "delta", "alpha", "mu", "gamma", "rho"})  # a rate is claimed as these go to 0
+TO_ZERO = frozenset({"epsilon", "delta", "alpha", "mu", "gamma", "rho"})  # rates are claimed as these go to 0
 _SAME = 1e-9  # logarithms closer than this are one size
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """A row a measurement, in an order that does not depend on the order of the table.
+    """Measurements, one a row, in an order that does not depend on the order of the table.
 
-    factors : names;  x : (rows, factors), logarithms, 0 at the end where the rate is claimed;
-    y : (rows,), the response;  known : (rows,), logarithm of the known factor;
-    clusters : (rows,), what is independent;  cells : (rows,), what has the same factors
+    factors : names;  x : (rows, factors), logarithms, 0 at the end of the grid where the rate is claimed
+    y : (rows,), the response;  known : (rows,), the logarithm of the known factor
+    clusters : (rows,), the independent cluster of each row;  cells : (rows,), equal for rows with the same factors
     """
 
     factors: tuple[str, ...]
@@ -38,23 +38,23 @@ class Measurements:
 
     @property
     def line(self) -> Array:
-        """The design of a power law : (rows, 1 + factors)."""
+        """The design of a power law, (rows, 1 + factors)."""
         return np.column_stack([np.ones(len(self.x)), self.x])
 
     @property
     def independent(self) -> int:
-        """How many things are independent."""
+        """The number of independent clusters."""
         return int(self.clusters.max()) + 1
 
     def sizes(self, factor: int) -> int:
-        """How many values a factor takes."""
+        """Return how many values a factor takes."""
         return 1 + int((np.diff(np.sort(self.x[:, factor])) > _SAME).sum())
 
 
 def read(
     frame: pd.DataFrame, response: str, factors: Sequence[str], *, cluster: str | None, offset: str | None
 ) -> Measurements:
-    """The measurements of a table; raises InputError for what no power law can be fitted to."""
+    """Read the measurements of a table; raise InputError if no power law can be fitted to it."""
     _check_columns(frame, response, factors, cluster)
     y = _numbers(frame, response)
     logs = np.column_stack([_logs(_numbers(frame, name), name) for name in factors])
@@ -66,7 +66,7 @@ def read(
     require(len(x) >= least, "frame", f"have at least {least} rows for {len(factors)} factors", len(x))
     offsets = np.log(known(frame, response, offset))
     labels = _labels(frame, cluster)
-    order = np.lexsort([labels, y, offsets, *x.T[::-1]])  # sums then come out the same for any order of rows
+    order = np.lexsort([labels, y, offsets, *x.T[::-1]])  # sums are then the same for any order of rows
     x, y, offsets, labels = x[order], y[order], offsets[order], labels[order]
     cells = np.concatenate([[0], np.cumsum((np.abs(np.diff(x, axis=0)) > _SAME).any(1))])
     clusters = np.unique(labels, return_inverse=True)[1].reshape(-1) if cluster else np.arange(len(x))
@@ -77,7 +77,7 @@ def read(
 
 
 def claim(claimed: Mapping[str, float] | None, factors: Sequence[str]) -> dict[str, float]:
-    """The claimed exponents as plain numbers."""
+    """Return the claimed exponents as plain numbers."""
     require(claimed is None or isinstance(claimed, Mapping), "claimed", "map factors to exponents", claimed)
     for name, value in (claimed or {}).items():
         require(name in factors, "claimed", f"name factors among {list(factors)}", name)
@@ -122,7 +122,7 @@ def _logs(values: Array, name: str) -> Array:
 
 
 def known(frame: pd.DataFrame, response: str, offset: str | None) -> Array:
-    """The known factor of the law : (rows,)."""
+    """Return the known factor of the law, (rows,)."""
     if offset is None:
         return np.ones(len(frame))
     require(isinstance(offset, str), "offset", "be a column or a formula of columns", offset)
@@ -142,7 +142,7 @@ def known(frame: pd.DataFrame, response: str, offset: str | None) -> Array:
 
 
 def _labels(frame: pd.DataFrame, cluster: str | None) -> NDArray[np.int64]:
-    """A number for each value of the cluster's column, which does not depend on the order of rows : (rows,)."""
+    """Return a number for each row's value in the cluster's column, which does not depend on the order of rows."""
     if cluster is None:
         return np.zeros(len(frame), dtype=np.int64)
     import pandas as pd

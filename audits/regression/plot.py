@@ -1,4 +1,4 @@
-"""Pictures of a fitted rate: what each factor does once the others are taken out, and its local slopes."""
+"""The plot of a fitted rate: the effect of each factor with the others removed, and its local slopes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_PANEL = 2.2  # inches that a factor's panels need at least
-_SLOPES = 12  # local slopes that a panel shows at most: between closer levels they are noise
+_PANEL = 2.2  # the least width, in inches, of the panels of a factor
+_SLOPES = 12  # the most local slopes in a panel; between closer levels they are noise
 
 
 class _Fit(Protocol):
@@ -43,7 +43,7 @@ class _Fit(Protocol):
 
 
 def draw(fit: _Fit) -> Figure:
-    """Means with two standard errors over each factor, with the fitted and the claimed line; below, local slopes."""
+    """Draw means with two standard errors over each factor, the fitted and the claimed line, and local slopes below."""
     names = list(fit.exponents)
     width = style.COLUMN if len(names) == 1 else max(style.PAGE, _PANEL * len(names))
     figure = style.figure(width, 4.2)
@@ -63,7 +63,7 @@ def draw(fit: _Fit) -> Figure:
 
 
 def _title(fit: _Fit) -> str:
-    """The verdict, and what was measured and claimed of the factors that decided it."""
+    """Return the verdict, and what was measured and claimed for the factors that decided it."""
     found = {name: f"{name}^{exponent:.2f}" for name, exponent in fit.exponents.items() if np.isfinite(exponent)}
     deciding = [name for name, word in fit.by_factor.items() if word == fit.verdict]
     said = [f"{found.get(name, f'no power of {name}')}, claimed {name}^{fit.claimed[name]:.3g}" for name in deciding]
@@ -71,15 +71,15 @@ def _title(fit: _Fit) -> str:
 
 
 def _response(fit: _Fit) -> str:
-    """What is drawn upwards: the response, and what was taken out of it."""
+    """Return the label of the vertical axis: the response, and what was removed from it."""
     removed = ["other factors"] * (len(fit.exponents) > 1) + ([fit.offset] if fit.offset else [])
     return f"{fit.response}, {' and '.join(removed)} removed" if removed else fit.response
 
 
 def _partial(fit: _Fit, name: str) -> tuple[Any, Any, Any]:
-    """The levels of a factor, the mean response there without the other factors, and its standard error.
+    """Return the levels of a factor, the mean response there without the other factors, and its standard error.
 
-    Rows that share something count as one; where all rows of a level do, no error can be seen.
+    Rows of one cluster count as one; if all rows of a level do, its error is unknown.
     """
     frame = fit.frame
     y = frame[fit.response].to_numpy(float) / np.exp(frame["offset"] - frame["offset"].mean()).to_numpy()
@@ -105,7 +105,7 @@ def _line(axis: Any, fit: _Fit, name: str, levels: Any, means: Any, errors: Any)
     good = means > 0
     shown = "o" if len(levels) <= 30 else "."
     axis.set_xscale("log")
-    if not good.any():  # numbers that a logarithm cannot show
+    if not good.any():  # a logarithm cannot show these
         axis.errorbar(levels, means, yerr=2 * errors, fmt=shown, color=MEASURED, markersize=3, capsize=2)
         axis.axhline(0, color=style.FAINT, linewidth=0.8)
         return
@@ -121,7 +121,7 @@ def _line(axis: Any, fit: _Fit, name: str, levels: Any, means: Any, errors: Any)
 
 
 def _powers(axis: Any, fit: _Fit, name: str, levels: Any, centre: float, level: float) -> None:
-    """The measured and the claimed power of a factor, through the middle of the means."""
+    """Draw the measured and the claimed power of a factor through the middle of the means."""
     low, high = fit.interval[name]
     ends = np.geomspace(levels.min(), levels.max(), 40)
     sides = [level * (ends / centre) ** slope for slope in (low, high)]
@@ -136,7 +136,7 @@ def _powers(axis: Any, fit: _Fit, name: str, levels: Any, centre: float, level: 
 
 
 def _local(axis: Any, fit: _Fit, name: str, levels: Any, means: Any, errors: Any) -> None:
-    """The slope from each level to a next one, where both means are positive."""
+    """Draw the slope from each level to a later one, where both means are positive."""
     good = means > 0
     x, y, relative = np.log(levels[good]), np.log(means[good]), errors[good] / means[good]
     apart = -(-len(x) // (_SLOPES + 1))

@@ -1,11 +1,10 @@
 """A power law fitted to means: log E[response] is linear, and rows that share something count once.
 
-The estimate solves ``sum of x_i (y_i / mu_i - 1) = 0`` with ``log mu_i = x_i beta + offset_i``, the
-quasi-likelihood of a constant relative spread. It is about arithmetic means, as a theorem on an
-expected gap is, so that responses of zero and below are data. Errors come from the residuals of each
-cluster, corrected for what the cluster itself did to the fit (CR2, Bell and McCaffrey 2002), with
-their degrees of freedom by Satterthwaite's rule. Leaving clusters out instead (CR3) covers too often
-where clusters are few, by .99 in place of .95 with four.
+The estimate solves ``sum of x_i (y_i / mu_i - 1) = 0`` with ``log mu_i = x_i beta + offset_i``, the quasi-likelihood of
+a constant relative spread. It is about arithmetic means, like a theorem on an expected gap, so that responses of zero
+and below are data. Standard errors come from the residuals of each cluster, corrected for the cluster's own effect on
+the fit (CR2, Bell and McCaffrey 2002); their degrees of freedom follow Satterthwaite's rule. Leaving clusters out
+instead (CR3) covers too often where clusters are few: .99 in place of .95 with four.
 """
 
 from __future__ import annotations
@@ -17,17 +16,18 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 _STEPS = 200
-_EXACT = 1e-9  # what rounding may do to an exponent
-_ALONE = 1e-8  # share of the information on a coefficient that is left when one cluster alone holds it
+_EXACT = 1e-9  # the most that rounding changes an exponent
+_ALONE = 1e-8  # a coefficient rests on one cluster if the others hold less than this share of its information
 
 
 @dataclass(frozen=True, eq=False)
 class PowerLaw:
-    """Coefficients, and for each cluster how far it moves them.
+    """The coefficients of a power law, and how far each cluster moves them.
 
-    coefficients : (p,);  moves : (clusters, p);  leaned : (rows, p), each row's part in its cluster's
-    move;  design : (rows, p);  clusters : (rows,);  inverse : (p, p), that of design' design;
-    alone : whether some coefficient rests on one cluster, so that its error cannot be seen
+    coefficients : (p,);  moves : (clusters, p), how far each cluster moves them
+    leaned : (rows, p), the part of each row in the move of its cluster
+    design : (rows, p);  clusters : (rows,), the cluster of each row;  inverse : (p, p), of design' design
+    alone : whether some coefficient rests on one cluster, so that its error is unknown
     """
 
     coefficients: Array
@@ -39,15 +39,15 @@ class PowerLaw:
     alone: bool
 
     def contrast(self, direction: Array) -> Estimate:
-        """The estimate of ``direction @ coefficients`` : direction (p,)."""
+        """Return the estimate of ``direction @ coefficients``, direction (p,)."""
         error = float(np.sqrt(((self.moves @ direction) ** 2).sum()))
         return Estimate(float(direction @ self.coefficients), error, self._freedom(direction))
 
     def _freedom(self, direction: Array) -> float:
-        """Satterthwaite's degrees of freedom of the error, for rows of equal spread that share nothing.
+        """Return Satterthwaite's degrees of freedom of the error, for rows of equal spread that share nothing.
 
-        The error is a quadratic form with the matrix ``L' (1 - H) L``: a column of L for each cluster,
-        no two with a row in common, so that its trace and norm need no matrix of that size.
+        The error is a quadratic form with the matrix ``L' (1 - H) L``. L has a column for each cluster, no two with a
+        row in common, so that trace and norm need no matrix of that size.
         """
         weights = self.leaned @ direction  # (rows,): the columns of L, one after the other
         count = len(self.moves)
@@ -69,11 +69,11 @@ class Estimate:
     freedom: float
 
     def low(self, level: float) -> float:
-        """Lower confidence limit, one-sided at ``level``."""
+        """Return the lower confidence limit, one-sided at ``level``."""
         return self.value - self._reach(level)
 
     def high(self, level: float) -> float:
-        """Upper confidence limit, one-sided at ``level``."""
+        """Return the upper confidence limit, one-sided at ``level``."""
         return self.value + self._reach(level)
 
     def _reach(self, level: float) -> float:
@@ -83,10 +83,10 @@ class Estimate:
 
 
 def fit(design: Array, response: Array, offset: Array, clusters: NDArray[np.int64], start: Array) -> PowerLaw | None:
-    """The power law, or ``None`` if the means have none, as when they are not positive.
+    """Fit the power law; return None if the means follow none, for instance because they are not positive.
 
-    design : (rows, p), of full column rank;  response, offset : (rows,);  clusters : (rows,), 0, 1, ...;
-    start : (p,), coefficients to begin with
+    design : (rows, p), of full column rank;  response, offset : (rows,);  clusters : (rows,), 0, 1, ...
+    start : (p,), the coefficients at which the iteration starts
     """
     inverse: Array = np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64)
     beta = _solve(design, response, offset, inverse, start)
@@ -100,7 +100,7 @@ def fit(design: Array, response: Array, offset: Array, clusters: NDArray[np.int6
 
 
 def start(design: Array, response: Array, offset: Array, cells: NDArray[np.int64]) -> Array:
-    """A straight line through the logarithms of the means of equal rows, where those are positive : (p,).
+    """Return a line (p,) through the logarithms of the means of equal rows, where those are positive.
 
     cells : (rows,), 0, 1, ..., the same for rows of one design
     """
@@ -117,7 +117,7 @@ def start(design: Array, response: Array, offset: Array, cells: NDArray[np.int64
 
 
 def _solve(design: Array, response: Array, offset: Array, inverse: Array, start: Array) -> Array | None:
-    """Fisher's scoring, each step shortened until the equations come closer to zero."""
+    """Solve the equations by Fisher's scoring, with each step shortened until they come closer to zero."""
     if response.mean() <= 0 or (response > 0).sum() < design.shape[1]:
         return None
     beta = start
@@ -148,10 +148,10 @@ def _solve(design: Array, response: Array, offset: Array, inverse: Array, start:
 
 
 def _leaned(design: Array, clusters: NDArray[np.int64], count: int) -> tuple[Array, bool]:
-    """``(1 - H_gg)^-1/2 X_g (X'X)^-1`` for each cluster g, in the places of its rows : (rows, p).
+    """Return ``(1 - H_gg)^-1/2 X_g (X'X)^-1`` for each cluster g in the places of its rows, (rows, p).
 
-    In coordinates where X'X = 1 this is ``X_g (1 - X_g'X_g)^-1/2``, a small matrix a cluster. Also
-    whether one of these is singular: then a coefficient rests on that cluster alone.
+    In coordinates where X'X = 1 this is ``X_g (1 - X_g'X_g)^-1/2``, a small matrix for each cluster. The second value
+    says whether one of these matrices is singular; a coefficient then rests on that cluster alone.
     """
     inverse_root = np.linalg.inv(np.linalg.cholesky(design.T @ design))
     white = design @ inverse_root.T
@@ -169,5 +169,5 @@ def _leaned(design: Array, clusters: NDArray[np.int64], count: int) -> tuple[Arr
 
 
 def _sums(values: Array, groups: NDArray[np.int64], count: int) -> Array:
-    """The sum of the rows of each group : (count, columns)."""
+    """Return the sum of the rows of each group, (count, columns)."""
     return np.stack([np.bincount(groups, column, count) for column in values.T], axis=1)

@@ -1,4 +1,4 @@
-"""What the recorded draws of a few runs show by themselves: their source, and what depends on the data."""
+"""Observations on the recorded draws of a few runs: where they come from, and which of them depend on the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpcheck.errors import require
 Array = NDArray[np.float64]
 Run = Callable[[Any, np.random.Generator], Array]
 
-# Enough for a fair coin of the mechanism's own to be caught.
+# Calls with one seed: enough to catch a fair coin that does not come from the generator. And seeds that are tried.
 _REPEATS = 24
 _SEEDS = 8
 
@@ -42,7 +42,7 @@ class Observation:
 
 
 def source(run: Run, dataset: Any, seed: int) -> Observation | None:
-    """Randomness from elsewhere than the generator, or noise kept between calls; None if neither shows."""
+    """Observe randomness from outside the generator, or noise kept between calls; None if neither shows."""
     before = dataset.copy() if isinstance(dataset, np.ndarray) else dataset
     plain, legacy = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002  # watched, not used
     recorders = [Recorder(seed) for _ in range(_REPEATS)]
@@ -74,7 +74,7 @@ def source(run: Run, dataset: Any, seed: int) -> Observation | None:
 
 
 def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observation]:
-    """Draws, and parameters of draws, that depend on the data."""
+    """Observe draws, and parameters of draws, that depend on the data."""
     kinds = [_kinds(first), _kinds(second)]
     if kinds[0] != kinds[1]:
         at = next((k for k, (a, b) in enumerate(zip(*kinds, strict=False)) if a != b), min(map(len, kinds)))
@@ -84,7 +84,7 @@ def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observati
     seen = []
     for k, (a, b) in enumerate(zip(first, second, strict=True)):
         for name, value in a.arguments.items():
-            # Where the noise is centred is the query itself; all else should be public.
+            # The centre of the noise is the query itself; all else should be public.
             if (a.law and name in ("loc", "mean")) or _equal(value, b.arguments[name]):
                 continue
             shown = [brief(value), brief(b.arguments[name])]
@@ -94,9 +94,9 @@ def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observati
 
 
 def reuse(run: Run, data: Any, neighbour: Any, scale: Array, seed: int) -> list[Observation]:
-    """Outputs (k,) whose noise, continuous and of size ``scale``, two calls on one generator share.
+    """Observe outputs (k,) whose continuous noise, of size ``scale``, two calls on one generator share.
 
-    Then the difference of the two calls is the same for all seeds; fresh noise does that never.
+    The difference of the two calls is then the same for all seeds, which never happens with fresh noise.
     """
     gaps = []
     for k in range(_SEEDS):
@@ -110,10 +110,12 @@ def reuse(run: Run, data: Any, neighbour: Any, scale: Array, seed: int) -> list[
 
 
 def _kinds(draws: Sequence[Draw]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the method and shape of each draw."""
     return [(draw.method, draw.shape) for draw in draws]
 
 
 def _moved(before: Any) -> bool:
+    """Say whether numpy.random's global state differs from what it was before."""
     now = np.random.get_state(legacy=False)  # noqa: NPY002
     same = all(np.array_equal(now["state"][k], before["state"][k]) for k in before["state"])
     return not same or bool(now["has_gauss"] != before["has_gauss"])

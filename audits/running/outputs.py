@@ -1,4 +1,4 @@
-"""What a mechanism gives back, as numbers; and what is said of a run that gives none."""
+"""The outputs of a mechanism as numbers, and the error of a run that returns none."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Floats = NDArray[np.float64]
 
 
 class RunError(InputError):
-    """A run without an output; ``ran`` : runs of the same call to the runner before it."""
+    """A run failed; ``ran`` counts the runs before it in the same call to the runner."""
 
     def __init__(self, said: str, ran: int) -> None:
         super().__init__(said, ran)
         self.ran = ran
 
     def __str__(self) -> str:
-        """What happened in that run."""
+        """Return what happened in that run."""
         return str(self.args[0])
 
     def on(self, sides: Sequence[int], without: Sequence[int]) -> InputError:
-        """The same with the datasets it happened on, and the runs on either that did not fail."""
+        """Return the error with the datasets it happened on, and the runs on each dataset that did not fail."""
         if not any(without):  # it never worked
             return InputError(str(self))
         return InputError(
@@ -37,7 +37,7 @@ class RunError(InputError):
 
 
 def numbers(result: Any) -> Floats:
-    """The output as float64; infinite values and NaN are values."""
+    """Return the output as float64; infinite values and NaN are values."""
     try:
         array = np.asarray(result)
     except (ValueError, TypeError) as error:
@@ -58,5 +58,5 @@ def numbers(result: Any) -> Floats:
 
 
 def require_one_shape(first: tuple[int, ...], other: tuple[int, ...]) -> None:
-    """All runs give outputs of one shape."""
+    """Require all runs to return outputs of one shape."""
     require(first == other, "mechanism", "return outputs of one shape (padded with nan)", f"{first} and {other}")

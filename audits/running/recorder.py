@@ -1,13 +1,12 @@
-"""A random generator that writes down what is drawn from it, and can draw it again or draw none.
+"""A random generator that records what is drawn from it, and can repeat the draws or silence them.
 
-A mechanism that takes its randomness from ``rng`` is opened by the ``rng`` it is given. Call number
-k to a :class:`Recorder` has a random stream of its own, fixed by the seed and k, so on a neighbour
-the same calls get the same standardised noise whatever their scales and whatever was drawn before:
-what then differs between the outputs is the data's doing. Noise of a location-scale law, the value
-``loc + scale * z``, may also be silenced (z = 0) or set.
+The ``rng`` that a mechanism is given opens it to inspection. Call number k to a :class:`Recorder` has a random stream
+of its own, fixed by the seed and k. On a neighbour the same calls therefore get the same standardised noise, whatever
+their scales and whatever was drawn before, so that the data alone cause any difference between the outputs. Noise of a
+location-scale law, a value ``loc + scale * z``, may also be silenced (z = 0) or set.
 
-Seen are the methods of the generator. Draws made through ``bit_generator`` or in compiled code are
-not; :attr:`Recorder.bypassed` says that there were some.
+A Recorder sees the methods of the generator. It does not see draws made through ``bit_generator`` or in compiled code;
+:attr:`Recorder.bypassed` says whether there were some.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-# Methods whose value is loc + scale * z -> law of z.
+# The methods whose value is loc + scale * z, and the law of z.
 ADDITIVE = {
     "normal": "gaussian", "standard_normal": "gaussian", "multivariate_normal": "gaussian",
     "laplace": "laplace", "logistic": "logistic", "gumbel": "gumbel",
@@ -36,7 +35,7 @@ _STANDARD: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = 
     "gumbel": lambda rng, shape: rng.gumbel(size=shape),
     "exponential": lambda rng, shape: rng.standard_exponential(shape),
 }
-# What these take may be the data itself: of it only the length is kept.
+# These methods may be given the data itself, of which only the length is kept.
 _COLLECTIONS = {"choice": "a", "permutation": "x", "permuted": "x", "shuffle": "x"}
 
 
@@ -44,10 +43,10 @@ _COLLECTIONS = {"choice": "a", "permutation": "x", "permuted": "x", "shuffle": "
 class Draw:
     """One call to a method of the generator.
 
-    arguments : by name, as arrays, defaults included;  value : what was drawn, a copy; of a shuffle
-        the array shuffled
-    law : of the standardised noise, "" where the value is not ``loc + scale * z``
-    scale, standard : (prod(shape),) each; empty where there is no law
+    arguments : by name, as arrays, defaults included
+    value : a copy of what was drawn; for a shuffle, the shuffled array
+    law : the law of the standardised noise, "" if the value is not ``loc + scale * z``
+    scale, standard : (prod(shape),) each; empty if there is no law
     """
 
     method: str
@@ -102,7 +101,7 @@ class Recorder(np.random.Generator):
 
     @property
     def standard(self) -> Array:
-        """Standardised noise of all additive draws, (m,)."""
+        """The standardised noise of all additive draws, (m,)."""
         return np.concatenate([np.zeros(0), *(draw.standard for draw in self.draws)])
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:

@@ -1,9 +1,9 @@
-"""How a membership audit divides its runs: blocks, levels, chunks and their random streams.
+"""The division of an audit's runs into blocks, levels, chunks and their random streams.
 
-The first block is only learned from. Look k tests an output set, chosen from all earlier blocks, on
-its own fresh block at level alpha_k, with the alpha_k adding up to ``1 - confidence``: each look is
-valid by itself, so the largest of their limits is valid together (union bound). The last look gets
-most runs and most of the level; the early ones exist to stop soon when a mechanism is far off.
+The first block is only learned from. Look k tests an output set, chosen from all earlier blocks, on its own fresh block
+at level alpha_k. The alpha_k add up to ``1 - confidence``. Each look is valid by itself, so by the union bound the
+largest of their limits is valid too. The last look gets most runs and most of the level; the early ones end the audit
+soon when a mechanism is far off.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ SIDES = ("data", "neighbour")
 class Chunk:
     """Runs on one dataset that share one random stream."""
 
-    side: int  # place in SIDES
+    side: int  # its place in SIDES
     number: int
     size: int
 
     def stream(self, seed: int) -> np.random.Generator:
-        """The stream a :class:`numpy.random.SeedSequence` spawns for this side and number."""
+        """Return the stream that a :class:`numpy.random.SeedSequence` spawns for this side and number."""
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(self.side, self.number)))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Runs a dataset in each of ``blocks``, and the error of the look at each but the first.
+    """The runs of each dataset in each of ``blocks``, and the ``levels`` of the looks at all blocks but the first.
 
-    chunk : runs that share one stream, at most
+    chunk : the most runs that share one stream
     """
 
     blocks: tuple[int, ...]
@@ -49,13 +49,13 @@ class Plan:
 
     @classmethod
     def of(cls, trials: int, confidence: float, chunk: int) -> Plan:
-        """Divide ``trials`` runs a dataset."""
+        """Divide ``trials`` runs of each dataset."""
         shares, levels = next((b, a) for least, b, a in _PLANS if trials >= least)
         early = [round(trials * share) for share in shares[:-1]]
         return cls((*early, trials - sum(early)), tuple((1 - confidence) * a for a in levels), chunk)
 
     def chunks(self, block: int) -> Iterator[Chunk]:
-        """The chunks of one block, both datasets in turn; a block ends with a shorter one."""
+        """Yield the chunks of one block, both datasets in turn; a block ends with a shorter chunk."""
         number = sum(-(-size // self.chunk) for size in self.blocks[:block])
         left = self.blocks[block]
         while left > 0:

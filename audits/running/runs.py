@@ -1,6 +1,6 @@
-"""Running a mechanism: checked outputs, one random stream a chunk, processes or threads.
+"""Runs of a mechanism: outputs that are checked, one random stream for each chunk, in processes or threads.
 
-Outputs depend on the seed and the chunk alone, so every number of workers gives the same bits.
+Outputs depend on the seed and the chunk alone, so any number of workers returns the same bits.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from dpcheck.streams import workers
 
 Floats = NDArray[np.float64]
 
-# Calls compared to see that a seed fixes the output: enough for a fair coin to be caught.
+# Calls that are compared to see that a seed fixes the output: enough to catch a fair coin.
 PROBES = 24
-# Chunks handed out per worker: keeps workers busy, and bounds the outputs waiting.
+# Chunks handed out for each worker: enough to keep workers busy, and few enough to bound the outputs that wait.
 _AHEAD = 2
 
 
 def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int) -> None:
-    """What every audit that runs a mechanism is told of it."""
+    """Require what every audit that runs a mechanism must be given."""
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(seed, "seed", least=0)
     require_count(jobs, "jobs")
@@ -46,7 +46,7 @@ def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int) -> None:
 
 @dataclass(frozen=True)
 class Runner:
-    """``mechanism(dataset, rng)``, or ``mechanism(dataset, rng, size)`` where ``vectorized``."""
+    """Calls ``mechanism(dataset, rng)``, or with a third argument ``size`` if ``vectorized``, and checks its outputs."""
 
     mechanism: Callable[..., Any]
     datasets: tuple[Any, Any]
@@ -54,11 +54,11 @@ class Runner:
     seed: int
 
     def __call__(self, chunk: Chunk) -> Floats:
-        """Outputs (size, k) of one chunk."""
+        """Return the outputs (size, k) of one chunk."""
         return self.outputs(self.datasets[chunk.side], chunk.stream(self.seed), chunk.size)
 
     def outputs(self, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
-        """``size`` outputs from one stream, as (size, k); :class:`~.outputs.RunError` for a run without numbers."""
+        """Return ``size`` outputs from one stream, (size, k); :class:`~.outputs.RunError` for a run without numbers."""
         if self.vectorized:
             result = self._call(0, dataset, rng, size)
             require(
@@ -94,7 +94,7 @@ class Runner:
             raise RunError(str(error), ran) from error
 
     def probe(self, *, seeded: bool = True) -> int:
-        """Width k of the outputs; InputError unless a seed fixes them (where ``seeded``) and both datasets agree."""
+        """Return the width k of the outputs, equal on both datasets; InputError unless a seed fixes them (``seeded``)."""
         found: list[Floats | RunError] = []
         for dataset in self.datasets:
             try:
@@ -112,8 +112,9 @@ class Runner:
         return a[0]
 
     def _probed(self, dataset: Any, seeded: bool) -> Floats:
-        """Outputs on one dataset, run twice."""
-        # With a seed a change shows in the outputs. An object may change, an array has nothing but its data.
+        """Return outputs on one dataset, after two runs that must agree."""
+        # With a seed, a change of the dataset shows in the outputs. An object may change, but an array holds only its
+        # data.
         before = None if seeded or not isinstance(dataset, np.ndarray) else _snapshot(dataset)
         rngs = np.random.default_rng(0), np.random.default_rng(0)
         first = self.outputs(dataset, rngs[0], PROBES)
@@ -137,10 +138,10 @@ class Runner:
         return first
 
     def _require_rows_apart(self, dataset: Any, first: Floats) -> None:
-        """One draw for a whole call is a slip that no audit survives: its runs are then not independent.
+        """Require that a vectorized call draws anew for each output, since every audit needs independent runs.
 
-        A column that is constant within each call and another constant in each cannot be a column of
-        independent runs: for two values of chance 1/2 that has probability below 1e-20.
+        A column that is constant within each call, with another constant in each, is no column of independent runs: for
+        two values of chance 1/2 that has probability below 1e-20.
         """
         if not self.vectorized or not same(first, first[0]).all(axis=0).any():
             return
@@ -154,9 +155,9 @@ class Runner:
 
 
 class Pool:
-    """Runs chunks here (``jobs`` 1), in threads (vectorized mechanisms) or in processes, once they are probed.
+    """Runs the chunks of a probed mechanism here (``jobs`` 1), in threads (if it is vectorized) or in processes.
 
-    A context manager; on an error or an interrupt it ends its workers.
+    A context manager, which ends its workers on an error or an interrupt.
     """
 
     def __init__(self, runner: Runner, jobs: int) -> None:
@@ -183,7 +184,7 @@ class Pool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Wait for the workers, or end them if something went wrong."""
+        """Wait for the workers, or end them if an error occurred."""
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
         if self._processes is not None:
@@ -195,7 +196,7 @@ class Pool:
             self._processes.shutdown(wait=True)
 
     def map(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
-        """Each chunk with its outputs, in order."""
+        """Yield each chunk with its outputs, in order."""
         try:
             for chunk, output in self._results(chunks):
                 try:
@@ -209,7 +210,7 @@ class Pool:
             raise InputError("mechanism must survive in a worker process, got one that died; try jobs=1") from error
 
     def _results(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Callable[[], Floats]]]:
-        """Each chunk with what gives its outputs, once."""
+        """Yield each chunk with a function that returns its outputs, to be called once."""
         if self._jobs == 1:
             for chunk in chunks:
                 yield chunk, partial(self._runner, chunk)
@@ -229,7 +230,7 @@ class Pool:
             return self._threads.submit(self._runner, chunk)
         assert self._processes is not None
         with warnings.catch_warnings():
-            # Workers only run the mechanism, and must inherit it: lambdas cannot be sent.
+            # Workers only run the mechanism, and inherit it since a lambda cannot be sent.
             warnings.filterwarnings("ignore", "This process.*fork", DeprecationWarning)
             return self._processes.submit(_in_worker, chunk)
 
@@ -260,7 +261,7 @@ _worker_runner: Runner | None = None
 
 def _start_worker(runner: Runner) -> None:
     global _worker_runner
-    # An interrupt is the parent's to handle: it ends its workers.
+    # The parent handles an interrupt, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     _worker_runner = runner
