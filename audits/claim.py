@@ -1,11 +1,10 @@
 """What is claimed of a mechanism, as the points (epsilon, delta) at which it can be tested.
 
-A mechanism keeps a claim if P(E) <= e^epsilon Q(E) + delta for every output set E, in both directions, at
-every point of the claim. One point is the usual promise. A curve epsilon -> delta(epsilon) says more: the
-Gaussian mechanism with this noise, the composition that an accountant certifies, a Renyi bound. It is tested
-at the point where the runs at hand promise most, chosen like the output set on earlier runs; each point by
-itself is implied by the claim, so the test is valid whatever is chosen, and since the curve is convex its
-tangent at the best point loses next to nothing against the curve as a whole.
+A mechanism keeps a claim if P(E) <= e^epsilon Q(E) + delta for every output set E, in both directions, at every point
+of the claim. The usual promise is one point. A curve epsilon -> delta(epsilon) says more: the Gaussian mechanism with
+this noise, the composition that an accountant certifies, a Renyi bound. An audit tests a curve at the point where its
+runs promise most, chosen like the output set on earlier runs. The claim implies each single point, so the test is valid
+whichever is chosen. Since the curve is convex, its tangent at the best point tests almost as much as the whole curve.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Clipping record by record, as the sensitivity of a private gradient step assumes it.
+"""A test of clipping record by record, which the sensitivity of a private gradient step assumes.
 
-Null hypothesis: for every batch B, ``query(B) = sum of g(record) over B / divisor`` with a vector
-``g(record)`` of norm at most ``bound`` that depends on its record alone. Then one record moves the
-query by at most ``2 bound / divisor`` when replaced and ``bound / divisor`` when added or removed.
-Each test is an exact consequence on one or two batches: "violated" is evidence without error rate,
-up to rounding; "consistent" says that no batch tried contradicts it. Clipping the batch's mean
-instead of its records, dividing by the norm's floor, and dividing by the number of records there happen
-to be all break it. So does textbook clipping, ``g / max(1, norm(g) / bound)``, where a record may hold
-NaN or infinity: its vector is NaN, and no noise hides that.
+Null hypothesis: for every batch B, ``query(B) = sum of g(record) over B / divisor`` with a vector ``g(record)`` of norm
+at most ``bound`` that depends on its record alone. One record then moves the query by at most ``2 bound / divisor`` if
+it is replaced, and by ``bound / divisor`` if it is added or removed. Each test is an exact consequence on one or two
+batches: "violated" is certain evidence, up to rounding; "consistent" says that no batch tried contradicts the
+hypothesis. Three mistakes break it: clipping the batch's mean instead of its records, dividing by the floor of the
+norm, and dividing by the number of records that a batch happens to hold. So does textbook clipping, ``g / max(1,
+norm(g) / bound)``, where a record may hold NaN or infinity: its vector is NaN, and no noise hides that.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from dpcheck.errors import InputError, require, require_count, require_positive
 
 Array = NDArray[np.float64]
 
-# What a record is multiplied by: fine steps meet a norm that is clipped too late, large ones a norm
-# that is not clipped.
+# A record is multiplied by these factors: fine steps find a norm that is clipped too late, large factors one that is
+# not clipped.
 _FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
-# What the records of every other batch are multiplied by: a bound that follows the batch falls with them.
+# The records of every other batch are multiplied by this; a bound that depends on the batch shrinks with them.
 _SMALL = 1 / 16
-# Relative; leaves room for single precision.
+# The relative rounding that is allowed; enough for single precision.
 _ROUNDING = 1e-4
 
 
@@ -228,7 +227,7 @@ class _Worst:
 def _not_finite(
     query: Callable[[Any], Any], records: Sequence[Any], bound: float, divided: Callable[[int], float]
 ) -> Clipping | None:
-    """Records that hold NaN or infinity; only where records are numbers or arrays of them."""
+    """Test records that hold NaN or infinity, if records are numbers or arrays of numbers."""
     if not isinstance(records[0], (float, np.floating, np.ndarray)) or np.asarray(records[0]).dtype.kind != "f":
         return None
     before = _evaluate(query, _batch(records, [records[0], records[1]]))
@@ -256,7 +255,7 @@ def _empty(query: Callable[[Any], Any], records: Sequence[Any], example: Array) 
 
 
 def _raised(test: str, error: Exception, words: str) -> Clipping:
-    """Refused records may have been ruled out beforehand; if not, the exception gives them away."""
+    """Report an exception: it reveals a record, unless such records were ruled out beforehand."""
     reason = f"{words} raises {type(error).__name__}, which tells that it was there"
     return Clipping(test, "inconclusive", np.inf, np.inf, reason)
 

@@ -1,12 +1,12 @@
-"""Whether the points at which the data are asked depend on more than what was released.
+"""A test of the points at which a mechanism queries its data: they may depend on its releases alone.
 
-An accountant composes releases: each query may depend on the releases before it and on nothing else
-of the data. Null hypothesis: the mechanism uses its answers only through answer + noise. If so, a
-run whose k-th answer is moved by d_k and whose k-th noise is moved by - d_k asks at the same points
-and ends in the same output; a step along the raw gradient, a stopping rule on the raw loss or an
-output of a raw iterate does not. Deterministic, up to rounding: a difference is exact evidence.
+An accountant composes releases: each query may depend on the releases before it and on nothing else of the data. Null
+hypothesis: the mechanism uses its answers only through answer + noise. A run whose k-th answer is moved by d_k and
+whose k-th noise is moved by - d_k then queries at the same points and returns the same output. It does not after a step
+along the raw gradient, with a stopping rule on the raw loss, or if it returns a raw iterate. The test is deterministic
+up to rounding: a difference is exact evidence.
 
-Assumed: the noise of the k-th answer is the k-th draw of as many numbers, made through ``rng``.
+The test assumes that the noise of the k-th answer is the k-th draw of as many numbers, made through ``rng``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dpcheck.errors import InputError, require, require_count, require_positive
 Array = NDArray[np.float64]
 Mechanism = Callable[[Callable[..., Any], np.random.Generator], Any]
 
-# In units of the noise and the answer together: small ones, and some that overturn decisions.
+# Sizes of the moves, in units of noise plus answer: small ones, and some that overturn decisions.
 _MOVES = (0.1, 1.0, 10.0)
 _ROUNDING = 1e-7
 
@@ -151,7 +151,7 @@ def _run(
     mechanism: Mechanism, oracle: Callable[..., Any], rng: Recorder, moves: Sequence[Array],
     frozen: Sequence[Array] = (),
 ) -> _Run:  # fmt: skip
-    """A run; ``frozen`` answers are given again, moved by ``moves``, and the oracle's own after their end."""
+    """Run the mechanism with ``frozen`` answers moved by ``moves``, and with the oracle's own after their end."""
     points: list[Array] = []
     answers: list[Array] = []
 
@@ -172,6 +172,7 @@ def _run(
 
 
 def _difference(one: _Run, other: _Run) -> str | None:
+    """Return in words how two runs differ, or None."""
     for k, (p, q) in enumerate(zip(one.points, other.points, strict=False)):
         if not _close(p, q):
             return f"query {k} is asked elsewhere"

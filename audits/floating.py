@@ -1,18 +1,17 @@
-"""Low-order bits of the outputs: whether the arithmetic gives away what the noise hides.
+"""A test of the low-order bits of the outputs, by which the arithmetic may reveal what the noise hides.
 
-A continuous mechanism is carried out on doubles [1], which near 0 lie closer together than near 1. The
-sum of a value and its noise is rounded to the spacing at the sum or coarser, so that which doubles
-can come out depends on the value: 0 + z ends in any bit, 1 + z, where it lies near 0, in none below
-2^-53. Textbook inverse-CDF Laplace and Box-Muller Gaussian noise are open to this, and as open is
-``value + rng.laplace()`` or ``value + rng.normal()`` with NumPy's own generators. Rounding the sum
-to a public grid, coarse beside the spacing and chosen beforehand, or drawing discrete noise hides it.
+A continuous mechanism is computed on doubles [1], which lie closer together near 0 than near 1. The sum of a value and
+its noise is rounded to the spacing at the sum or coarser, so that the set of doubles that can result depends on the
+value: 0 + z may end in any bit, while 1 + z, where it lies near 0, ends in none below 2^-53. Textbook inverse-CDF
+Laplace and Box-Muller Gaussian noise leak in this way, and so does ``value + rng.laplace()`` or ``value +
+rng.normal()`` with NumPy's own generators. Two remedies are to round the sum to a public grid that is coarse beside the
+spacing and chosen beforehand, and to draw discrete noise.
 
-Null hypothesis: the place of the lowest bit set in each output, the number of zeros below it in the
-significand and, where the noise is Laplace, whether the textbook formula reaches the output from
-either value (:mod:`.numbers.low_bits`) are (epsilon, delta)-private, as post-processing of a private
-mechanism is. It is tested by a membership audit of these numbers; another, of the outputs rounded
-to about a thousandth of their spread, says whether the leak shows without the low bits. Each has
-half the level.
+Null hypothesis: some numbers computed from the outputs are (epsilon, delta)-private, as post-processing of a private
+mechanism is. They are the place of the lowest bit set in each output, the number of zeros below it in the significand
+and, if the noise is Laplace, whether the textbook formula reaches the output from either value
+(:mod:`.numbers.low_bits`). A membership audit tests these numbers. Another one, of the outputs rounded to about a
+thousandth of their spread, tells whether the leak shows without the low bits. Each has half the level.
 
 [1] I. Mironov, "On significance of the least significant bits for differential privacy", CCS 2012.
 """
@@ -33,7 +32,7 @@ from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.errors import require, require_confidence
 
 Array = NDArray[np.float64]
-# Values without noise on data and neighbour, and the noise's scale, each for one output.
+# The values without noise on data and on neighbour, and the scale of the noise, each for one output.
 Noise = tuple[Any, Any, Any]
 
 _PILOT = 200
@@ -170,7 +169,7 @@ def audit_floating_point(
 
 @dataclass(frozen=True)
 class _LowBits:
-    """Two numbers for each output, four where its Laplace noise is known."""
+    """A mechanism that returns two numbers for each output, or four if its Laplace noise is known."""
 
     mechanism: Callable[..., Any]
     laplace: Noise | None
@@ -185,7 +184,7 @@ class _LowBits:
 
     @property
     def words(self) -> str:
-        """What the numbers are."""
+        """A clause that says what the numbers are."""
         names = ["the exponent of its lowest bit set", "the count of zeros below it"]
         if self.laplace is not None:
             names += [f"1 where Laplace noise cannot have made it on {side}" for side in ("data", "neighbour")]
@@ -202,7 +201,7 @@ class _Rounded:
 
 
 def _laplace(run: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any, seed: int) -> Noise | None:
-    """Values without noise and scales, where each output takes one draw from ``rng.laplace``."""
+    """Return values without noise and scales, if each output takes one draw from ``rng.laplace``."""
     try:
         recorder = Recorder(seed)
         shape = np.shape(run(data, recorder))
@@ -218,7 +217,7 @@ def _laplace(run: Callable[[Any, np.random.Generator], Any], data: Any, neighbou
 
 
 def _grid(run: Callable[[Any, np.random.Generator], Any], data: Any, seed: int) -> float:
-    """A power of 2, about a thousandth of the outputs' spread."""
+    """Return a power of 2 that is about a thousandth of the spread of the outputs."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     try:
         rows = np.asarray([run(data, rng) for _ in range(_PILOT)], float).reshape(_PILOT, -1)

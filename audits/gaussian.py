@@ -1,15 +1,15 @@
-"""A lower bound on epsilon from means and spread: assumes that the scores are Gaussian.
+"""A lower bound on epsilon from means and spread, which assumes Gaussian scores.
 
-Assumption: on both datasets the score is normal with one variance, which is unknown. Its shift in standard deviations,
-mu, then has the exact lower limit below; and a mechanism whose output gives such a score is no more private than a
-Gaussian mechanism of shift mu, since a score is computed from the output. Nothing in the claim implies the assumption
-unless the claim is a Gaussian mechanism and the score linear in its output; elsewhere the bound can be wrong
-always (Laplace noise: a delta of 1e-5 lies far in the tail, where it is no Gaussian). Never part of a verdict;
+The bound assumes that the score is normal on both datasets, with one unknown variance. Its shift mu, in standard
+deviations, then has an exact lower limit. A mechanism whose output gives such a score is no more private than a
+Gaussian mechanism of shift mu, since the score is computed from the output. The claim implies the assumption only if it
+is a Gaussian mechanism and the score is linear in the output; elsewhere the bound can be wrong on every sample (as for
+Laplace noise, which is not Gaussian far in the tail, where a delta of 1e-5 lies). No verdict therefore rests on it.
 ``if_independent`` of :func:`~dpcheck.audits.one_run.audit_one_run` and ``in_family`` of
-:func:`~dpcheck.audits.membership.audit_privacy` assume less, a trade-off curve and no law of the scores.
+:func:`~dpcheck.audits.membership.audit_privacy` assume less: a trade-off curve, and no law of the scores.
 
 The t statistic of two samples of n has the noncentral t law with 2 n - 2 degrees of freedom and noncentrality
-mu sqrt(n / 2), which grows with mu: inverting it gives the limit, exact under the assumption.
+mu sqrt(n / 2). It grows with mu, and inverting it gives the limit, which is exact under the assumption.
 """
 
 from __future__ import annotations
@@ -28,9 +28,24 @@ from dpcheck.errors import require, require_confidence, require_delta
 
 @dataclass(frozen=True)
 class GaussianBound:
-    """``shift_lower``: limit on mu, one-sided;  ``epsilon_lower``: of a Gaussian mechanism of that shift, at ``delta``.
+    """A lower confidence limit on epsilon under the assumption of Gaussian scores.
 
-    shift : as estimated
+    Attributes
+    ----------
+    epsilon_lower : float
+        Epsilon (natural log) at ``delta`` of a Gaussian mechanism of the shift ``shift_lower``.
+    shift_lower : float
+        One-sided lower limit on the shift, in standard deviations.
+    shift : float
+        The estimated shift.
+    trials : int
+        Scores on each dataset.
+    delta : float
+        At which ``epsilon_lower`` is stated.
+    confidence : float
+        Of the limits.
+    assumption : str
+        What the limits assume, in words.
     """
 
     epsilon_lower: float
@@ -42,16 +57,43 @@ class GaussianBound:
     assumption: str = "scores normal on both datasets, with one variance"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return everything, ready for JSON."""
         return asdict(self)
 
 
 def gaussian_bound(
     scores: ArrayLike, other_scores: ArrayLike, *, delta: float, confidence: float = 0.95
 ) -> GaussianBound:
-    """The bound from scores (n,) of independent runs on each dataset, n >= 2, that the first was expected to raise.
+    """Return a limit on epsilon from scores that are assumed to be Gaussian.
 
-    delta : in (0, 1): a Gaussian mechanism keeps no epsilon at delta = 0
+    Parameters
+    ----------
+    scores, other_scores : array_like, (n,)
+        Scores of n >= 2 independent runs on each of the two datasets, finite. The score must be one that the first
+        dataset was expected to raise before these runs were seen.
+    delta : float
+        In (0, 1); a Gaussian mechanism keeps no epsilon at delta = 0.
+    confidence : float
+        Of the limit, in (0.5, 1).
+
+    Returns
+    -------
+    GaussianBound
+        The limit on epsilon and on the shift.
+
+    Raises
+    ------
+    InputError
+        For scores that are no such arrays or do not vary, and for numbers outside their domains.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcheck.audits.gaussian import gaussian_bound
+    >>> rng = np.random.default_rng(0)
+    >>> bound = gaussian_bound(1 + rng.normal(size=1000), rng.normal(size=1000), delta=1e-5)
+    >>> 0.8 < bound.shift_lower < 1
+    True
     """
     require_delta(delta, zero=False)
     require_confidence(confidence)
@@ -68,7 +110,7 @@ def gaussian_bound(
 
 
 def _shift_lower(shift: float, n: int, alpha: float) -> float:
-    """Where the t statistic is exceeded with probability ``alpha``, at least 0."""
+    """Return the shift at which the t statistic is exceeded with probability ``alpha``, at least 0."""
     root, freedom = math.sqrt(n / 2), 2 * n - 2
 
     def excess(mu: float) -> float:

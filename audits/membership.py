@@ -1,11 +1,10 @@
 """Membership audit: an empirical lower bound on epsilon, valid for any mechanism.
 
-Null hypothesis: for every output set E, ``P(E) <= e^epsilon Q(E) + delta`` in both directions and at
-every point (epsilon, delta) of the claim (:mod:`.claim`), P and Q being the laws of the outputs on the
-two datasets. Output sets are chosen on earlier runs and
-tested on fresh ones (:mod:`.running.run_plan`, :mod:`.output_sets.choice`), each by one exact test
-(:mod:`.limits.binomial`). All choices - score, direction, threshold, point, when to stop - are thereby paid for:
-a mechanism that keeps its claim is called violated with probability at most ``1 - confidence``.
+Let P and Q be the laws of the outputs on the two datasets. Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for
+every output set E, in both directions, and at every point (epsilon, delta) of the claim (:mod:`.claim`). Output sets
+are chosen on earlier runs and tested on fresh ones (:mod:`.running.run_plan`, :mod:`.output_sets.choice`), each by one
+exact test (:mod:`.limits.binomial`). This accounts for all choices: score, direction, threshold, point, and when to
+stop. A mechanism that keeps its claim is called violated with probability at most ``1 - confidence``.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Floats = NDArray[np.float64]
 
 _CHUNK = 1_000
 _CHUNK_VECTORIZED = 10_000
-# Runs and numbers kept a dataset for choosing sets: more would choose no better, and fill memory.
+# The most runs and numbers of each dataset that are kept to choose sets: more would fill memory and choose no better.
 _KEPT_RUNS = 400_000
 _KEPT = 20_000_000
 
@@ -83,14 +82,14 @@ class Look:
 
     @cached_property
     def epsilon_lower(self) -> float:
-        """The limit at this delta; exact, and slow enough to be worked out only where it is looked at."""
+        """The exact limit at this delta, computed when it is first needed, since that is slow."""
         limit = binomial.epsilon_lower(*self._counts, delta=self.delta, alpha=self.alpha)
-        # It is found to a thousandth; that the claim is rejected is known to the last digit.
+        # The limit is found to a thousandth; whether the claim is rejected is known to the last digit.
         return max(limit, math.nextafter(self.claimed, math.inf)) if self.breaks else limit
 
     @cached_property
     def at_most(self) -> float:
-        """More than the limit can be, from its normal approximation; no guarantee rests on it."""
+        """More than the limit can be, by its normal approximation; no guarantee rests on it."""
         return binomial.most(*self._counts, delta=self.delta, alpha=self.alpha)
 
     @cached_property
@@ -359,7 +358,7 @@ def _run(
     delta: float,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[tuple[Look, ...], int]:
-    """The looks until one breaks the claim, and the runs used on each dataset."""
+    """Return the looks up to one that breaks the claim, and the runs used on each dataset."""
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
     looks: list[Look] = []
     epsilon = claim.epsilon_at(delta)
@@ -369,7 +368,7 @@ def _run(
         counts: list[HitCounts] = []
         if block:
             a, b = (np.concatenate(kept)[:room] for kept in earlier)
-            with np.errstate(over="ignore", invalid="ignore"):  # what enormous numbers overflow is not chosen
+            with np.errstate(over="ignore", invalid="ignore"):  # a score that overflows is not chosen
                 tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
             counts = [HitCounts(test, (a, b)) for test in tests]
         for chunk, outputs in pool.map(plan.chunks(block)):
@@ -398,7 +397,7 @@ def _look(hits: HitCounts, number: int, trials: int, learned_from: int) -> Look:
 
 
 def _deciding(looks: Sequence[Look]) -> Look:
-    """The look with the largest limit at this delta; of equal ones the last, which had most runs."""
+    """Return the look with the largest limit at this delta; of equal ones the last, which had most runs."""
     found = sorted((look for look in reversed(looks) if look.kind != "curve"), key=lambda look: -look.at_most)
     best = found[0]
     for look in found[1:]:
@@ -408,7 +407,7 @@ def _deciding(looks: Sequence[Look]) -> Look:
 
 
 def _could_fail(plan: Plan, claim: PrivacyClaim) -> bool:
-    """Whether outputs that never overlap would have broken the claim."""
+    """Say whether outputs that never overlap would have broken the claim."""
     epsilon, delta = claim.at(0)
     return any(
         binomial.epsilon_lower(size, 0, size, delta=delta, alpha=alpha) > epsilon
@@ -417,7 +416,7 @@ def _could_fail(plan: Plan, claim: PrivacyClaim) -> bool:
 
 
 def _in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float | None:
-    """Epsilon of the claimed events at the least factor on their noise that the last look at the curve rejects."""
+    """Return epsilon of the claimed events at the least factor on their noise that the last curve look rejects."""
     if not claim.events:
         return None
     from dpcheck.accounting import certify, privacy_curve

@@ -1,4 +1,4 @@
-"""Pairs of neighbours to audit: patterns of answers, records replaced, added and removed, canaries by ascent."""
+"""Pairs of neighbours to audit: patterns of answers, records replaced or removed, examples, canaries by ascent."""
 
 from __future__ import annotations
 
@@ -240,14 +240,14 @@ _COMPARED, _STARTS, _NUDGE, _FAR = 8, 12, 1e-3, 1e100
 
 
 def with_record(dataset: Any, index: int, record: Any) -> Any:
-    """A copy of ``dataset`` (array or list) with another record in one place."""
+    """Return a copy of ``dataset`` (array or list) with another record in one place."""
     copy = dataset.copy() if isinstance(dataset, np.ndarray) else list(dataset)
     copy[index] = record
     return copy
 
 
 def farthest_pair(gradients: Array) -> tuple[int, int, float]:
-    """The two candidates whose gradients differ most, and the root mean square of the distance.
+    """Return the two candidates whose gradients differ most, and the root mean square of the distance.
 
     gradients : (candidates, points, size), each candidate's gradient at the same points of the
         parameter space, in units of the noise. All pairs are compared.

@@ -1,13 +1,12 @@
-"""The noise a mechanism really adds: scale, shape and independence against what is claimed.
+"""A test of the noise that a mechanism adds: its scale, shape and independence, against what is claimed.
 
-Null hypothesis: the outputs are a constant plus independent draws of the claimed distribution, per
-coordinate and per call, all calls on one generator. Four tests share the level equally (Bonferroni):
-scale, shape (Kolmogorov-Smirnov), correlation between coordinates and with the calls shortly before,
-and values that cannot be: exact repeats of continuous noise, discrete noise off its lattice. Those
-whose law depends on the centring are calibrated by simulating the null, which keeps their level
-exactly (Monte Carlo p-values). "consistent" says that none of these saw a difference. A generator
-that is seeded anew at each call, or a draw that is kept, gives repeats; a draw used again after
-many calls with another scale is not seen here.
+Null hypothesis: the outputs are a constant plus independent draws of the claimed distribution, for each coordinate and
+each call, with all calls on one generator. Four tests share the level equally (Bonferroni): scale; shape
+(Kolmogorov-Smirnov); correlation between coordinates and with the calls shortly before; and impossible values, which
+are exact repeats of continuous noise or discrete noise off its lattice. Tests whose law depends on the centring are
+calibrated by simulating the null, which keeps their level exactly (Monte Carlo p-values). "consistent" says that no
+test saw a difference. A generator that is seeded anew at each call, or a draw that is kept, gives repeats. A draw that
+is used again after many calls with another scale escapes these tests.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from dpcheck.errors import InputError, require, require_confidence, require_coun
 
 Array = NDArray[np.float64]
 _SIMULATIONS = 999
-# Simulated at once, to spend time on arithmetic and not on calls.
+# Numbers that are simulated at once, so that time goes to arithmetic and not to calls.
 _NUMBERS = 50_000
-# Calls back with which a call is compared.
+# Each call is compared with so many calls before it.
 _LAGS = 4
 # Distance from a whole number that rounding explains, in units of the numbers' size.
 _ROUNDING = 1e-9
@@ -220,11 +219,12 @@ def _impossible(sample: Array, noise: Array, law: Law) -> tuple[str, int]:
 
 
 def _room(sample: Array) -> float:
+    """Return the distance from a whole number that rounding explains."""
     return _ROUNDING * (1 + float(np.abs(sample).max()))
 
 
 def _statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str, Array]:
-    """Statistics (B,) of B samples (B, n, k)."""
+    """Return the statistics (B,) of B samples (B, n, k)."""
     moved = noise if centred else noise + law.mean * scale
     ordered = np.sort(moved.reshape(len(noise), -1), axis=1)
     ranks, n = law.cdf(ordered, scale), ordered.shape[1]
@@ -245,7 +245,7 @@ def _statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str
 
 
 def _dependence(z: Array) -> Array:
-    """Largest correlation with earlier calls and between coordinates, (B,) from centred (B, k, n)."""
+    """Return the largest correlation with earlier calls and between coordinates, (B,) from centred (B, k, n)."""
     width, n = z.shape[1:]
     found = [
         np.abs(np.einsum("bkn,bkn->bk", z[..., lag:], z[..., :-lag])).max(1) / (n - lag) for lag in range(1, _LAGS + 1)
@@ -258,7 +258,7 @@ def _dependence(z: Array) -> Array:
 
 
 def _p_value(name: str, observed: float, null: list[float]) -> float:
-    """Monte Carlo p-value, two-sided for the scale."""
+    """Return the Monte Carlo p-value, two-sided for the scale."""
     above = (1 + sum(value >= observed for value in null)) / (1 + len(null))
     if name != "scale":
         return above

@@ -1,18 +1,18 @@
-"""Audit of one run: many canaries, each in the data or not by a coin of its own, guessed from the output.
+"""An audit by one run with many canaries, each put into the data by a coin and guessed from the output.
 
-Null hypothesis: turning one canary's coin over, whatever the others show, changes the law of the output by at
-most (epsilon, delta), in both directions, at every point of the claim. Neighbours are thus what the coin
-decides: data with and without one record (add-or-remove-one) where it includes the canary, data that differ
-in one record (replace-one) where it decides between two records in one place.
+Null hypothesis: turning one canary's coin over, whatever the others show, changes the law of the output by at most
+(epsilon, delta), in both directions, at every point of the claim. The coin thus decides what neighbours are: data with
+and without one record (add-or-remove-one) if it includes the canary, and data that differ in one record (replace-one)
+if it decides between two records in one place.
 
 A score near the output's own centre says little, so only the farthest r are guessed: "in" above the centre, "out"
-below it. Centre, order and guesses come from the scores, never from the coins; the numbers r are fixed before
-the run, each tested by itself (:mod:`.limits.coin_guesses`) at an equal share of the error (union bound). A mechanism
+below it. Centre, order and guesses come from the scores, never from the coins. The numbers r are fixed before the run,
+and each is tested by itself (:mod:`.limits.coin_guesses`) at an equal share of the error (union bound). A mechanism
 that keeps its claim is called violated with probability at most ``1 - confidence``, over coins and mechanism. Several
-independent runs count as one run on all their canaries: each coin still reaches one output only.
+independent runs count as one run on all their canaries, since each coin still reaches one output only.
 
-The bound is for any mechanism, so it also allows for one that in a few runs reveals everybody. For the Gaussian
-mechanism it stays well below the truth; the bounds in ``if_independent`` come near it, and assume more.
+The bound holds for any mechanism, even one that reveals everybody in a few runs. For the Gaussian mechanism it
+therefore stays well below the truth; the bounds in ``if_independent`` come near it, and assume more.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Bools = NDArray[np.bool_]
 _RATIO, _FEWEST = 4, 25
 # Quantiles beyond which a score does not move the centre.
 _CUT = 0.05
-# Coins this unlikely are taken for a mistake of the caller.
+# Coins that are less likely than this count as a mistake of the caller.
 _UNFAIR = 1e-9
 
 
@@ -330,7 +330,7 @@ def _settings(
     canaries: int, epsilon: float | None, delta: float, claim: Any, confidence: float,
     guesses: int | Sequence[int] | None,
 ) -> tuple[PrivacyClaim, tuple[int, ...]]:  # fmt: skip
-    """The claim and the numbers of guesses, both valid."""
+    """Return the claim and the numbers of guesses, after checking both."""
     require_delta(delta)
     require_confidence(confidence)
     require((epsilon is None) != (claim is None), "epsilon or claim", "be given, one of them", (epsilon, claim))
@@ -349,14 +349,14 @@ def _settings(
 
 
 def _right(scores: Floats, included: Bools) -> Bools:
-    """Which guesses are right (runs * canaries,), the most telling score first."""
+    """Say which guesses are right (runs * canaries,), those with the most telling scores first."""
     centred = np.concatenate([row - _centre(row) for row in scores])
     order = np.argsort(-np.abs(centred), kind="stable")
     return np.asarray((centred > 0) == included.ravel())[order]
 
 
 def _centre(row: Floats) -> float:
-    """Mean without the tails: between the two values of a bit, amid a mixture, unmoved by a few that stand out."""
+    """Return a mean that clips the tails: it lies between two values of a bit, and a few outliers do not move it."""
     finite = row[np.isfinite(row)]
     return float(np.clip(finite, *np.quantile(finite, [_CUT, 1 - _CUT])).mean()) if finite.size else 0.0
 

@@ -1,10 +1,10 @@
-"""What a mechanism does with its randomness, read off from a few recorded runs on a pair of neighbours.
+"""A test of what a mechanism does with its randomness, from a few recorded runs on a pair of neighbours.
 
-Null hypothesis, in parts: all randomness comes fresh from ``rng``; what is drawn, and its scales, do
-not depend on the data; with a claim, the outputs on the pair keep (epsilon, delta). Nothing is
-estimated: the parts are deterministic, or compare continuous draws that coincide with probability
-0. "violated" is a certain fault, under what its sentence assumes; "inconclusive" is something that a
-proof of privacy has to account for, or that cannot be decided from inside.
+The null hypothesis has parts: all randomness comes fresh from ``rng``; what is drawn, and its scales, do not depend on
+the data; with a claim, the outputs on the pair keep (epsilon, delta). Nothing is estimated: the tests are
+deterministic, or compare continuous draws that coincide with probability 0. "violated" is a certain fault under the
+assumptions that its sentence states. "inconclusive" is something that a proof of privacy must account for, or that
+recorded runs cannot decide.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 # Epsilons this close are equal up to rounding of the output.
 _SLACK = 1e-5
-# Laws that some delta below 1 cannot save are singular to each other: then none can.
+# If even this delta leaves epsilon infinite, the two laws are singular to each other, and no delta below 1 helps.
 _ANY_DELTA = 0.999
 
 
@@ -159,7 +159,7 @@ def audit_randomness(
 
 @dataclass(frozen=True)
 class _Found:
-    """``singular``: no epsilon is enough at any delta below 1;  given : other draws, held fixed."""
+    """The epsilon that was found; ``singular`` if none is enough at any delta below 1; ``given``, draws held fixed."""
 
     implied: Implied
     singular: bool
@@ -169,7 +169,7 @@ class _Found:
 def _compare(
     run: draws.Run, data: Any, neighbour: Any, delta: float, seed: int
 ) -> tuple[list[Observation], _Found | str]:
-    """What differs between the two datasets, and the epsilon that their outputs need."""
+    """Return what differs between the two datasets, and the epsilon that their outputs need."""
     recorders = Recorder(seed), Recorder(seed)
     outputs = run(data, recorders[0]), run(neighbour, recorders[1])
     seen = draws.differences(recorders[0].draws, recorders[1].draws)

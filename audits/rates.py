@@ -1,4 +1,4 @@
-"""Measured rates: a power law fitted to measurements and held against the claimed exponents."""
+"""A test of measured rates: a power law is fitted to measurements, and compared with the claimed exponents."""
 
 from __future__ import annotations
 
@@ -185,5 +185,5 @@ def fit_rate(
 
 
 def _finite(value: float) -> float | None:
-    """JSON knows no infinity."""
+    """Return the value, or None where it is not finite, which JSON cannot write."""
     return value if np.isfinite(value) else None

@@ -1,9 +1,9 @@
-"""The sampling scheme that ran, against the one that was accounted.
+"""A test of the sampling scheme that ran, against the scheme that was accounted for.
 
-Null hypothesis: each row of record numbers is an independent minibatch of the stated scheme. Sizes
-and repeats that the scheme excludes are deterministic evidence. Sizes, repeats, how evenly records are drawn, and
-what minibatches have in common are compared with simulations of the null (Monte Carlo p-values, Bonferroni); so is a
-minibatch that comes again, by the union bound over all pairs.
+Null hypothesis: each row of record numbers is an independent minibatch of the stated scheme. Sizes and repeats that the
+scheme excludes are deterministic evidence. Sizes, repeats, how evenly records are drawn, and what minibatches have in
+common are compared with simulations of the null (Monte Carlo p-values, Bonferroni). A minibatch that occurs twice is
+judged by the union bound over all pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpcheck.errors import require, require_confidence, require_count
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
-# At least; more where a p-value as small as the level asks for them.
+# The fewest simulations; there are more if a p-value as small as the level requires them.
 _SIMULATIONS = 399
 
 

@@ -1,9 +1,9 @@
-"""Membership audit of the worst pair among many: a search by halving, then an audit on fresh runs.
+"""A membership audit of the worst pair among many: a search by halving, then an audit on fresh runs.
 
-Null hypothesis: the mechanism keeps its claim on every pair. The search runs all pairs a little, keeps
-the half whose outputs promise most, runs those more, and so on; the winner is audited by
-:func:`~dpcheck.audits.membership.audit_privacy` on runs that the search has not seen, so whatever the
-search did is paid for, and "violated" is wrong with probability at most ``1 - confidence``.
+Null hypothesis: the mechanism keeps its claim on every pair. The search runs all pairs a little, keeps the half whose
+outputs promise most, runs those more, and so on. :func:`~dpcheck.audits.membership.audit_privacy` audits the winner on
+runs that the search has not seen. The result is therefore valid whatever the search did, and "violated" is wrong with
+probability at most ``1 - confidence``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.runs import Runner
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta
 
-# Marks the random streams of the search apart from those of the audit.
+# Keeps the random streams of the search apart from those of the audit.
 _STREAM = 1 << 20
-# Runs of a pair on either dataset in one round, at least.
+# The fewest and the most runs of a pair on each dataset in one round.
 _LEAST = 60
 _LARGEST = 20_000
 
@@ -166,7 +166,7 @@ def _promise(
     mechanism: Callable[..., Any], pair: Pair, k: int, number: int, size: int, vectorized: bool, seed: int,
     claim: PrivacyClaim, delta: float, trials: int, confidence: float,
 ) -> float:  # fmt: skip
-    """What an audit of this pair promises to show, from ``size`` runs on each dataset."""
+    """Return what an audit of this pair promises to show, by ``size`` runs on each dataset."""
     runner = Runner(mechanism, (pair.data, pair.neighbour), vectorized, seed)
     try:
         outputs, done = [], [0, 0]

@@ -1,7 +1,7 @@
-"""Sensitivity of a query, by search for its worst pair of neighbours (replace one record).
+"""A test of the sensitivity of a query, by a search for its worst pair of neighbours (replace one record).
 
-Deterministic: every reported figure is the distance of two evaluated outputs, so a violation is
-exact evidence; that none was found proves nothing.
+Every reported figure is the distance between two evaluated outputs, so a violation is exact evidence. That none was
+found proves nothing.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def audit_sensitivity(
 def _search(
     n: int, choices: int, budget: int, rng: np.random.Generator, distance: dict[tuple[int, int], float]
 ) -> Iterator[tuple[int, int]]:
-    """Pairs to try; ``distance`` is filled by the caller as they are tried."""
+    """Yield pairs to try; the caller writes to ``distance`` what each of them gives."""
     if n * choices <= budget:
         yield from ((i, k) for i in range(n) for k in range(choices))
         return
@@ -213,7 +213,7 @@ def _bases(dataset: Any, replacements: Sequence[Any]) -> Iterator[tuple[str, Any
 
 
 def _extremes(replacements: Sequence[Any]) -> list[int]:
-    """Choose at most four replacements, spread over the whole."""
+    """Return the places of at most four replacements, spread over all of them."""
     return [int(k) for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int))]
 
 
@@ -226,7 +226,7 @@ def _filled(dataset: Any, record: Any) -> Any:
 def _walk(
     query: Callable[[Any], Any], dataset: Any, first: Any, second: Any
 ) -> Iterator[tuple[Any, int, Array, Array]]:
-    """Walk from all records ``first`` to all ``second``, one at a time; thresholds, votes and medians turn over."""
+    """Replace records ``first`` by ``second`` one at a time; thresholds, votes and medians move on the way."""
     base = _filled(dataset, first)
     before = _evaluate(query, base)
     for index in range(len(dataset)):
@@ -253,7 +253,7 @@ def _evaluate(query: Callable[[Any], Any], dataset: Any) -> Array:
 
 
 def _distance(one: Array, other: Array, norm: float) -> float:
-    """Infinite where a number that is not finite meets another: no noise hides that."""
+    """Return the distance; infinite where a number that is not finite meets another, since no noise hides that."""
     with np.errstate(invalid="ignore"):
         gap = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, one - other).ravel()
     return float(np.linalg.norm(gap, norm)) if np.isfinite(gap).all() else np.inf

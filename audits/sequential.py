@@ -1,12 +1,12 @@
-"""Sequential audit: runs until the evidence against a claim is in, and can be continued later.
+"""A sequential audit: it runs until the evidence against a claim is sufficient, and can be continued later.
 
-Null hypothesis: for every output set E, ``P(E) <= e^epsilon Q(E) + delta`` in both directions, P and
-Q being the laws of the outputs on the two datasets. Round by round one fresh output of each is bet
-on, with bets made from earlier rounds alone (:mod:`.betting.predictor`, :mod:`.betting.stakes`). Against a
-mechanism that keeps its claim the wealth ever reaches ``1 / (1 - confidence)`` with probability at
-most ``1 - confidence``, however often one looks, stops or goes on.
+Let P and Q be the laws of the outputs on the two datasets. Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for
+every output set E, in both directions. Each round bets on one fresh output of each dataset, with bets made from earlier
+rounds alone (:mod:`.betting.predictor`, :mod:`.betting.stakes`). If the mechanism keeps its claim, the probability that
+the wealth ever reaches ``1 / (1 - confidence)`` is at most ``1 - confidence``, however often one looks, stops or
+continues.
 
-The lower limit on epsilon comes from such wealth against each value of a fixed grid, at the same level
+The lower limit on epsilon comes from the wealth against each value of a fixed grid, at the same level
 (:mod:`.betting.wealth`).
 """
 
@@ -209,7 +209,7 @@ def audit_sequential(
 
 
 def _restore(wealth: Wealth, claim: dict[str, Any], before: Mapping[str, Any], runner: Runner) -> None:
-    """Go on where an earlier audit of the same claim and mechanism ended."""
+    """Continue where an earlier audit of the same claim and mechanism ended."""
     wanted = {*claim, "verdict", "trials", "looks", "state"}
     require(wanted <= set(before), "earlier", "be a sequential audit or its to_dict()", type(before).__name__)
     same = {name: before[name] for name in claim}
@@ -223,7 +223,7 @@ def _restore(wealth: Wealth, claim: dict[str, Any], before: Mapping[str, Any], r
 
 
 def _chunks(done: int, most: int, number: int) -> Iterator[Chunk]:
-    """Chunks from round ``done`` on, both datasets in turn."""
+    """Yield chunks from round ``done`` on, both datasets in turn."""
     while done < most:
         size = min(_size(done), most - done)
         for side in (0, 1):
@@ -232,6 +232,6 @@ def _chunks(done: int, most: int, number: int) -> Iterator[Chunk]:
 
 
 def _size(done: int) -> int:
-    """Runs in the chunk that begins after ``done``: a tenth of 1, 2 or 5 times a power of ten."""
+    """Return the runs in the chunk that begins after ``done``: a tenth of 1, 2 or 5 times a power of ten."""
     power = 10 ** (len(str(done)) - 1)
     return max(FIRST, next(m for m in (5, 2, 1) if done >= m * power) * power // 10) if done else FIRST

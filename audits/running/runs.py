@@ -46,7 +46,7 @@ def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int) -> None:
 
 @dataclass(frozen=True)
 class Runner:
-    """Calls ``mechanism(dataset, rng)``, or with a third argument ``size`` if ``vectorized``, and checks its outputs."""
+    """Calls ``mechanism(dataset, rng)``, or with a third argument ``size`` if ``vectorized``, and checks outputs."""
 
     mechanism: Callable[..., Any]
     datasets: tuple[Any, Any]
@@ -94,7 +94,7 @@ class Runner:
             raise RunError(str(error), ran) from error
 
     def probe(self, *, seeded: bool = True) -> int:
-        """Return the width k of the outputs, equal on both datasets; InputError unless a seed fixes them (``seeded``)."""
+        """Return the width k of the outputs, equal on both datasets; InputError if a seed does not fix them."""
         found: list[Floats | RunError] = []
         for dataset in self.datasets:
             try:
