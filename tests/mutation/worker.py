@@ -70,7 +70,7 @@ def check(names: list[str], seed: int = 0, claims: bool = True, every: bool = Fa
     found = []
     for name, title, work in stages(names, seed, claims):
         started, alarms = time.perf_counter(), []
-        for finding in work():
+        for finding in checks._run(name, title, work):
             judged = with_expected(finding)
             found.append(judged)
             if not judged.ok:

@@ -114,15 +114,20 @@ _CLIPS: dict[str, Any] = {"clip_w": 0.8, "clip_v": 0.6}
 
 
 def dp_sgda() -> Iterator[Case]:
-    """Every sampling; the average as by default, and the last and a uniform iterate."""
+    """Every sampling; the average as by default, and the last and a uniform iterate; steps that fall from a start off 0."""
     for label, variant, sampling in (
         ("as_printed", "as_printed", "with_replacement"),
         ("repaired", "repaired", "without_replacement"),
         ("repaired.poisson", "repaired", "poisson"),
     ):
-        for name, output in (("bilinear", "average"), ("quadratic", "last"), ("auc", "uniform")):
+        for name, output in (
+            ("bilinear", "average"), ("product", "average"), ("quadratic", "last"), ("auc", "uniform"),
+        ):  # fmt: skip
             settings = _CLIPS | {"steps": 9, "batch": 4, "eta": 0.2, "output": output, "sampling": sampling}
-            solver = configure("dp_sgda", problem(name), **PRIVACY, variant=variant, **settings)
+            solver: Any = configure("dp_sgda", problem(name), **PRIVACY, variant=variant, **settings)
+            if name == "product":
+                falling = np.arange(1, 10) ** -0.5
+                solver = replace(solver, eta_w=0.3 * falling, eta_v=0.2 * falling)
             chosen = range(9) if output == "uniform" else ()
             yield Case(label, solver, problem(name), descent_ascent, chosen=chosen, schemes=((sampling, 4),))
 
