@@ -151,6 +151,7 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     """What concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
     from dpcheck.checks.accounting.stage import accounting
+    from dpcheck.checks.bases import bases
     from dpcheck.checks.closed_forms.stage import closed_forms
     from dpcheck.checks.constants import constants
     from dpcheck.checks.inside.releases import releases
@@ -169,6 +170,7 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     yield "phases", partial(phases, context, name)
     yield "constants", partial(constants, context, name)
     yield "closed forms", partial(closed_forms, name)
+    yield "base solvers", partial(bases, name)
     yield from rates.stages(context, name, tables)
     if name in FURTHER:
         yield from importlib.import_module(FURTHER[name]).stages(context, tables)

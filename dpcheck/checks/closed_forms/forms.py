@@ -85,7 +85,11 @@ def _gradients(objective: Objective, rng: np.random.Generator) -> Iterator[Compa
     x = np.concatenate(objective.point(rng, 0.3))
     for i in rng.integers(len(problem.records), size=RECORDS):
         record, u = np.ascontiguousarray(problem.records[i]), _direction(x.size, rng)
-        slope = along(lambda y, z=record: problem.value(problem.params, z, y[:d], y[d:]), x, u)
+
+        def value(y: Array, z: Array = record) -> float:
+            return float(problem.value(problem.params, z, y[:d], y[d:]))
+
+        slope = along(value, x, u)
         yield _equal("gradient", "gradient of a record", _one(objective, int(i), x) @ u, slope, "along a line", x[:d])
 
 
@@ -188,7 +192,7 @@ def _of_the_population(problem: Any, rng: np.random.Generator) -> Iterator[Compa
 
 
 def _pl(objective: Objective, rng: np.random.Generator) -> Iterator[Compared]:
-    """The Polyak-Lojasiewicz inequality |grad_w F|^2 >= 2 pl (F - min over w), the constant too large where it fails."""
+    """The constant of the Polyak-Lojasiewicz inequality |grad_w F|^2 >= 2 pl (F - min over w)."""
     problem = objective.problem
     for reach in POINTS:
         w, v = objective.point(rng, reach)

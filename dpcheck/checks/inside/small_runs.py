@@ -114,7 +114,7 @@ _CLIPS: dict[str, Any] = {"clip_w": 0.8, "clip_v": 0.6}
 
 
 def dp_sgda() -> Iterator[Case]:
-    """Every sampling; the average as by default, and the last and a uniform iterate; steps that fall from a start off 0."""
+    """Every sampling; the average as by default, the last and a uniform iterate; falling steps from a start off 0."""
     for label, variant, sampling in (
         ("as_printed", "as_printed", "with_replacement"),
         ("repaired", "repaired", "without_replacement"),
