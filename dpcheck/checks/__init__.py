@@ -19,7 +19,7 @@ from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.place import place_for
-from dpcheck.errors import InputError, StoreError, raised, require
+from dpcheck.errors import StoreError, raised, require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
 from dpcheck.store import Store
