@@ -160,6 +160,7 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
     from dpcheck.checks.schedules import schedules
+    from dpcheck.checks.testers import testers
 
     yield "schedule", partial(schedules, name)
     if name in GAMES:
@@ -171,6 +172,7 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     yield "constants", partial(constants, context, name)
     yield "closed forms", partial(closed_forms, name)
     yield "base solvers", partial(bases, name)
+    yield "testers", partial(testers, name)
     yield from rates.stages(context, name, tables)
     if name in FURTHER:
         yield from importlib.import_module(FURTHER[name]).stages(context, tables)
