@@ -95,13 +95,15 @@ def sampling() -> Iterator[str]:
     twice[7, 1] = twice[7, 0]
     fewer[:, -1] = -1
     same[:] = same[0]
-    for rows, due, words in (
-        (drawn, "consistent", "minibatches drawn without replacement"),
-        (twice, "violated", "a minibatch without replacement that holds a record twice"),
-        (fewer, "violated", "minibatches of one record too few"),
-        (same, "violated", "the same minibatch all along"),
+    again = rng.integers(n, size=(40, size))
+    for rows, scheme, due, words in (
+        (drawn, "without_replacement", "consistent", "minibatches drawn without replacement"),
+        (again, "with_replacement", "consistent", "minibatches drawn with replacement"),
+        (twice, "without_replacement", "violated", "a minibatch without replacement that holds a record twice"),
+        (fewer, "without_replacement", "violated", "minibatches of one record too few"),
+        (same, "without_replacement", "violated", "the same minibatch all along"),
     ):
-        audit = audit_sampling(rows, scheme="without_replacement", population=n, batch=size)
+        audit = audit_sampling(rows, scheme=scheme, population=n, batch=size)
         yield _unless(audit.verdict, due, words)
 
 
