@@ -47,18 +47,19 @@ def comparisons(problem: Any) -> Iterator[Compared]:
     objective, rng = Objective(problem), np.random.default_rng(0)
     yield _start(objective)
     yield from _gradients(objective, rng)
-    points = [objective.point(rng, reach) for reach in POINTS]
-    for w, v in points:
-        yield from _at(objective, w, rng)
-        if _declares(problem, "gap", w, v):
-            yield from _gap(objective, w, v, last=w is points[-1][0])
     if _declares(problem, "saddle"):
         w, v = problem.saddle()
         yield _zero("saddle", "saddle point", objective.residual(w, v), "moves by", "along its gradients", _at_w(w))
-    if _declares(problem, "saddle_point"):
-        yield from _saddle_point(problem)
+    points = [objective.point(rng, reach) for reach in POINTS]
+    for w, _ in points:
+        yield from _at(objective, w, rng)
     if _declares(problem, "minima"):
         yield from _minima(problem, rng)
+    if _declares(problem, "saddle_point"):
+        yield from _saddle_point(problem)
+    for w, v in points:
+        if _declares(problem, "gap", w, v):
+            yield from _gap(objective, w, v, last=w is points[-1][0])
     yield from _of_the_population(problem, rng)
     for form, compare in _FURTHER.items():
         if hasattr(problem, form):
