@@ -1,4 +1,4 @@
-"""The check's stages on base solvers, testers and the accountant's two directions: right code passes, wrong is named."""
+"""Stages of the check on base solvers, testers and the accountant's two directions: what is wrong is named."""
 
 from __future__ import annotations
 

@@ -23,6 +23,11 @@ PLACES = {
     "accounting": 1, "claims of": CLAIMS, "audits": 3, "audit on": 3, "rate of": 4, "escape": 4, "lower bounds": 4,
     "table 2": 4, "utility": 4, "dptd: dptd": 4,
 }  # fmt: skip
+# Folder of the edited file -> words of the stages that look at it, which come before all others.
+FIRST = {
+    "audits": ("testers",), "bases": ("base solvers",), "problems": ("closed forms", "constants"),
+    "bounds": ("schedule", "claims of"),
+}  # fmt: skip
 
 
 def say(**answer: Any) -> None:
@@ -33,6 +38,12 @@ def say(**answer: Any) -> None:
 def place(title: str) -> int:
     """Where a stage comes."""
     return next((number for words, number in PLACES.items() if words in title), QUICK)
+
+
+def near(title: str, edited: list[str]) -> bool:
+    """Whether a stage looks at an edited file itself."""
+    folders = {file.split("/")[1] for file in edited}
+    return any(words in title for folder in folders for words in FIRST.get(folder, ()))
 
 
 def claims_of(paper: str, edited: list[str]) -> Iterator[Any]:
@@ -52,7 +63,7 @@ def claims_of(paper: str, edited: list[str]) -> Iterator[Any]:
 def stages(
     names: list[str], seed: int, claims: bool, edited: list[str]
 ) -> Iterator[tuple[str, str, Callable[[], Iterable[Any]]]]:
-    """The check's own: quick ones as they come, before what others import is imported; then the rest in order of cost.
+    """The check's own: those that look at the edited files, the quick ones, then the rest in order of cost.
 
     ``claims`` : whether the edit may change what is proved;  ``edited`` : the files that it changes
     """
@@ -62,15 +73,11 @@ def stages(
 
     papers = dict.fromkeys(algorithm(name).paper for name in names)
     given: dict[str, Any] = {"context": Context("quick", seed, 1), "names": names, "declared": [], "tables": {}}
-    wanted, later = inspect.signature(checks._stages).parameters, []
-    for each in checks._stages(*(given[name] for name in wanted)):
-        if place(each[1]) == QUICK:
-            yield each
-        elif place(each[1]) != CLAIMS:
-            later.append(each)
+    wanted = inspect.signature(checks._stages).parameters
+    found = [each for each in checks._stages(*(given[name] for name in wanted)) if place(each[1]) != CLAIMS]
     if claims:
-        later += (("", f"claims of {paper}", partial(claims_of, paper, edited)) for paper in papers)
-    yield from sorted(later, key=lambda each: place(each[1]))
+        found += (("", f"claims of {paper}", partial(claims_of, paper, edited)) for paper in papers)
+    yield from sorted(found, key=lambda each: (not near(each[1], edited), place(each[1])))
 
 
 def red(finding: Any) -> dict[str, Any]:
