@@ -142,6 +142,23 @@ def test_perturbations_are_enough_to_tell_their_length():
     assert not law.perturbations([each * np.linalg.norm(each) for each in found], ball=True).ok
 
 
+@pytest.mark.parametrize("scheme", ["with_replacement", "without_replacement", "poisson"])
+def test_draws_of_another_law_are_seen(scheme, monkeypatch):
+    """The last record is never drawn; a Poisson sample's rate is off by a part in eight."""
+    assert law.draws.__wrapped__(scheme).ok
+
+    def other(code, population, batch, deck, rng, out):
+        if code == law.POISSON:
+            found = np.flatnonzero(rng.random(population) < 1 - np.exp(-batch / population))
+        else:
+            found = rng.choice(population - 1, batch, replace=code == law.WITH_REPLACEMENT)
+        out[: found.size] = found
+        return found.size
+
+    monkeypatch.setattr(law, "draw", other)
+    assert not law.draws.__wrapped__(scheme).ok
+
+
 @pytest.mark.parametrize(("name", "option"), [("nispp", "lam"), ("privatediff", "C3"), ("privatediff", "eta_y")])
 def test_a_wrong_default_is_named(name, option, monkeypatch):
     from dpcheck.solvers import algorithm

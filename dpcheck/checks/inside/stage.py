@@ -113,8 +113,9 @@ def _perturbations(case: Case) -> list[Array]:
 
 def _sampling(context: Context, name: str, label: str, words: str, case: Case) -> Finding:
     """The law of the minibatches, of each size that a run draws."""
-    judged = [law.minibatches(case, scheme, size, context.stream) for scheme, size in case.schemes]
-    bad = next((each for each in judged if not each.ok), judged[0])
+    judged = [law.draws(scheme) for scheme in dict.fromkeys(scheme for scheme, _ in case.schemes)]
+    judged += [law.minibatches(case, scheme, size, context.stream) for scheme, size in case.schemes]
+    bad = next((each for each in judged if not each.ok), judged[-1])
     return _judged(f"{name}.{label}.inside.sampling", "sampling", f"{words}: which records the minibatches hold", bad)
 
 
