@@ -23,10 +23,11 @@ PLACES = {
     "accounting": 1, "claims of": CLAIMS, "audits": 3, "audit on": 3, "rate of": 4, "escape": 4, "lower bounds": 4,
     "table 2": 4, "utility": 4, "dptd: dptd": 4,
 }  # fmt: skip
-# Folder of the edited file -> words of the stages that look at it, which come before all others.
+# Where the edited file lies -> words of the stages that look at it, which come before all others.
 FIRST = {
-    "audits": ("testers",), "bases": ("base solvers",), "problems": ("closed forms", "constants"),
-    "bounds": ("schedule", "claims of"),
+    "dpcheck/accounting.py": ("accounting",), "dpcheck/audits/": ("testers",), "dpcheck/bases/": ("base solvers",),
+    "dpcheck/bounds/": ("schedule", "claims of"), "dpcheck/checks/privacy/": ("audits",),
+    "dpcheck/kernels/transcripts.py": ("audits",), "dpcheck/problems/": ("closed forms", "constants"),
 }  # fmt: skip
 
 
@@ -42,8 +43,12 @@ def place(title: str) -> int:
 
 def near(title: str, edited: list[str]) -> bool:
     """Whether a stage looks at an edited file itself."""
-    folders = {file.split("/")[1] for file in edited}
-    return any(words in title for folder in folders for words in FIRST.get(folder, ()))
+    return any(
+        word in title
+        for path, words in FIRST.items()
+        for word in words
+        if any(file.startswith(path) for file in edited)
+    )
 
 
 def claims_of(paper: str, edited: list[str]) -> Iterator[Any]:
