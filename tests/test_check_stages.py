@@ -13,7 +13,7 @@ from dpcheck.bases import BASES, Solution, optimum
 from dpcheck.checks import bases as stage_of_bases
 from dpcheck.checks import testers as stage_of_testers
 from dpcheck.checks.accounting import directions as stage_of_directions
-from dpcheck.checks.accounting.directions import directions
+from dpcheck.checks.accounting.directions import directions, disjoint
 from dpcheck.checks.accounting.second_route import directions as compositions
 from dpcheck.checks.accounting.second_route import interval_of
 from dpcheck.checks.bases import of_base, passes, settings
@@ -23,7 +23,7 @@ from dpcheck.checks.inside.cases import cases
 from dpcheck.checks.inside.defaults import compared
 from dpcheck.checks.inside.small_runs import CASES
 from dpcheck.errors import InputError, StoreError
-from dpcheck.events import Gaussian, Repeated, Sampled
+from dpcheck.events import Disjoint, Gaussian, Repeated, Sampled
 from dpcheck.findings import Finding
 from dpcheck.solvers import ALGORITHMS
 
@@ -103,6 +103,13 @@ def test_an_epsilon_below_that_of_the_worse_direction_is_seen(monkeypatch):
 
 def test_nothing_is_said_where_nothing_is_sampled():
     assert not list(directions("x", (Gaussian(1.0),)))
+
+
+def test_the_worst_of_disjoint_parts_decides(monkeypatch):
+    events = (Disjoint((Gaussian(3.0), Gaussian(3.0))),)
+    assert next(disjoint("x", events)).verdict == "consistent"
+    monkeypatch.setattr(Disjoint, "worst", property(lambda self: max(self.events, key=lambda z: z.noise_multiplier)))
+    assert next(disjoint("x", events)).verdict == "violated"
 
 
 # The testers

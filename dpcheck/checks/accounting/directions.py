@@ -1,8 +1,9 @@
-"""Whether the accountant takes the worse order of two neighbours, on events of which the two orders differ.
+"""Whether the accountant takes the worst of what may happen, on events that tell the worst from the rest.
 
-Between replaced records both orders obey one curve, so that no run of an algorithm tells. A Poisson sample from which a
-record is removed is another matter than one to which it is added: the algorithm's own minibatches are accounted for
-in that way here, one of them alone and several of them composed.
+Between replaced records both orders of two neighbours obey one curve, so that no run of an algorithm tells. A Poisson
+sample from which a record is removed is another matter than one to which it is added: the algorithm's own minibatches
+are accounted for in that way here, one of them alone and several of them composed. Likewise phases on disjoint records
+mostly have one noise multiplier; here they have several.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dpcheck.accounting import certify, privacy_curve
 from dpcheck.checks.accounting.declared import on_minibatches
 from dpcheck.checks.accounting.second_route import deltas_of, interval_of
 from dpcheck.checks.place import place_of
-from dpcheck.events import Event, Repeated, Sampled
+from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
 from dpcheck.findings import Finding
 
 STEPS = 20
@@ -35,6 +36,24 @@ def directions(name: str, events: Sequence[Event]) -> Iterator[Finding]:
         wrong[0] if wrong else f"one minibatch and {STEPS} of them are certified for the worse order of two neighbours",
         evidence={"batch": one.batch, "population": one.population, "noise multiplier": one.noise_multiplier},
         place=place_of(certify),
+    )  # fmt: skip
+
+
+def disjoint(name: str, events: Sequence[Event]) -> Iterator[Finding]:
+    """A finding where the algorithm declares releases on disjoint records; their worst decides."""
+    found = next((event for event in events if isinstance(event, Disjoint)), None)
+    if found is None:
+        return
+    z = found.worst.noise_multiplier
+    parts = (Disjoint((Gaussian(2 * z), Gaussian(z), Gaussian(1.5 * z))),)
+    due, certified = interval_of(parts, DELTA), certify(parts, delta=DELTA).epsilon
+    fine = due.low * (1 - ROUNDING) <= certified <= due.high * (1 + WASTE)
+    yield Finding(
+        f"{name}.disjoint", "accounting", f"{name}: releases on disjoint records, of several noise multipliers",
+        "consistent" if fine else "violated",
+        f"the accountant certifies epsilon {certified:.6g}, and the least noisy of the disjoint releases alone has "
+        f"[{due.low:.6g}, {due.high:.6g}] by the second route",
+        evidence={"noise multipliers": [part.noise_multiplier for part in parts[0].events]}, place=place_of(certify),
     )  # fmt: skip
 
 

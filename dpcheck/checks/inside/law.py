@@ -29,7 +29,7 @@ _CONFIDENCE, _TIMES = 0.97, 4
 _ROWS = 240  # minibatches an audit
 _POPULATION, _BATCH, _DRAWS = 12, 5, 20_000  # of the kernel's own draws
 _SIGMAS = 6.0
-_RUNS = 300  # runs whose returned iterate is looked up
+_RUNS = 300  # runs whose returned iterate is looked up, at least
 
 
 @dataclass(frozen=True)
@@ -99,23 +99,24 @@ def _drawn(case: Case, scheme: str, size: int, seed: Callable[[int], int]) -> In
 def uniform_iterate(case: Case, stream: Callable[..., int]) -> Judged:
     """Judge the number of the iterate that is returned: exact binomial tests of each, by Bonferroni."""
     numbers, counts = list(case.chosen), Counter[int]()
-    for k in range(_RUNS):
+    runs = max(_RUNS, math.ceil(len(numbers) * math.log(_RUNS * len(numbers) / _LEVEL)))  # or none of them would show
+    for k in range(runs):
         run = case.solver.run(case.problem, seed=stream(72, k), at=range(case.solver.iterations(case.problem)))
         apart = np.abs(run.history.path - np.concatenate([run.x, run.y])).max(axis=1)
         near = int(np.argmin(apart))
         counts[near if apart[near] <= 1e-9 else len(apart)] += 1  # the last one of all is not kept
     outside = {t: count for t, count in sorted(counts.items()) if t not in numbers}
-    evidence: dict[str, object] = {"counts": {str(t): counts[t] for t in sorted(counts)}, "runs": _RUNS}
+    evidence: dict[str, object] = {"counts": {str(t): counts[t] for t in sorted(counts)}, "runs": runs}
     if outside:
         t, count = next(iter(outside.items()))
         return Judged(
-            False, f"{count} of {_RUNS} runs return iterate {t}, which is not among those to choose from", evidence
+            False, f"{count} of {runs} runs return iterate {t}, which is not among those to choose from", evidence
         )
-    found = {t: float(stats.binomtest(counts[t], _RUNS, 1 / len(numbers)).pvalue) for t in numbers}
+    found = {t: float(stats.binomtest(counts[t], runs, 1 / len(numbers)).pvalue) for t in numbers}
     worst = min(found, key=lambda t: found[t])
     evidence |= {"p-value": found[worst], "level": _LEVEL / len(numbers)}
     ok = found[worst] > _LEVEL / len(numbers)
-    told = f"{counts[worst]} of {_RUNS} runs return iterate {worst}, where {_RUNS / len(numbers):.0f} are due"
+    told = f"{counts[worst]} of {runs} runs return iterate {worst}, where {runs / len(numbers):.0f} are due"
     return Judged(
         ok, told if not ok else f"each of {len(numbers)} iterates is returned about as often; {told}", evidence
     )

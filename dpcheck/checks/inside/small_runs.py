@@ -193,6 +193,12 @@ def _spider(
                        free=place in ("sensing", "wide double_well"))  # fmt: skip
 
 
+def dp_spider_cases() -> Iterator[Case]:
+    """A bound on differences that grows with the distance, and its cap."""
+    for places, Ls in ((("double_well", "sensing"), 0.9), (("double_well",), 90.0)):
+        yield from _spider("dp_spider", dp_spider, places, steps=30, period=7, Ls=Ls)
+
+
 def ada_dp_spider_cases() -> Iterator[Case]:
     """Escapes that are left, that certify, and a budget that is spent; long steps out of the well to the domain."""
     settings: dict[str, Any] = {"steps": 60, "refreshes": 12, "chi": 0.03, "R": 0.08, "Gamma": 4, "Q": 3}
@@ -288,7 +294,7 @@ CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "dp_rgda": dp_rgda_cases,
     "dp_sgda": dp_sgda,
     "dp_sgda_clipped": dp_sgda_clipped,
-    "dp_spider": lambda: _spider("dp_spider", dp_spider, steps=30, period=7),
+    "dp_spider": dp_spider_cases,
     "dptd": dptd_cases,
     "nispp": nispp_cases,
     "nseg": nseg_cases,
