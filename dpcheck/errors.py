@@ -15,6 +15,10 @@ class InputError(ValueError):
     """
 
 
+class StoreError(InputError):
+    """A file that keeps what was measured cannot be used."""
+
+
 def one_line(value: object) -> str:
     """Return the text of a value without line breaks."""
     return " ".join(str(value).split())

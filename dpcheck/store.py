@@ -11,14 +11,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dpcheck.errors import InputError, one_line
+from dpcheck.errors import StoreError, one_line
 
 
 class Store:
     """One file of results by key; a key holds everything that a result depends on, the code included."""
 
     def __init__(self, path: str | PathLike[str], code: str | None = None) -> None:
-        """Open or create the file; InputError if it cannot be, or is no store.
+        """Open or create the file; StoreError if it cannot be, or is no store.
 
         code : a digest of the code that results depend on, that of the whole package by default
         """
@@ -28,7 +28,7 @@ class Store:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
         except sqlite3.Error as error:
-            raise InputError(f"the store {self._path} must be a writable file of dpcheck: {one_line(error)}") from error
+            raise StoreError(f"the store {self._path} must be a writable file of dpcheck: {one_line(error)}") from error
 
     def kept(self, key: list[Any], make: Callable[[], Any]) -> Any:
         """Return what is stored under this key, else what ``make`` returns, which is stored at once."""
@@ -58,7 +58,7 @@ class Store:
         try:
             return self._connection.execute(statement, values).fetchone()
         except sqlite3.Error as error:
-            raise InputError(f"the store {self._path} must be readable and writable: {one_line(error)}") from error
+            raise StoreError(f"the store {self._path} must be readable and writable: {one_line(error)}") from error
 
     def close(self) -> None:
         """Let go of the file."""

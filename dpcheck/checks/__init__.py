@@ -19,7 +19,7 @@ from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.place import place_for
-from dpcheck.errors import InputError, raised, require
+from dpcheck.errors import StoreError, raised, require
 from dpcheck.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS, algorithm
 from dpcheck.store import Store
@@ -132,7 +132,7 @@ def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Itera
     """The stage's findings; one that stops with an error on dpcheck's own algorithm is a finding as well."""
     try:
         yield from stage()
-    except InputError:  # of what was given, such as the store
+    except StoreError:  # of what was given; any other wrong input to a stage is the code's own
         raise
     except Exception as error:
         if not name:  # others' algorithms: the command says what is wrong with their declaration
@@ -170,6 +170,8 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     """What concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
     from dpcheck.checks.accounting.stage import accounting
+    from dpcheck.checks.bases import bases
+    from dpcheck.checks.closed_forms.stage import closed_forms
     from dpcheck.checks.constants import constants
     from dpcheck.checks.inside.releases import releases
     from dpcheck.checks.inside.stage import inside
@@ -177,6 +179,7 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
     from dpcheck.checks.schedules import schedules
+    from dpcheck.checks.testers import testers
 
     yield "schedule", partial(schedules, name)
     if name in GAMES:
@@ -186,6 +189,9 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     yield "releases", partial(releases, context, name)
     yield "phases", partial(phases, context, name)
     yield "constants", partial(constants, context, name)
+    yield "closed forms", partial(closed_forms, name)
+    yield "base solvers", partial(bases, name)
+    yield "testers", partial(testers, name)
     yield from rates.stages(context, name, tables)
     if name in FURTHER:
         yield from importlib.import_module(FURTHER[name]).stages(context, tables)

@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.registry import claims, prove
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
@@ -32,21 +33,25 @@ def decided(context: Context, paper: str) -> Iterator[Finding]:
         if all(expected_verdicts().get(f"{paper}.{id}") == each["verdict"] for id, each in found.items()):
             _keep(paper, found)
     for claim in claims(paper):
-        each = found[claim.id]
-        yield Finding(
-            f"{paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", each["verdict"],
-            f"{each['note']} (Checked by: {each['trust'] or 'nobody'}.)", evidence=each["evidence"],
-            place=place_of_claim(claim),
-        )  # fmt: skip
+        yield as_finding(claim, found[claim.id])
+
+
+def as_finding(claim: Claim, found: dict[str, Any]) -> Finding:
+    """What is decided of a claim."""
+    return Finding(
+        f"{claim.paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", found["verdict"],
+        f"{found['note']} (Checked by: {found['trust'] or 'nobody'}.)", evidence=found["evidence"],
+        place=place_of_claim(claim),
+    )  # fmt: skip
 
 
 def _decide(context: Context, paper: str) -> dict[str, dict[str, Any]]:
-    return {
-        result.claim.id: {
-            "verdict": result.verdict, "note": result.note, "trust": result.trust, "evidence": result.to_dict(),
-        }
-        for result in prove(paper, jobs=context.jobs)
-    }  # fmt: skip
+    return {result.claim.id: kept(result) for result in prove(paper, jobs=context.jobs)}
+
+
+def kept(result: ClaimResult) -> dict[str, Any]:
+    """What the cache keeps of a decision."""
+    return {"verdict": result.verdict, "note": result.note, "trust": result.trust, "evidence": result.to_dict()}
 
 
 def _store() -> Store:

@@ -61,7 +61,8 @@ class Bench:
         first, started = mutants[0], time.perf_counter()
         harmless = first.area == HARMLESS
         claims = any(each.path.split("/")[1] in _PROVED for each in mutants)
-        request = {"names": first.check, "seed": first.seed, "claims": claims, "every": harmless}
+        request = {"names": first.check, "seed": first.seed, "claims": claims, "every": harmless,
+                   "edited": [each.path for each in mutants]}  # fmt: skip
         with self._copy.edited(mutants):
             changed = {str(self._copy.package / each.path) for each in mutants if each.edits}
             imported = not changed.isdisjoint(self._process.loaded)

@@ -13,7 +13,8 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 # Words of a stage's title -> its place in the order; what has none of them is deterministic and quick, and comes first.
@@ -21,6 +22,12 @@ QUICK, CLAIMS = 0, 2
 PLACES = {
     "accounting": 1, "claims of": CLAIMS, "audits": 3, "audit on": 3, "rate of": 4, "escape": 4, "lower bounds": 4,
     "table 2": 4, "utility": 4, "dptd: dptd": 4,
+}  # fmt: skip
+# Where the edited file lies -> words of the stages that look at it, which come before all others.
+FIRST = {
+    "dpcheck/accounting.py": ("accounting",), "dpcheck/audits/": ("testers",), "dpcheck/bases/": ("base solvers",),
+    "dpcheck/bounds/": ("schedule", "claims of"), "dpcheck/checks/privacy/": ("audits",),
+    "dpcheck/kernels/transcripts.py": ("audits",), "dpcheck/problems/": ("closed forms", "constants"),
 }  # fmt: skip
 
 
@@ -34,22 +41,48 @@ def place(title: str) -> int:
     return next((number for words, number in PLACES.items() if words in title), QUICK)
 
 
-def stages(names: list[str], seed: int, claims: bool) -> Iterator[tuple[str, str, Callable[[], Iterable[Any]]]]:
-    """The check's own: quick ones as they come, before what others import is imported; then the rest in order of cost.
+def near(title: str, edited: list[str]) -> bool:
+    """Whether a stage looks at an edited file itself."""
+    return any(
+        word in title
+        for path, words in FIRST.items()
+        for word in words
+        if any(file.startswith(path) for file in edited)
+    )
 
-    ``claims`` : whether the edit may change what is proved
+
+def claims_of(paper: str, edited: list[str]) -> Iterator[Any]:
+    """The check's own findings on a paper's claims, those that are decided in the edited files first."""
+    from dpcheck.bounds.registry import claims
+    from dpcheck.bounds.workers import decide_all
+    from dpcheck.checks.claims import as_finding, kept
+    from dpcheck.checks.place import place_of_claim
+
+    found = claims(paper)
+    first = [claim for claim in found if place_of_claim(claim).rpartition(":")[0] in edited]
+    for some in (first, [claim for claim in found if claim not in first]):
+        for result in decide_all(some, paper, jobs=1, seconds=60.0) if some else ():
+            yield as_finding(result.claim, kept(result))
+
+
+def stages(
+    names: list[str], seed: int, claims: bool, edited: list[str]
+) -> Iterator[tuple[str, str, Callable[[], Iterable[Any]]]]:
+    """The check's own: those that look at the edited files, the quick ones, then the rest in order of cost.
+
+    ``claims`` : whether the edit may change what is proved;  ``edited`` : the files that it changes
     """
     from dpcheck import checks
     from dpcheck.checks.context import Context
+    from dpcheck.solvers import algorithm
 
+    papers = dict.fromkeys(algorithm(name).paper for name in names)
     given: dict[str, Any] = {"context": Context("quick", seed, 1), "names": names, "declared": [], "tables": {}}
-    wanted, later = inspect.signature(checks._stages).parameters, []
-    for each in checks._stages(*(given[name] for name in wanted)):
-        if place(each[1]) == QUICK:
-            yield each
-        elif claims or place(each[1]) != CLAIMS:
-            later.append(each)
-    yield from sorted(later, key=lambda each: place(each[1]))
+    wanted = inspect.signature(checks._stages).parameters
+    found = [each for each in checks._stages(*(given[name] for name in wanted)) if place(each[1]) != CLAIMS]
+    if claims:
+        found += (("", f"claims of {paper}", partial(claims_of, paper, edited)) for paper in papers)
+    yield from sorted(found, key=lambda each: (not near(each[1], edited), place(each[1])))
 
 
 def red(finding: Any) -> dict[str, Any]:
@@ -58,24 +91,26 @@ def red(finding: Any) -> dict[str, Any]:
     return kept | {"surprise": finding.surprise}
 
 
-def check(names: list[str], seed: int = 0, claims: bool = True, every: bool = False) -> None:
+def check(
+    names: list[str], seed: int = 0, claims: bool = True, every: bool = False, edited: Sequence[str] = ()
+) -> None:
     """Say of each stage what is red; stop after the first that has something, unless ``every`` one is asked for.
 
-    Quick stages are finished, of audits and rates the first red finding is enough.
+    Quick stages are finished, of claims, audits and rates the first red finding is enough.
     """
     from dpcheck import checks
     from dpcheck.checks.expected import missing, with_expected
     from dpcheck.solvers import algorithm
 
     found = []
-    for name, title, work in stages(names, seed, claims):
+    for name, title, work in stages(names, seed, claims, list(edited)):
         started, alarms = time.perf_counter(), []
-        for finding in work():
+        for finding in checks._run(name, title, work):
             judged = with_expected(finding)
             found.append(judged)
             if not judged.ok:
                 alarms.append(red(checks._placed(judged, name)))
-                if place(title) > CLAIMS and not every:
+                if place(title) >= CLAIMS and not every:
                     break
         say(stage=title, seconds=round(time.perf_counter() - started, 2), red=alarms)
         if alarms and not every:

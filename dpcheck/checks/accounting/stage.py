@@ -7,6 +7,7 @@ from typing import Any
 
 from dpcheck.accounting import certify, privacy_curve
 from dpcheck.checks.accounting.declared import disagreement
+from dpcheck.checks.accounting.directions import directions, disjoint
 from dpcheck.checks.accounting.pairs import laplace, randomised_response
 from dpcheck.checks.accounting.second_route import Interval, deltas_of, interval_of
 from dpcheck.checks.place import place_of
@@ -37,6 +38,9 @@ def accounting(name: str) -> Iterator[Finding]:
         scale = getattr(solver, "sigma_select", 0.0)
         if scale > 0:
             yield selection(label, words, entry.events, 1 / scale)
+    first = next(iter(GAMES[name]())).events
+    yield from directions(name, first)
+    yield from disjoint(name, first)
     problem: Any = example(algorithm(name).example, seed=0)
     for variant in algorithm(name).variants:
         solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant)

@@ -1,4 +1,4 @@
-"""The configurations that are looked at from inside: each algorithm in every variant, on its example."""
+"""The configurations that are looked at from inside: each algorithm in every variant, on a small problem."""
 
 from __future__ import annotations
 
@@ -46,10 +46,14 @@ _FURTHER: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
 }  # fmt: skip
 
 
+# in place of the example, where a difference of two gradients of one record tells nothing about it
+_PROBLEMS = {"ada_dp_spider": "sensing", "dp_rgda": "tanh_auc", "dp_spider": "sensing"}
+
+
 def cases(name: str) -> Iterator[Case]:
     """Small runs of algorithm ``name`` that reach all that it releases."""
     chosen = algorithm(name)
-    problem, others = (example(chosen.example, seed=seed) for seed in (0, 1))
+    problem, others = (example(_PROBLEMS.get(name, chosen.example), seed=seed) for seed in (0, 1))
     given = {variant: (variant, dict(chosen.tiny)) for variant in chosen.variants}
     for label, (variant, settings) in _FURTHER.get(name, {}).items():
         given[label] = (variant, settings if "theorem" in settings else dict(chosen.tiny) | settings)

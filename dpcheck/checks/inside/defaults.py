@@ -71,13 +71,40 @@ def dp_spider(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
     return numbers | {"period": max(1, math.floor(1 / (numbers["steps"] * _a(p, eps, delta) ** 2)))}
 
 
+def privatediff(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
+    """Zhang et al. 2025, the proof of Theorem 6: its thresholds, and the ascent's steps 1/(mu i).
+
+    The failure theta of C3 is 1/20. Repaired, theta is within the logarithm, and no step is above 1/l.
+    """
+    l, mu, theta = p.smoothness, p.concavity, 0.05
+    R = T2 = max(2, math.ceil(_a(p, eps, delta) ** (-4 / 3)))
+    often = R * max(math.log(T2), 1.0)
+    logs = math.log(often) / theta if variant == "as_printed" else math.log(often) - math.log(theta)
+    steps = 1 / (mu * np.arange(1, T2 + 1))
+    return {
+        "C0": p.lipschitz_v, "C1": p.lipschitz_w, "C2": l + l * l / mu,
+        "C3": 50 * l / mu * max(p.lipschitz_w, p.lipschitz_v) * math.sqrt((logs + 1) / T2),
+        "eta_y": steps if variant == "as_printed" else np.minimum(steps, 1 / l),
+    }  # fmt: skip
+
+
+def nispp(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
+    """A batch of sqrt n, and lam = (L/D) max{1, a sqrt n} over the root of the number of phases n/B."""
+    n, batch = len(p.records), math.ceil(math.sqrt(len(p.records)))
+    steep, wide = math.hypot(p.lipschitz_w, p.lipschitz_v), math.hypot(p.domain_w[0, 3], p.domain_v[0, 3])
+    lam = steep / wide * max(1.0, _a(p, eps, delta) * math.sqrt(n)) / math.sqrt(n // batch)
+    return {"batch": batch, "lam": lam}
+
+
 # name -> its formulas, and the problem they are taken for
 DEFAULTS: dict[str, tuple[Callable[[Problem, float, float, str], Numbers], str]] = {
     "ada_dp_spider": (spider, "double_well"),
     "dp_sgda_clipped": (dp_sgda_clipped, "quadratic"),
     "dp_spider": (dp_spider, "double_well"),
     "dptd": (dptd, "quadratic"),
+    "nispp": (nispp, "bilinear"),
     "nseg": (nseg, "bilinear"),
+    "privatediff": (privatediff, "quadratic"),
     "sto_spider": (spider, "double_well"),
 }
 
@@ -95,7 +122,7 @@ def _differences(name: str) -> Iterator[str]:
         for variant in algorithm(name).variants:
             solver = configure(name, p, epsilon=eps, delta=delta, variant=variant, private=False)
             for option, expected in formulas(p, eps, delta, variant).items():
-                theirs = getattr(solver, option)
+                theirs = solver.setting(option, p)
                 if isinstance(expected, str):
                     equal, shown = theirs == expected, theirs
                 else:

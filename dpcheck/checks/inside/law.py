@@ -7,9 +7,11 @@ correct code less than once in 10,000 whole checks.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import stats
@@ -17,6 +19,7 @@ from scipy import stats
 from dpcheck.audits.sampling import SamplingAudit, audit_sampling
 from dpcheck.checks.inside.replay import Index
 from dpcheck.checks.inside.small_runs import Case
+from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT, draw
 from dpcheck.problems.problem import Array
 
 _LEVEL = 1e-8
@@ -24,7 +27,9 @@ _LEVEL = 1e-8
 # reject, each at 0.03, which happens with probability 0.03^4 < 1e-6 at most.
 _CONFIDENCE, _TIMES = 0.97, 4
 _ROWS = 240  # minibatches an audit
-_RUNS = 300  # runs whose returned iterate is looked up
+_POPULATION, _BATCH, _DRAWS = 12, 5, 20_000  # of the kernel's own draws
+_SIGMAS = 6.0
+_RUNS = 300  # runs whose returned iterate is looked up, at least
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,30 @@ def minibatches(case: Case, scheme: str, size: int, stream: Callable[..., int]) 
     return Judged(audits[-1].verdict == "consistent", audits[-1].reason, audits[-1].to_dict())
 
 
+@cache
+def draws(scheme: str) -> Judged:
+    """Judge the kernel that draws all minibatches, on a small population and a fixed stream: each record's share.
+
+    So many are drawn that a record which is left out, or a rate that is off by a hundredth, is far beyond chance.
+    """
+    code = {"with_replacement": WITH_REPLACEMENT, "without_replacement": WITHOUT_REPLACEMENT, "poisson": POISSON}[
+        scheme
+    ]
+    rng, deck, out = np.random.default_rng(4), np.arange(_POPULATION), np.empty(_POPULATION, np.int64)
+    counts = np.zeros(_POPULATION)
+    for _ in range(_DRAWS):
+        count = draw(code, _POPULATION, _BATCH, deck, rng, out)
+        np.add.at(counts, out[:count], 1)
+    due = _DRAWS * _BATCH / _POPULATION
+    off = np.abs(counts - due) / math.sqrt(due)  # a record's variance is its mean at most
+    worst = int(np.argmax(off))
+    told = (
+        f"record {worst} of {_POPULATION} is {counts[worst]:.0f} times in {_DRAWS} minibatches of {_BATCH} drawn "
+        f"{scheme.replace('_', ' ')}, where {due:.0f} are due"
+    )
+    return Judged(bool(off[worst] <= _SIGMAS), told, {"standard deviations": float(off[worst])})
+
+
 def _drawn(case: Case, scheme: str, size: int, seed: Callable[[int], int]) -> Index:
     """Rows of record numbers, padded with -1: those of this size, where the scheme fixes it."""
     rows: list[Index] = []
@@ -70,23 +99,24 @@ def _drawn(case: Case, scheme: str, size: int, seed: Callable[[int], int]) -> In
 def uniform_iterate(case: Case, stream: Callable[..., int]) -> Judged:
     """Judge the number of the iterate that is returned: exact binomial tests of each, by Bonferroni."""
     numbers, counts = list(case.chosen), Counter[int]()
-    for k in range(_RUNS):
+    runs = max(_RUNS, math.ceil(len(numbers) * math.log(_RUNS * len(numbers) / _LEVEL)))  # or none of them would show
+    for k in range(runs):
         run = case.solver.run(case.problem, seed=stream(72, k), at=range(case.solver.iterations(case.problem)))
         apart = np.abs(run.history.path - np.concatenate([run.x, run.y])).max(axis=1)
         near = int(np.argmin(apart))
         counts[near if apart[near] <= 1e-9 else len(apart)] += 1  # the last one of all is not kept
     outside = {t: count for t, count in sorted(counts.items()) if t not in numbers}
-    evidence: dict[str, object] = {"counts": {str(t): counts[t] for t in sorted(counts)}, "runs": _RUNS}
+    evidence: dict[str, object] = {"counts": {str(t): counts[t] for t in sorted(counts)}, "runs": runs}
     if outside:
         t, count = next(iter(outside.items()))
         return Judged(
-            False, f"{count} of {_RUNS} runs return iterate {t}, which is not among those to choose from", evidence
+            False, f"{count} of {runs} runs return iterate {t}, which is not among those to choose from", evidence
         )
-    found = {t: float(stats.binomtest(counts[t], _RUNS, 1 / len(numbers)).pvalue) for t in numbers}
+    found = {t: float(stats.binomtest(counts[t], runs, 1 / len(numbers)).pvalue) for t in numbers}
     worst = min(found, key=lambda t: found[t])
     evidence |= {"p-value": found[worst], "level": _LEVEL / len(numbers)}
     ok = found[worst] > _LEVEL / len(numbers)
-    told = f"{counts[worst]} of {_RUNS} runs return iterate {worst}, where {_RUNS / len(numbers):.0f} are due"
+    told = f"{counts[worst]} of {runs} runs return iterate {worst}, where {runs / len(numbers):.0f} are due"
     return Judged(
         ok, told if not ok else f"each of {len(numbers)} iterates is returned about as often; {told}", evidence
     )

@@ -114,15 +114,20 @@ _CLIPS: dict[str, Any] = {"clip_w": 0.8, "clip_v": 0.6}
 
 
 def dp_sgda() -> Iterator[Case]:
-    """Every sampling; the average as by default, and the last and a uniform iterate."""
+    """Every sampling; the average as by default, the last and a uniform iterate; falling steps from a start off 0."""
     for label, variant, sampling in (
         ("as_printed", "as_printed", "with_replacement"),
         ("repaired", "repaired", "without_replacement"),
         ("repaired.poisson", "repaired", "poisson"),
     ):
-        for name, output in (("bilinear", "average"), ("quadratic", "last"), ("auc", "uniform")):
+        for name, output in (
+            ("bilinear", "average"), ("product", "average"), ("quadratic", "last"), ("auc", "uniform"),
+        ):  # fmt: skip
             settings = _CLIPS | {"steps": 9, "batch": 4, "eta": 0.2, "output": output, "sampling": sampling}
-            solver = configure("dp_sgda", problem(name), **PRIVACY, variant=variant, **settings)
+            solver: Any = configure("dp_sgda", problem(name), **PRIVACY, variant=variant, **settings)
+            if name == "product":
+                falling = np.arange(1, 10) ** -0.5
+                solver = replace(solver, eta_w=0.3 * falling, eta_v=0.2 * falling)
             chosen = range(9) if output == "uniform" else ()
             yield Case(label, solver, problem(name), descent_ascent, chosen=chosen, schemes=((sampling, 4),))
 
@@ -186,6 +191,12 @@ def _spider(
             chosen = range(1, settings["steps"] + 1) if name == "dp_spider" else ()
             yield Case(variant, solver, problem(place), follow, chosen=chosen, schemes=_ESTIMATES, seeds=4,
                        free=place in ("sensing", "wide double_well"))  # fmt: skip
+
+
+def dp_spider_cases() -> Iterator[Case]:
+    """A bound on differences that grows with the distance, and its cap."""
+    for places, Ls in ((("double_well", "sensing"), 0.9), (("double_well",), 90.0)):
+        yield from _spider("dp_spider", dp_spider, places, steps=30, period=7, Ls=Ls)
 
 
 def ada_dp_spider_cases() -> Iterator[Case]:
@@ -283,7 +294,7 @@ CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "dp_rgda": dp_rgda_cases,
     "dp_sgda": dp_sgda,
     "dp_sgda_clipped": dp_sgda_clipped,
-    "dp_spider": lambda: _spider("dp_spider", dp_spider, steps=30, period=7),
+    "dp_spider": dp_spider_cases,
     "dptd": dptd_cases,
     "nispp": nispp_cases,
     "nseg": nseg_cases,

@@ -32,6 +32,7 @@ _PARTS = {
     "output": ("feasibility", "output", "recomputed from the iterates"),
     "ending": ("feasibility", "how the run says that it ended", "compared"),
 }
+_MOVES, _RUNS = 160, 60  # perturbations of a case that are looked at, and the most runs for them
 _VALUE = 1e-6  # relative; differences of values are that exact at worst
 
 
@@ -59,7 +60,6 @@ class _Seen:
     largest: dict[str, float] = field(default_factory=dict)
     compared: Counter[str] = field(default_factory=Counter)
     runs: int = 0
-    chances: list[Array] = field(default_factory=list)
 
     def add(self, case: Case, replay: Replay) -> None:
         self.runs += 1
@@ -68,8 +68,6 @@ class _Seen:
         for part, by in replay.largest.items():
             self.largest[part] = max(self.largest.get(part, 0.0), by)
         self.compared += replay.compared
-        if case.free:
-            self.chances += replay.chances
 
 
 def _variant(context: Context, name: str, label: str, cases: list[Case]) -> Iterator[Finding]:
@@ -97,15 +95,27 @@ def _variant(context: Context, name: str, label: str, cases: list[Case]) -> Iter
             f"{name}.{label}.inside.uniform", "feasibility", f"{words}: the iterate that is returned, uniform",
             law.uniform_iterate(uniform[0], context.stream),
         )  # fmt: skip
-    if seen.chances:
-        judged = law.perturbations(seen.chances, ball=name == "dp_rgda")
+    chances = [chance for case in cases if case.free for chance in _perturbations(case)]
+    if chances:
+        judged = law.perturbations(chances, ball=name == "dp_rgda")
         yield _judged(f"{name}.{label}.inside.perturbations", "noise", f"{words}: perturbations near saddles", judged)
+
+
+def _perturbations(case: Case) -> list[Array]:
+    """Enough of a case's perturbations to tell one law from another, or those of some runs."""
+    found: list[Array] = []
+    for replay in case.replays(_RUNS):
+        found += replay.chances
+        if len(found) >= _MOVES or not found:
+            break
+    return found
 
 
 def _sampling(context: Context, name: str, label: str, words: str, case: Case) -> Finding:
     """The law of the minibatches, of each size that a run draws."""
-    judged = [law.minibatches(case, scheme, size, context.stream) for scheme, size in case.schemes]
-    bad = next((each for each in judged if not each.ok), judged[0])
+    judged = [law.draws(scheme) for scheme in dict.fromkeys(scheme for scheme, _ in case.schemes)]
+    judged += [law.minibatches(case, scheme, size, context.stream) for scheme, size in case.schemes]
+    bad = next((each for each in judged if not each.ok), judged[-1])
     return _judged(f"{name}.{label}.inside.sampling", "sampling", f"{words}: which records the minibatches hold", bad)
 
 

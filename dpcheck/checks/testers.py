@@ -1,0 +1,149 @@
+"""The testers themselves: each on something that is right and on something that is wrong, by construction.
+
+What a check of correct code expects of most testers is that they find nothing, so that one which never finds anything
+would agree with all of it. All draws are from fixed streams: the verdicts are the same for every seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import numpy as np
+
+from dpcheck.audits.constants import audit_constants
+from dpcheck.audits.membership import Look, audit_privacy
+from dpcheck.audits.noise import audit_noise_sample
+from dpcheck.audits.rates import fit_rate
+from dpcheck.audits.sampling import audit_sampling
+from dpcheck.checks.place import place_of
+from dpcheck.findings import Finding
+from dpcheck.problems.problem import Array
+
+EPSILON, SHIFT = 0.5, 1.0  # of a Gaussian whose sensitivity is one standard deviation
+TRIALS = 4000
+SHORT = 0.06  # standard deviations by which a limit may be found too low, a little more than the tester says
+# counts of one output set on each data set, the runs, delta and the level: rare sets and common ones
+COUNTS = ((60, 12, 2000, 1e-3, 0.01), (400, 250, 5000, 1e-2, 0.02), (2500, 1200, 10_000, 5e-2, 0.001))
+
+
+def testers(name: str) -> Iterator[Finding]:
+    """One finding, which names the first tester that errs."""
+    wrong, place = _first_wrong()
+    yield Finding(
+        f"{name}.testers", "utility", "the testers, each on what is right and on what is wrong by construction",
+        "violated" if wrong else "consistent",
+        wrong or f"{', '.join(tester.__name__ for tester, _ in TESTERS)} tell one from the other.", place=place,
+    )  # fmt: skip
+
+
+@cache
+def _first_wrong() -> tuple[str, str]:
+    """What errs and where it is, the same for every algorithm; nothing and the first tester's place."""
+    for tester, work in TESTERS:
+        for told in work():
+            if told:
+                return f"{tester.__name__} {told}.", place_of(tester)
+    return "", place_of(TESTERS[0][0])
+
+
+def membership() -> Iterator[str]:
+    """A Gaussian of known delta, claimed with that and with a third of it; then where a look's verdict turns."""
+    delta = _gaussian_delta(EPSILON, SHIFT)
+    for share, due in ((1.0, "consistent"), (1 / 3, "violated")):
+        audit = audit_privacy(
+            _gaussian, 0.0, SHIFT, epsilon=EPSILON, delta=share * delta, trials=TRIALS, vectorized=True,
+        )  # fmt: skip
+        yield _unless(audit.verdict, due, f"a Gaussian that is claimed with {share:.2g} of its delta")
+        event = audit.event
+    for hits, others, trials, level_delta, alpha in COUNTS:
+        counted = type(event)(event.score, event.direction, event.threshold, event.favours, hits, others, trials)
+
+        def look(claimed: float, event: object = counted, alpha: float = alpha, delta: float = level_delta) -> Look:
+            none = np.zeros(1)
+            return Look(1, "plain", event, 0, alpha, claimed, delta, (none, none, none))  # type: ignore[arg-type]
+
+        limit = look(math.inf).epsilon_lower
+        near = SHORT * math.sqrt((1 - hits / trials) / hits + (1 - others / trials) / others)
+        for claimed, breaks in ((limit + near, False), (limit * 0.999, True)):
+            if look(claimed).breaks != breaks:
+                yield (
+                    f"{'accepts' if breaks else 'rejects'} epsilon {claimed:.4g} at delta {level_delta:g} for {hits} "
+                    f"hits against {others} in {trials} runs, whose limit is {limit:.4g}"
+                )
+
+
+def noise() -> Iterator[str]:
+    """Normal noise as claimed; of another scale, and of another shape."""
+    rng = np.random.default_rng(1)
+    normal, flat = rng.standard_normal((600, 2)), rng.uniform(-math.sqrt(3), math.sqrt(3), (600, 2))
+    for sample, due, words in (
+        (normal, "consistent", "normal noise of the claimed scale"),
+        (1.3 * normal, "violated", "normal noise of 1.3 times the claimed scale"),
+        (flat, "violated", "uniform noise that is claimed to be normal"),
+    ):
+        audit = audit_noise_sample(sample, scale=1.0, centred=True)
+        yield _unless(audit.verdict, due, words)
+
+
+def sampling() -> Iterator[str]:
+    """Minibatches drawn as claimed; with a record twice, with one record too few, and always the same records."""
+    rng, n, size = np.random.default_rng(2), 20, 5
+    drawn = np.array([rng.choice(n, size, replace=False) for _ in range(40)])
+    twice, fewer, same = drawn.copy(), drawn.copy(), drawn.copy()
+    twice[7, 1] = twice[7, 0]
+    fewer[:, -1] = -1
+    same[:] = same[0]
+    again = rng.integers(n, size=(40, size))
+    for rows, scheme, due, words in (
+        (drawn, "without_replacement", "consistent", "minibatches drawn without replacement"),
+        (again, "with_replacement", "consistent", "minibatches drawn with replacement"),
+        (twice, "without_replacement", "violated", "a minibatch without replacement that holds a record twice"),
+        (fewer, "without_replacement", "violated", "minibatches of one record too few"),
+        (same, "without_replacement", "violated", "the same minibatch all along"),
+    ):
+        audit = audit_sampling(rows, scheme=scheme, population=n, batch=size)
+        yield _unless(audit.verdict, due, words)
+
+
+def constants() -> Iterator[str]:
+    """A constant that is public, and one that is read off the data."""
+    data, neighbour = np.arange(4.0), np.arange(1.0, 5.0)
+    for made, due in ((lambda _: {"bound": 1.0}, "consistent"), (lambda rows: {"bound": rows.max()}, "violated")):
+        words = "a public constant" if due == "consistent" else "a constant read off the data"
+        yield _unless(audit_constants(made, data, [neighbour]).verdict, due, words)
+
+
+def rates() -> Iterator[str]:
+    """A law n^(-1/2) that is claimed to be that, to be slower, and to be n^-1."""
+    import pandas as pd
+
+    rng, sizes = np.random.default_rng(3), np.repeat([100, 200, 400, 800, 1600], 12)
+    frame = pd.DataFrame({"n": sizes, "gap": sizes**-0.5 * (1 + 0.05 * rng.standard_normal(sizes.size))})
+    for exponent, due in ((-0.5, "supported"), (-0.3, "supported"), (-1.0, "contradicted")):
+        found = fit_rate(frame, response="gap", factors=["n"], claimed={"n": exponent})
+        yield _unless(found.verdict, due, f"n^-0.5 that is claimed to be n^{exponent:g}")
+
+
+TESTERS: tuple[tuple[Callable[..., object], Callable[[], Iterator[str]]], ...] = (
+    (audit_privacy, membership), (audit_noise_sample, noise), (audit_sampling, sampling), (audit_constants, constants),
+    (fit_rate, rates),
+)  # fmt: skip
+
+
+def _unless(verdict: str, due: str, words: str) -> str:
+    return "" if verdict == due else f"calls {words} {verdict}, which is {due} by construction"
+
+
+def _gaussian(shift: float, rng: np.random.Generator, size: int) -> Array:
+    return shift + rng.standard_normal(size)
+
+
+def _gaussian_delta(epsilon: float, mu: float) -> float:
+    """Balle and Wang 2018, Theorem 8."""
+
+    def below(x: float) -> float:
+        return 0.5 * math.erfc(-x / math.sqrt(2))
+
+    return below(mu / 2 - epsilon / mu) - math.exp(epsilon) * below(-mu / 2 - epsilon / mu)
