@@ -33,9 +33,8 @@ from dpcheck.solvers import privatediff as privatediff_file
 from dpcheck.solvers import sto_spider as sto
 
 CONTEXT = Context()
-MINE = ("causes", "defaults", "derivatives", "descent", "formulas", "geometry", "law", "phases", "privatediff",
-        "replay",
-        "rgda", "schedules", "small_runs", "spider", "stage")  # fmt: skip
+MINE = ("causes", "defaults", "derivatives", "descent", "formulas", "geometry", "law", "phase_lists", "phases",
+        "privatediff", "replay", "rgda", "small_runs", "spider", "stage")  # fmt: skip
 
 
 def finding(name, id):

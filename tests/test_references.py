@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcheck import certify
-from dpcheck.checks.inside import schedules
+from dpcheck.checks.inside import phase_lists
 from dpcheck.checks.inside.descent import descent_ascent, dptd, nseg
 from dpcheck.checks.inside.phases import nispp_phases, output_perturbation
 from dpcheck.checks.inside.privatediff import privatediff
@@ -293,16 +293,16 @@ def test_every_perturbation_is_a_refresh_in_the_repaired_variant_only():
 
 
 PHASED = {
-    StronglyConvex: (schedules.algorithm_1, MeanEstimation.sample(50, 3, RNG, mu=0.7)),
-    PhasedConvex: (schedules.algorithm_2, Linear.sample(50, 3, RNG)),
-    Saddle: (schedules.algorithm_3, Quadratic.sample(50, 3, RNG, mu_x=0.5, mu_y=2.0, radius=2.0)),
-    SaddleJoint: (schedules.algorithm_3_tight, Quadratic.sample(50, 3, RNG, mu_x=3.0, mu_y=2.0, radius=0.05)),
-    PhasedPrimal: (schedules.algorithm_4, Bilinear.sample(50, 3, RNG)),
-    PhasedDual: (schedules.algorithm_5, Bilinear.sample(50, 3, RNG)),
-    PhasedSaddle: (schedules.algorithms_4_and_5, Bilinear.sample(50, 3, RNG)),
-    PhasedConvexStronglyConcave: (schedules.convex_strongly_concave, Product.sample(50, 3, RNG, mu=1.5)),
+    StronglyConvex: (phase_lists.algorithm_1, MeanEstimation.sample(50, 3, RNG, mu=0.7)),
+    PhasedConvex: (phase_lists.algorithm_2, Linear.sample(50, 3, RNG)),
+    Saddle: (phase_lists.algorithm_3, Quadratic.sample(50, 3, RNG, mu_x=0.5, mu_y=2.0, radius=2.0)),
+    SaddleJoint: (phase_lists.algorithm_3_tight, Quadratic.sample(50, 3, RNG, mu_x=3.0, mu_y=2.0, radius=0.05)),
+    PhasedPrimal: (phase_lists.algorithm_4, Bilinear.sample(50, 3, RNG)),
+    PhasedDual: (phase_lists.algorithm_5, Bilinear.sample(50, 3, RNG)),
+    PhasedSaddle: (phase_lists.algorithms_4_and_5, Bilinear.sample(50, 3, RNG)),
+    PhasedConvexStronglyConcave: (phase_lists.convex_strongly_concave, Product.sample(50, 3, RNG, mu=1.5)),
     PhasedStronglyConvexConcave: (
-        schedules.strongly_convex_concave,
+        phase_lists.strongly_convex_concave,
         ProductMirror(Product.sample(50, 3, RNG).records, mu=1.5),
     ),
 }
@@ -318,12 +318,12 @@ def assert_phases(replay):
 @pytest.mark.parametrize("algorithm", PHASED)
 def test_output_perturbation_equals_exact_solutions(algorithm):
     """At the accuracy that the theorem asks for, and at 1e-20, where little is left to the tolerance."""
-    scheduled, problem = PHASED[algorithm]
+    listed, problem = PHASED[algorithm]
     inside = Counter()
     for eps in (1.0, 100.0):
-        options = {"schedule": scheduled, "epsilon": eps, "delta": 1e-4}
+        options = {"listed": listed, "epsilon": eps, "delta": 1e-4}
         configured = algorithm.configure(problem, epsilon=eps, delta=1e-4)
-        energies = [phase.energy for phase in scheduled(problem, eps, 1e-4)]
+        energies = [phase.energy for phase in listed(problem, eps, 1e-4)]
         np.testing.assert_allclose(configured.phases[:, FIELDS.index("energy")], energies, rtol=1e-12)
         sharp = sharpened(configured, 1e-20)
         for solver, accuracy in ((configured, {}), (sharp, {"energy": 1e-20})):
@@ -350,7 +350,7 @@ def test_a_phase_sees_its_own_records_and_released_points_only(algorithm):
     base = "gradient_descent" if problem.dim_v == 0 else "extragradient"
     solver = algorithm.configure(problem, epsilon=10.0, delta=1e-4, base=base)
     history = solver.run(problem, seed=0, record=True).history
-    blocks, _ = schedules.split(len(problem.records))
+    blocks, _ = phase_lists.split(len(problem.records))
     K = len(blocks)
     for k, block in enumerate(blocks):
         neighbour = with_record(problem, block.start, -problem.records[block.start])
@@ -362,7 +362,7 @@ def test_a_phase_sees_its_own_records_and_released_points_only(algorithm):
 def test_nispp_equals_exact_solutions(sampling):
     problem = PHASED[PhasedPrimal][1]
     configured = NISPP.configure(problem, **PRIVACY, batch=8, lam=0.6, sampling=sampling)
-    enough = schedules.nispp(problem, 8, 0.6, 0.0)[0].energy
+    enough = phase_lists.nispp(problem, 8, 0.6, 0.0)[0].energy
     np.testing.assert_allclose(configured.phases[:, FIELDS.index("energy")], enough, rtol=1e-12)
     for solver, accuracy in ((configured, {}), (sharpened(configured, 1e-20), {"energy": 1e-20})):
         for each, seed in with_noise_or_not(solver):

@@ -12,22 +12,22 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.checks.inside.phase_lists import Phase, PhaseList, nispp
 from dpcheck.checks.inside.replay import Replay
-from dpcheck.checks.inside.schedules import Phase, Schedule, nispp
 from dpcheck.problems.problem import Array
 
 _SLACK = 1 + 1e-6
 
 
 def output_perturbation(
-    replay: Replay, *, schedule: Schedule, epsilon: float, delta: float, energy: float | None = None,
+    replay: Replay, *, listed: PhaseList, epsilon: float, delta: float, energy: float | None = None,
     quiet: bool = False,
 ) -> None:  # fmt: skip
     """Follow an algorithm of Zhang et al. 2022; the output is what its phases released last.
 
     energy : how accurate the base solver was asked to be, where it is not the theorem's;  quiet : no noise
     """
-    points = _followed(replay, schedule(replay.problem, epsilon, delta), energy, quiet)
+    points = _followed(replay, listed(replay.problem, epsilon, delta), energy, quiet)
     replay.end([points[-1]], "the parts released last")
 
 

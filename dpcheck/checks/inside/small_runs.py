@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.checks.inside import phases, schedules
+from dpcheck.checks.inside import phase_lists, phases
 from dpcheck.checks.inside.descent import descent_ascent, dptd, nseg
 from dpcheck.checks.inside.privatediff import privatediff
 from dpcheck.checks.inside.replay import Replay, replayed
@@ -180,7 +180,7 @@ def _spider(
 ) -> Iterator[Case]:
     for variant in algorithm(name).variants:
         for place in places:
-            solver: Any = algorithm(name)(**_SPIDER, **settings)
+            solver: Any = algorithm(name)(**_SPIDER | settings)
             if variant == "as_printed":  # the variants differ in the noise alone
                 solver = replace(solver, sigma_1=0.05, sigma_2=0.1)
             chosen = range(1, settings["steps"] + 1) if name == "dp_spider" else ()
@@ -189,10 +189,10 @@ def _spider(
 
 
 def ada_dp_spider_cases() -> Iterator[Case]:
-    """Escapes that are left, that certify, and a budget that is spent."""
-    yield from _spider(
-        "ada_dp_spider", ada_dp_spider, steps=60, refreshes=12, kappa=1e-3, chi=0.03, R=0.08, Gamma=4, Q=3
-    )
+    """Escapes that are left, that certify, and a budget that is spent; long steps out of the well to the domain."""
+    settings: dict[str, Any] = {"steps": 60, "refreshes": 12, "chi": 0.03, "R": 0.08, "Gamma": 4, "Q": 3}
+    yield from _spider("ada_dp_spider", ada_dp_spider, kappa=1e-3, **settings)
+    yield from _spider("ada_dp_spider", ada_dp_spider, ("double_well",), kappa=0.02, **settings | {"eta": 0.6})
 
 
 def sto_spider_cases() -> Iterator[Case]:
@@ -233,25 +233,25 @@ def dp_rgda_cases() -> Iterator[Case]:
             )
 
 
-_SCHEDULES: dict[str, tuple[schedules.Schedule, str]] = {
-    "output_perturbation": (schedules.algorithm_1, "mean_estimation"),
-    "phased_output_perturbation": (schedules.algorithm_2, "linear"),
-    "minimax_output_perturbation": (schedules.algorithm_3, "wide quadratic"),
-    "minimax_output_perturbation_joint": (schedules.algorithm_3_tight, "tight quadratic"),
-    "phased_primal": (schedules.algorithm_4, "game"),
-    "phased_dual": (schedules.algorithm_5, "game"),
-    "phased_minimax_output_perturbation": (schedules.algorithms_4_and_5, "game"),
-    "phased_convex_strongly_concave": (schedules.convex_strongly_concave, "product"),
-    "phased_strongly_convex_concave": (schedules.strongly_convex_concave, "product_mirror"),
+_PHASE_LISTS: dict[str, tuple[phase_lists.PhaseList, str]] = {
+    "output_perturbation": (phase_lists.algorithm_1, "mean_estimation"),
+    "phased_output_perturbation": (phase_lists.algorithm_2, "linear"),
+    "minimax_output_perturbation": (phase_lists.algorithm_3, "wide quadratic"),
+    "minimax_output_perturbation_joint": (phase_lists.algorithm_3_tight, "tight quadratic"),
+    "phased_primal": (phase_lists.algorithm_4, "game"),
+    "phased_dual": (phase_lists.algorithm_5, "game"),
+    "phased_minimax_output_perturbation": (phase_lists.algorithms_4_and_5, "game"),
+    "phased_convex_strongly_concave": (phase_lists.convex_strongly_concave, "product"),
+    "phased_strongly_convex_concave": (phase_lists.strongly_convex_concave, "product_mirror"),
 }
 SHARP = 1e-16  # an accuracy that leaves little to the base solver
 
 
 def output_cases(name: str) -> Iterator[Case]:
     """At the accuracy that the theorem asks for, and sharper; epsilon large enough that noise leaves points inside."""
-    schedule, place = _SCHEDULES[name]
+    listed, place = _PHASE_LISTS[name]
     for eps in (0.1 if name == "output_perturbation" else 1.0, 100.0):
-        options: dict[str, Any] = {"schedule": schedule, "epsilon": eps, "delta": 1e-4}
+        options: dict[str, Any] = {"listed": listed, "epsilon": eps, "delta": 1e-4}
         solver = configure(name, problem(place), epsilon=eps, delta=1e-4)
         sharp, quiet = options | {"energy": SHARP}, {"quiet": True}
         yield Case("as_printed", sharpened(solver, SHARP), problem(place), phases.output_perturbation, sharp,
@@ -289,5 +289,5 @@ CASES: dict[str, Callable[[], Iterator[Case]]] = {
     "nseg": nseg_cases,
     "privatediff": privatediff_cases,
     "sto_spider": sto_spider_cases,
-    **{name: partial(output_cases, name) for name in _SCHEDULES},
+    **{name: partial(output_cases, name) for name in _PHASE_LISTS},
 }

@@ -33,7 +33,7 @@ class Phase:
     fresh: bool = False
 
 
-Schedule = Callable[[Problem, float, float], list[Phase]]
+PhaseList = Callable[[Problem, float, float], list[Phase]]
 
 
 def split(n: int) -> tuple[list[slice], int]:
