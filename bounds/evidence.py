@@ -191,12 +191,18 @@ class Identity:
 
 @dataclass(frozen=True)
 class AtMost:
-    """``smaller <= larger`` for every positive value of the letters.
+    """An inequality ``smaller <= larger`` for every positive value of the letters.
 
-    The certificate is the simplest there is: over a common denominator the difference is a sum of
-    products of positive letters with nonnegative coefficients. A letter that is at least one is
-    written as ``1 + k`` with ``k`` positive, one that is at most one as ``1/(1 + k)``; the end
-    point ``k = 0`` follows since both sides are continuous.
+    The certificate is the simplest there is: over a common denominator the difference is a sum of products of positive
+    letters with nonnegative coefficients. A letter that is at least one is written as ``1 + k`` with ``k`` positive,
+    one that is at most one as ``1/(1 + k)``; the end point ``k = 0`` follows since both sides are continuous.
+
+    Parameters
+    ----------
+    says : str
+        What is shown, in words.
+    smaller, larger : sympy expression
+        The sides.
     """
 
     says: str

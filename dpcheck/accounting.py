@@ -255,7 +255,7 @@ def _compositions(events: EventCounts, delta: float) -> list[Composition]:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """Epsilon at which a Gaussian of standard deviation 1, shifted by ``mu`` >= 0, has this delta; rounded up.
+    """Return epsilon at which a Gaussian of standard deviation 1, shifted by ``mu`` >= 0, has this delta, rounded up.
 
     delta : in (0, 1). Balle and Wang (2018), Theorem 8.
     """

@@ -43,7 +43,7 @@ def is_file(wanted: str | os.PathLike[str]) -> bool:
 
 
 def from_file(path: str) -> list[Algorithm]:
-    """Every algorithm that the file's own names hold, in order."""
+    """Return every algorithm that the file's own names hold, in order."""
     file = Path(path).resolve()
     require(file.is_file(), "algorithm", "be a name or an existing Python file", path)
     spec = importlib.util.spec_from_file_location(f"_dpcheck_{file.stem}", file)
@@ -65,7 +65,7 @@ def from_file(path: str) -> list[Algorithm]:
 
 
 def installed() -> dict[str, EntryPoint]:
-    """What installed packages register, by name; two packages may not register one name."""
+    """Return what installed packages register, by name; two packages may not register one name."""
     found: dict[str, EntryPoint] = {}
     for each in entry_points(group=GROUP):
         other = found.setdefault(each.name, each)
@@ -76,7 +76,7 @@ def installed() -> dict[str, EntryPoint]:
 
 
 def others(taken: Collection[str]) -> list[EntryPoint]:
-    """What packages register under names that dpcheck has not taken."""
+    """Return what packages register under names that dpcheck has not taken."""
     return [each for name, each in sorted(installed().items()) if name not in taken]
 
 

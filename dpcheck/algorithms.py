@@ -292,7 +292,7 @@ class Algorithm:
 
 
 def flat(value: Any) -> Array:
-    """All numbers of a state, a copy : (k,) float64."""
+    """Return all numbers of a state, a copy, (k,) float64."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -301,7 +301,7 @@ def flat(value: Any) -> Array:
 
 
 def _multipliers(events: Sequence[Event]) -> list[tuple[str, float]]:
-    """One (law, noise multiplier) a release, in order; mechanisms on one minibatch are one release."""
+    """Return one (law, noise multiplier) a release, in order; mechanisms on one minibatch are one release."""
     found: list[tuple[str, float]] = []
     for event in events:
         match event:

@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Options may stand before, between and after what else a command takes."""
+    """Parse the command line; options may stand before, between and after what else a command takes."""
     parser, commands = _parsers()
     if not arguments or arguments[0] not in commands:
         return parser.parse_args(arguments)  # which knows --help and --version, and what is wrong with the rest

@@ -24,7 +24,7 @@ def run(options: Namespace) -> int:
 
 
 def run_check(options: Namespace) -> int:
-    """``dpcheck check``."""
+    """Run ``dpcheck check``."""
     from dpcheck.checks import check
 
     _require_writable(options)
@@ -43,7 +43,7 @@ def run_check(options: Namespace) -> int:
 
 
 def run_report(options: Namespace) -> int:
-    """``dpcheck report``."""
+    """Run ``dpcheck report``."""
     from dpcheck.findings import Report
 
     _require_writable(options)
@@ -51,7 +51,7 @@ def run_report(options: Namespace) -> int:
 
 
 def run_list(options: Namespace) -> int:
-    """``dpcheck list``."""
+    """Run ``dpcheck list``."""
     from dpcheck.report.listing import listing
 
     found = listing()
@@ -64,7 +64,7 @@ def run_list(options: Namespace) -> int:
 
 
 def run_show(options: Namespace) -> int:
-    """``dpcheck show``."""
+    """Run ``dpcheck show``."""
     from dpcheck.bounds.registry import theorem
     from dpcheck.report.theorem import describe
 
@@ -75,7 +75,7 @@ def run_show(options: Namespace) -> int:
 
 
 def run_prove(options: Namespace) -> int:
-    """``dpcheck prove``."""
+    """Run ``dpcheck prove``."""
     import shutil
     import time
 
@@ -110,7 +110,7 @@ def run_prove(options: Namespace) -> int:
 
 
 def run_audit(options: Namespace) -> int:
-    """``dpcheck audit``."""
+    """Run ``dpcheck audit``."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
 
@@ -151,7 +151,7 @@ def run_audit(options: Namespace) -> int:
 
 
 def run_bugs(options: Namespace) -> int:
-    """``dpcheck bugs``."""
+    """Run ``dpcheck bugs``."""
     from dpcheck.audits.bugs.bug import examine
     from dpcheck.audits.bugs.catalogue import find
     from dpcheck.report.bugs import explanation, listing, page
@@ -174,7 +174,7 @@ def run_bugs(options: Namespace) -> int:
 
 
 def run_rate(options: Namespace) -> int:
-    """``dpcheck rate``."""
+    """Run ``dpcheck rate``."""
     from dpcheck import rate_files
     from dpcheck.audits.rates import fit_rate
     from dpcheck.report.rate import summary
@@ -204,7 +204,7 @@ def run_rate(options: Namespace) -> int:
 
 
 def run_measure(options: Namespace) -> int:
-    """``dpcheck measure``."""
+    """Run ``dpcheck measure``."""
     from dpcheck.measure import Experiment
     from dpcheck.measure_files import Table
 
@@ -236,7 +236,7 @@ def run_measure(options: Namespace) -> int:
 
 
 def run_solve(options: Namespace) -> int:
-    """``dpcheck solve``."""
+    """Run ``dpcheck solve``."""
     from dpcheck.accounting import certify
     from dpcheck.solvers import solve
 

@@ -163,7 +163,7 @@ def _verify(file: File, content: bytes) -> None:
 
 
 def _decode(entry: Entry, file: File, packed: bytes) -> list[Array]:
-    """X, y or both, verified: before decoding where the hash is of bytes, after it otherwise."""
+    """Decode X, y or both and verify them: before decoding where the hash is of bytes, after it otherwise."""
     try:
         raw = unpack(packed)
         if file.of == "bytes":

@@ -82,7 +82,7 @@ class Composition:
         return max(0.0, left + math.log1p(part * math.expm1(self.interval)))
 
     def delta(self, epsilon: Array) -> Array:
-        """Upper bound on delta at each epsilon, (n,) -> (n,); 1 below the window."""
+        """Bound delta at each epsilon, (n,) -> (n,), from above; 1 below the window."""
         place = epsilon / self.interval - self.lowest
         last = self.log_delta.size - 1
         index = np.clip(np.floor(place), 0, last).astype(np.int64)
@@ -261,7 +261,7 @@ def _window(grids: list[tuple[Grid, int]], delta: float, guess: float, scale: fl
 
 
 def _hockey_stick(mass: Array, interval: float, tilt: float) -> Array:
-    """log of sum_{j > i} (1 - e^(l_i - l_j)) e^(-tilt (l_j - l_i)) mass_j for each i, (n,).
+    """Return log of sum_{j > i} (1 - e^(l_i - l_j)) e^(-tilt (l_j - l_i)) mass_j for each i, (n,).
 
     By two recursions from the top that only add: first
     e_i = sum_{j >= i} e^(-(1 + tilt) (l_j - l_i)) mass_j, then

@@ -46,7 +46,10 @@ class Table:
         return _written(self.experiment.columns, *known)
 
     def fill(self, *, jobs: int | None = None, watch: Callable[[int, int], object] = lambda done, total: None) -> None:
-        """Measure what is missing; ``watch`` is called as ``watch(rows known, rows in all)``."""
+        """Measure what is missing; ``watch`` is called as ``watch(rows known, rows in all)``.
+
+        A row that is finished is in the file, whatever happens then. When all are there, they are put in order.
+        """
         rows = self.experiment.rows
         missing = [row for row in rows if row.key not in self.rows]
 

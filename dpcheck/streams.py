@@ -36,7 +36,7 @@ def map_chunks(
     jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Result]:
-    """Results of ``work(rng, size)`` over chunks of ``chunk`` trials, in order.
+    """Return the results of ``work(rng, size)`` over chunks of ``chunk`` trials, in order.
 
     Each chunk has its own stream, spawned from ``seed``, so nothing depends on ``jobs``: threads
     (None: one a core), which serve because kernels release the GIL. ``progress(done, trials)`` is

@@ -33,14 +33,14 @@ def plain(value: float) -> str:
 
 
 def small(axis: Any) -> None:
-    """Text of the size of print."""
+    """Set text to the size of a printed page."""
     axis.tick_params(labelsize=TEXT)
     for text in (axis.title, axis.xaxis.label, axis.yaxis.label):
         text.set_fontsize(TEXT)
 
 
 def ticks_at(axis: Any, levels: Any, *, most: int = _TICKS) -> None:
-    """Plain numbers below an axis, at levels that were measured."""
+    """Write plain numbers below an axis, at levels that were measured."""
     from matplotlib.ticker import NullLocator
 
     levels = np.unique(levels)
@@ -50,7 +50,7 @@ def ticks_at(axis: Any, levels: Any, *, most: int = _TICKS) -> None:
 
 
 def plain_logs(axis: Any) -> None:
-    """Plain numbers on a logarithmic axis (a figure's ``xaxis`` or ``yaxis``), as many as its range needs."""
+    """Write plain numbers on a logarithmic axis (a figure's ``xaxis`` or ``yaxis``), as many as its range needs."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -63,7 +63,7 @@ def plain_logs(axis: Any) -> None:
 
 
 def not_positive(axis: Any, x: Any, words: str) -> None:
-    """Marks at the foot of a logarithmic axis, for means that have no place on it."""
+    """Mark at the foot of a logarithmic axis the means that have no place on it."""
     foot = axis.get_xaxis_transform()
     axis.plot(
         x, np.full(len(x), 0.03), "v", transform=foot, color=MEASURED, fillstyle="none", markersize=4, label=words

@@ -22,9 +22,10 @@ INNER = {
     "dpcheck.audits.neighbours": ("Pair", "patterns", "replaced", "removed", "drawn", "canary"),
     "dpcheck.audits.noise": ("audit_noise_sample",),
     "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),
+    "dpcheck.bases": ("optimum",),
     "dpcheck.bounds.claim": ("Claim", "Decision", "Evidence"),
     "dpcheck.bounds.evidence": (
-        "Identity", "Below", "Enumerated", "Counterexample", "Searched", "Cited", "Quoted",
+        "Identity", "AtMost", "Below", "Enumerated", "Counterexample", "Searched", "Cited", "Quoted",
     ),
     "dpcheck.bounds.judge": ("judge",),
     "dpcheck.bounds.registry": ("theorems", "claims", "find"),

@@ -1,4 +1,18 @@
-"""Translation of formulas to polynomials: maxima and moduli split, roots, logarithms and roundings named."""
+"""Translation of formulas to polynomials: maxima and moduli split, roots, logarithms and roundings named.
+
+An inequality ``smaller <= larger`` becomes one or more cases, each a rational function of letters
+that must be nonnegative. A logarithm, exponential or root of a sum becomes a letter of its own,
+tied to its argument by a :class:`Tie`; a number such as log(5/2) becomes a letter in a narrow
+rational interval; a floor or ceiling becomes an integer letter, less than one from its argument; a sine
+and its cosine two letters on a circle. Proofs that forget ties are proofs all the same, since they hold
+for more values.
+
+One rule governs every rewriting: wherever all parts of the original are real numbers, the new form
+has the same value. So ``log(x**2)`` becomes ``2 log(x)`` only where x is known to be positive, and
+no point of the domain is lost. The letters come from :meth:`Domain.standard`, so that what sympy
+knows of their signs is true on the domain; a letter made here is positive only if what it stands
+for is known to be.
+"""
 
 from __future__ import annotations
 

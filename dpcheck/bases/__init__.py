@@ -37,11 +37,20 @@ class Term:
 
 @dataclass(frozen=True)
 class Base:
-    """One base solver.
+    """One base solver that output perturbation can plug in.
 
-    module, attribute : of its kernel, of signature ``dpcheck.kernels.jit.BASE_SIGNATURE``
-    cost : the stated number of gradients, a sum of terms, times log(1/accuracy) and further logarithms
-    reconstructed : no paper at hand prints it in full
+    Parameters
+    ----------
+    name : str
+        Its name.
+    module, attribute : str
+        Where its kernel is, of signature ``dpcheck.kernels.jit.BASE_SIGNATURE``.
+    setting : {"minimisation", "saddle"}
+        What it solves.
+    cost : tuple of Term
+        The stated number of gradients, a sum of terms, times log(1/accuracy) and further logarithms.
+    reconstructed : bool
+        Whether no paper at hand prints it in full.
     """
 
     name: str
@@ -83,9 +92,20 @@ BASES = {
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """``x`` (d_w,), ``y`` (d_v,) within ``energy`` of the solution, and how many gradients of one record it took.
+    """What a base solver returns.
 
-    reached : whether the certificate was; ``message`` says what to do where it was not
+    Attributes
+    ----------
+    x, y : ndarray, (d_w,) and (d_v,)
+        The point (w, v).
+    energy : float
+        It lies within this of the solution, as :func:`optimum` measures it.
+    gradients : int
+        Gradients of one record that it took.
+    reached : bool
+        Whether the certificate was reached.
+    message : str
+        What to do where it was not.
     """
 
     x: Array
@@ -114,19 +134,49 @@ def optimum(
     name: str, problem: Problem | str, *, energy: float, regulariser: float | tuple[float, float] = 0.0,
     centre: Array | None = None, start: Array | None = None, seed: int = 0, most: int = 10**8,
 ) -> Solution:  # fmt: skip
-    """Saddle point, or minimum where there is no v; not private.
+    """Compute the saddle point, or the minimum where there is no v; not private.
 
     It is that of mean f(w, v) + r_w/2 |w - c_w|^2 - r_v/2 |v - c_v|^2 over the domains.
 
-    name : a key of ``BASES``;  problem : a problem or the name of one
-    energy : mu_w |w - w*|^2 + mu_v |v - v*|^2 is certified to be this or less, with mu_w, mu_v the
-        problem's strong convexity and concavity, regularisers included
-    regulariser : (r_w, r_v), or one number for both;  centre : (c_w, c_v), the problem's start by default
-    start : where the solver begins, the problem's by default;  seed : of the sampled records
-    most : the most gradients of one record that may be evaluated
+    Parameters
+    ----------
+    name : str
+        A base solver, a key of ``BASES``.
+    problem : Problem or str
+        The objective with its records, or the name of an example.
+    energy : float
+        mu_w |w - w*|^2 + mu_v |v - v*|^2 is certified to be this or less, > 0, with mu_w and mu_v the problem's strong
+        convexity and concavity, regularisers included.
+    regulariser : float or tuple of float
+        (r_w, r_v), or one number for both, >= 0.
+    centre, start : array_like, (d_w + d_v,), optional
+        (c_w, c_v), and where the solver begins; the problem's start by default.
+    seed : int
+        Seed of the sampled records.
+    most : int
+        Gradients of one record that may be evaluated at most.
 
-    Raises InputError for unknown names, values outside their domain, and problems that are not smooth or
-    not strongly convex-concave with their regulariser.
+    Returns
+    -------
+    Solution
+        The point, its certificate and its cost.
+
+    Raises
+    ------
+    InputError
+        For unknown names, values outside their domain, and problems that are not smooth or not strongly convex-concave
+        with their regulariser.
+
+    References
+    ----------
+    L. Zhang et al. Bring your own algorithm for optimal differentially private stochastic minimax optimization. NeurIPS
+    2022, Section 3 and Table 2.
+
+    Examples
+    --------
+    >>> from dpcheck.bases import optimum
+    >>> optimum("extragradient", "quadratic", energy=1e-12).reached
+    True
     """
     if isinstance(problem, str):
         from dpcheck.problems import example

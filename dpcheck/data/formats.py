@@ -31,7 +31,10 @@ _PAIR = re.compile(rb"([1-9][0-9]{0,8}):([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-
 
 
 def unpack(packed: bytes) -> bytes:
-    """Decompress the bytes of an .xz, .gz or .bz2 file, and return others as they are; ValueError if broken."""
+    """Decompress the bytes of an .xz, .gz or .bz2 file, and return others as they are; ValueError if broken.
+
+    The first bytes decide, not the name: some servers decompress a file while they send it.
+    """
     for start, decompress in _UNPACK.items():
         if packed.startswith(start):
             try:
@@ -55,7 +58,12 @@ def parse_idx(raw: bytes) -> Array:
 
 
 def parse_libsvm(text: bytes, features: int) -> tuple[Rows, Rows]:
-    """Read dense ``X`` (n, features) and ``y`` (n,) in {-1, +1} from LIBSVM text."""
+    """Read dense ``X`` (n, features) and ``y`` (n,) in {-1, +1} from LIBSVM text.
+
+    A line is ``label index:value ...``, indices start at 1 and increase, absent ones are zero.
+    Anything else (another label, a blank line, a comment, a tab, an index beyond ``features``, a
+    value that is not finite) is an InputError naming the line.
+    """
     require_count(features, "features")
     lines = text.removesuffix(b"\n").split(b"\n")
     X, y = np.zeros((len(lines), features)), np.empty(len(lines))
@@ -92,13 +100,16 @@ def pixels(values: Array) -> Rows:
 
 
 def millionths(values: Array) -> Rows:
-    """Transposed whole numbers of 1e-6; the quotient is the float64 nearest the printed decimal."""
+    """Transpose whole numbers of 1e-6; the quotient is the float64 nearest the printed decimal."""
     rows: Rows = np.ascontiguousarray(values.T) / 1e6
     return rows
 
 
 def printed(number: str) -> Callable[[Array], Rows]:
-    """Return single-precision values as the decimals that ``number``, a printf format, prints."""
+    """Return single-precision values as the decimals that ``number``, a printf format, prints.
+
+    Stored arrays hold float32 where the public text holds decimals: read so, both give one float64.
+    """
 
     def rows(values: Array) -> Rows:
         flat = [float(number % value) for value in values.astype(np.float32).ravel().tolist()]

@@ -23,7 +23,11 @@ LINE = 8  # numbers in a line of the cache
 
 
 def arranged(records: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return rows (x, y, |x|^2, 0, ...) of the records (x, y), which the kernels below read."""
+    """Return rows (x, y, |x|^2, 0, ...) of the records (x, y), which the kernels below read.
+
+    A row begins with a line of the cache, so that nothing that is read at once lies in two. It is an odd number of
+    lines long: the columns of rows a power of two apart would compete for the same few places in the cache.
+    """
     n, columns = records.shape
     width = LINE * ((columns + LINE) // LINE | 1)
     numbers = np.zeros(n * width + LINE)
@@ -42,7 +46,11 @@ def chunk(rows):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(MATRIX, INDICES, types.int64, types.int64, VECTOR, VECTOR, VECTOR, VECTOR), apart=True)
 def products(rows, index, count, d, w, y, h, q):  # type: ignore[no-untyped-def]
-    """Compute h_k = <w, x>, y_k and q_k = |x|^2 of the first ``count`` rows of ``index``, arranged as above."""
+    """Compute h_k = <w, x>, y_k and q_k = |x|^2 of the first ``count`` rows of ``index``, arranged as above.
+
+    x has d columns; w is as long as a row, with 0 after the weights; ``index`` may go on with the rows that are needed
+    next.
+    """
     width, fours = rows.shape[1], 0
     if width >= WIDTH:
         fours, zero = count - count % 4, splat(0.0)

@@ -33,7 +33,7 @@ _FLOAT = types.float64
 
 @kernel(INDICES(VECTOR))
 def widths_of(numbers):  # type: ignore[no-untyped-def]
-    """Widths, kept among a problem's float parameters, as integers."""
+    """Return the widths, kept among a problem's float parameters, as integers."""
     widths = np.empty(numbers.size, np.int64)
     for i in range(numbers.size):
         widths[i] = np.int64(numbers[i])
@@ -62,7 +62,7 @@ def room(widths):  # type: ignore[no-untyped-def]
 
 @kernel(MATRIX(VECTOR, INDICES, _INT))
 def weights(theta, widths, layer):  # type: ignore[no-untyped-def]
-    """W_l, l = 1..L, a view."""
+    """Return W_l, l = 1..L, a view."""
     start = 0
     for below in range(1, layer):
         start += (widths[below - 1] + 1) * widths[below]
@@ -72,7 +72,7 @@ def weights(theta, widths, layer):  # type: ignore[no-untyped-def]
 
 @kernel(MATRIX(VECTOR, INDICES, _INT, _INT))
 def inputs(work, widths, rows, layer):  # type: ignore[no-untyped-def]
-    """(a_l, 1) of all records, l = 0..L-1 : (rows, w_l + 1), a view."""
+    """Return (a_l, 1) of all records, l = 0..L-1, (rows, w_l + 1), a view."""
     start = 0
     for below in range(layer):
         start += rows * (widths[below] + 1)
@@ -82,7 +82,7 @@ def inputs(work, widths, rows, layer):  # type: ignore[no-untyped-def]
 
 @kernel(MATRIX(VECTOR, INDICES, _INT, _INT))
 def signals(work, widths, rows, layer):  # type: ignore[no-untyped-def]
-    """z_l after the forward pass, s_l after the backward pass, l = 1..L : (rows, w_l), a view."""
+    """Return z_l after the forward pass, s_l after the backward pass, l = 1..L, (rows, w_l), a view."""
     start = 0
     for below in range(widths.size - 1):
         start += rows * (widths[below] + 1)
@@ -210,7 +210,10 @@ def clip_weight(square, bound):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(INDICES, _INT, VECTOR, VECTOR, types.boolean, VECTOR))
 def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untyped-def]
-    """Write the sum over the first ``scale.size`` rows of scale_j times the gradient to ``out``, or add it there."""
+    """Write the sum over the first ``scale.size`` rows of scale_j times the gradient to ``out``, or add it there.
+
+    The signals are overwritten.
+    """
     for layer in range(1, widths.size):
         a = inputs(work, widths, rows, layer - 1)[: scale.size]
         s = signals(work, widths, rows, layer)[: scale.size]

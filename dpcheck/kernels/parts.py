@@ -11,7 +11,7 @@ from dpcheck.kernels.jit import INDICES, MATRIX, STREAM, VECTOR, kernel
 WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = 0, 1, 2
 BALL, BOX, SIMPLEX = 0, 1, 2
 
-# Which iterate a run puts out: the average of all, the last, or one drawn uniformly beforehand.
+# Which iterate a run returns: the average of all, the last, or one drawn uniformly beforehand.
 AVERAGE, LAST, UNIFORM = 0, 1, 2
 
 _BITS = 2**53  # what one ``rng.random()`` holds
@@ -19,7 +19,10 @@ _BITS = 2**53  # what one ``rng.random()`` holds
 
 @kernel(types.int64(types.int64, STREAM))
 def below(n, rng):  # type: ignore[no-untyped-def]
-    """Draw uniformly from 0, ..., n - 1, exactly; several times faster than a compiled ``rng.integers``."""
+    """Draw uniformly from 0, ..., n - 1, exactly; several times faster than a compiled ``rng.integers``.
+
+    The 53 bits of a draw, modulo n; those beyond the last whole multiple of n are drawn again.
+    """
     while True:
         bits = np.int64(rng.random() * _BITS)
         rest = bits % n

@@ -35,7 +35,11 @@ def sample_rest(used_up, deck, rng, out, tape):  # type: ignore[no-untyped-def]
 
 @kernel(RUN_SIGNATURE)
 def rgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Run Xu et al. 2026, Algorithm 2, with Algorithm 3 written out in its place."""
+    """Run Xu et al. 2026, Algorithm 2, with Algorithm 3 written out in its place.
+
+    reals, counts : as :meth:`dpcheck.solvers.dp_rgda.DPRGDA.packed` names them;  steps : none
+    ``once`` : each record is in one minibatch, and the noise of differences lies along a tree
+    """
     alpha, eta, eta_H, lam, r, D_bar, C_v, C_u, sigma_v, sigma_u = reals
     T, q, S1, S2, K, t_thres, escapes, repaired, once = counts
     _, records, domain_w, domain_v, start, d = data
@@ -129,7 +133,7 @@ def rgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape)
         for i in range(d):
             x[i] -= eta_t * v[i]
         project(x, domain_w)
-    if tape[0][OUTCOME] == CERTIFIED or not repaired:  # line 19, and the print's last line
+    if tape[0][OUTCOME] == CERTIFIED or not repaired:  # line 19, and the published last line
         copy(anchor, out)
         ended = anchored
     else:

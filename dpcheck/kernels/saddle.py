@@ -53,7 +53,12 @@ def lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(VECTOR, types.int64, types.int64))
 def rest_lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
-    """Return the Lipschitz constant of every record's B_i = W_i - identity, raised to 1 where it is below."""
+    """Return the Lipschitz constant of every record's B_i = W_i - identity, raised to 1 where it is below.
+
+    In plain coordinates B_i is f's operator M less a_w w, a_v v, with a = mu - r. Where a_w = a_v = a,
+    |M x - a x|^2 = |M x|^2 - 2a <x, M x> + a^2 |x|^2 <= (l^2 - a^2) |x|^2, as <x, M x> >= a |x|^2; the
+    difference of a_w and a_v adds at most itself.
+    """
     excess = 0.0
     if size > d:
         excess = abs(constants[MU_W] - constants[R_W] - constants[MU_V] + constants[R_V])
@@ -113,7 +118,17 @@ def distance(data, constants, z, other):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(DATA, VECTOR, VECTOR, VECTOR, VECTOR))
 def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
-    """Bound mu_w |w - w*|^2 + mu_v |v - v*|^2 at a feasible z with g = W(z); costs no gradient."""
+    """Bound mu_w |w - w*|^2 + mu_v |v - v*|^2 at a feasible z with g = W(z); costs no gradient.
+
+    With ``ahead`` = z+ = P(z - W(z)/l'), in the weighted coordinates, |z - z*| <= 2 l' |z - z+|.
+    Proof. Let eta = 1/l', r = z - z+, D = W(z) - W(z*). The projection gives
+    <z - eta W(z) - z+, z* - z+> <= 0, the solution <W(z*), z+ - z*> >= 0; together
+    <r - eta D, (z* - z) + r> <= 0, that is
+
+        eta <D, z - z*> <= <r, z - z*> - |r|^2 + eta <D, r> <= (1 + eta l') |r| |z - z*|.
+
+    The left side is at least eta |z - z*|^2, W being strongly monotone with modulus 1.
+    """
     bound = lipschitz(constants, data[5], z.size)
     step(data, constants, z, g, 1.0 / bound, ahead)
     return 4.0 * bound * bound * distance(data, constants, z, ahead)

@@ -11,7 +11,12 @@ from dpcheck.kernels.tape import mark, release, sample
 
 @kernel(RUN_SIGNATURE)
 def sgda(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Run Yang et al. 2022, Algorithm 1, with per-record clipping (infinite bounds switch it off)."""
+    """Run Yang et al. 2022, Algorithm 1, with per-record clipping (infinite bounds switch it off).
+
+    reals : sigma_w, sigma_v, clip_w, clip_v, sensitivity_w, sensitivity_v
+    counts : scheme, batch, output;  steps : (2, T) eta_w, eta_v
+    ``out`` receives (w, v): the average of iterates 1..T, the T-th as printed, or a uniform one of them.
+    """
     _, records, domain_w, domain_v, start, dim_w = data
     scheme, batch, output = counts
     n, size, T = records.shape[0], start.size, steps.shape[1]

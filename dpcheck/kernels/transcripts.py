@@ -65,7 +65,10 @@ def mixture(along, square, most, chance):  # type: ignore[no-untyped-def]
 
 @kernel(types.float64(TAPE, TAPES, INDICES, types.int64, types.int64))
 def log_ratio(tape, replays, pattern, scheme, population):  # type: ignore[no-untyped-def]
-    """Return the log-likelihood ratio, data over neighbour, of the releases on ``tape``."""
+    """Return the log-likelihood ratio, data over neighbour, of the releases on ``tape``.
+
+    pattern : what follows each draw of a minibatch: 1 for a release that reads it, 0 for one of all records
+    """
     cursor, _, _, released, noise, _, _ = tape
     period, size, total = pattern.size, released.shape[1], 0.0
     sampled = np.any(pattern == 1)

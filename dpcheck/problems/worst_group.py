@@ -4,7 +4,7 @@ f(w, v; (k, x, y)) = (v_k/p_k) log(1 + exp(-y <w, x>)) - mu/2 |v|^2,  |x| <= 1, 
 
 W = B(R), V = {v >= 0, sum v = 1}, with a public share p_k of each of the K groups: the mean over the
 records is sum_k v_k F_k - mu/2 |v|^2, F_k = the sum of the losses of group k over n p_k, the group's risk
-where its share is p_k. (The print divides by the size of the group, which is private.)
+where its share is p_k. (The paper divides by the size of the group, which is private.)
 y* = the projection of F/mu onto V; Phi, Phi' and Phi'' as in :mod:`dpcheck.problems.group_dro`; Phi'' jumps
 where the support of y* changes, so rho_Phi = inf. The losses are convex in w, hence f and Phi are.
 

@@ -15,7 +15,7 @@ _CODE = ".pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem } .pai
 
 
 def listing(bugs: Sequence[Bug]) -> str:
-    """One line a bug, by family: id, title, what catches it."""
+    """List the bugs by family, one a line: id, title, what catches it."""
     lines = []
     width = max(len(bug.id) for bug in bugs)
     for family, members in groupby(bugs, lambda bug: bug.family):

@@ -18,7 +18,7 @@ _COLORS = {"proved": "green", "refuted": "red", "conditional": "yellow", "unreso
 
 
 def table(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:
-    """One row a claim: verdict, method, seconds, critical constant or counterexample, who vouches for it, place."""
+    """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place."""
     rows = Table(box=None, pad_edge=False)
     for heading in (
         "claim",

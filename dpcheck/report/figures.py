@@ -20,7 +20,7 @@ RATES = "Measured rates"  # the table of a report whose rows are exponents
 
 
 def figures(report: Results) -> dict[str, Figure]:
-    """Every figure that the findings and tables of a report have numbers for, by its name."""
+    """Draw every figure that the findings and tables of a report have numbers for, by its name."""
     found = {}
     rates = report.tables.get(RATES, [])
     if rates and all(row.keys() >= NEEDED for row in rates):

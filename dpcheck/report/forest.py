@@ -106,7 +106,7 @@ def _paper(row: Row) -> str:
 
 
 def _theorem(id: str) -> str:
-    """``"zhang2022.corollary_b_6"`` as "Corollary B.6"."""
+    """Return ``"zhang2022.corollary_b_6"`` as "Corollary B.6"."""
     word, *rest = id.rpartition(".")[2].split("_")
     number = ".".join(part.upper() if len(part) == 1 else part for part in rest if len(part) < 3)
     return " ".join(filter(None, (word.capitalize(), number, *(part for part in rest if len(part) > 2))))

@@ -8,7 +8,7 @@ from dpcheck.results import Results
 
 
 def to_junit(report: Results) -> str:
-    """One test case a finding; a finding that is not as expected fails."""
+    """Return JUnit XML with one test case a finding; a finding that is not as expected fails."""
     failures = sum(not finding.ok for finding in report.findings)
     suite = ET.Element(
         "testsuite", name="dpcheck", tests=str(len(report.findings)), failures=str(failures),

@@ -12,7 +12,7 @@ _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit
 
 
 def listing() -> dict[str, list[dict[str, str]]]:
-    """Theorems, algorithms, base solvers, problems, testers and data sets, each an id and a title."""
+    """List theorems, algorithms, base solvers, problems, testers and data sets, each with an id and a title."""
     from dpcheck.algorithm_files import others
     from dpcheck.bases import BASES
     from dpcheck.bounds.registry import theorems
@@ -40,7 +40,7 @@ def _home(name: str, place: str) -> tuple[str, str]:
 
 
 def _title(module: str, attribute: str = "") -> str:
-    """First line of a module's docstring, or of that of a class in it.
+    """Return the first line of a module's docstring, or of that of a class in it.
 
     Read, not imported: importing the solvers loads their compiled code, and compiles it the first time.
     """

@@ -92,7 +92,7 @@ def has_bound(row: Row) -> bool:
 
 
 def along_of(rows: Sequence[Row]) -> str | None:
-    """What a table's figure goes along: ``n`` or the first factor that varies and is positive in each row."""
+    """Return what a table's figure goes along: ``n`` or the first factor that varies and is positive in each row."""
     names: list[str] = ["n", *(rows[0] if rows else ())]
     for name in names:
         positive = name not in _NOT_SETTINGS and all(0 < number(row, name) < np.inf for row in rows)
@@ -115,7 +115,7 @@ def _settings(rows: Sequence[Row], along: str) -> list[str]:
 
 
 def _count(rows: Sequence[Row], *names: str) -> int:
-    """How many settings of these columns there are."""
+    """Count the settings of these columns."""
     return len({tuple(row.get(name) for name in names) for row in rows})
 
 
@@ -124,7 +124,7 @@ def _setting(name: str, value: Any) -> str:
 
 
 def _ratio(row: Row) -> tuple[float, float]:
-    """Measured over bound, and its standard error."""
+    """Return measured over bound, and its standard error."""
     bound = number(row, "bound")
     return number(row, "measured") / bound, number(row, "error") / bound
 

@@ -8,7 +8,7 @@ from dpcheck.results import Results
 
 
 def render(report: Results, format: str, *, color: bool = False) -> str:
-    """``report`` as text: "terminal", "json", "junit", "sarif" or "html"."""
+    """Return ``report`` as text in a format: "terminal", "json", "junit", "sarif" or "html"."""
     if format == "json":
         return report.to_json() + "\n"
     if format == "junit":

@@ -77,7 +77,7 @@ class _Variant:
 
 
 def variants_of(findings: Iterable[Finding]) -> list[_Variant]:
-    """What can be drawn: the findings about privacy with a claimed epsilon, those of one certificate together."""
+    """Return what can be drawn: findings about privacy with a claimed epsilon, those of one certificate together."""
     found: dict[tuple[str, float | None, float], _Variant] = {}
     for f in findings:
         if f.kind != "privacy" or f.claimed is None or np.isnan(f.claimed):

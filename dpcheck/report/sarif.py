@@ -31,7 +31,7 @@ _BASE = "%SRCROOT%"  # the name that code hosts expect
 
 
 def to_sarif(report: Results) -> str:
-    """One result a finding; what is not expected is an error, an expected breach a note."""
+    """Return SARIF with one result a finding; what is not expected is an error, an expected breach a note."""
     rules = sorted({finding.kind for finding in report.findings})
     driver = {
         "name": "dpcheck", "version": report.version, "rules": [_rule(kind) for kind in rules],

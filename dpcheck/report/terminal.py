@@ -25,7 +25,7 @@ _SECTION = {
 
 
 def print_report(report: Results, console: Console) -> None:
-    """Everything found, in plain words, the verdict last."""
+    """Print everything found, in plain words, the verdict last."""
     console.print(
         f"[bold]dpcheck {report.version}[/]  {', '.join(report.algorithms)}  "
         f"profile {report.profile}, seed {report.seed}, {report.seconds:.0f} s"

@@ -9,7 +9,7 @@ from dpcheck.errors import InputError
 
 
 def describe(theorem: Theorem, values: dict[str, float]) -> str:
-    """What it promises and on which assumptions; with ``values``, also what that is there.
+    """Describe what a theorem promises and on which assumptions; with ``values``, also what that is there.
 
     Words keep within 80 columns; a formula stays on its line, to be copied.
 
@@ -43,7 +43,7 @@ def describe(theorem: Theorem, values: dict[str, float]) -> str:
 
 
 def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
-    """Each quantity that these values determine; the error where they determine none."""
+    """Return each quantity that these values determine; the error where they determine none."""
     lines: list[str] = []
     errors: list[InputError] = []
     for method in (theorem.schedule, theorem.noise, theorem.bound):

@@ -6,7 +6,7 @@ Optimization", 2025, Algorithms 1 (Gauss-PSGD) and 2; a baseline of Xu et al. 20
 Neighbours replace one record, log is natural. Reconstructed: the estimate is made anew when the sum of
 |w_i - w_{i-1}|^2 since the last time reaches kappa; a step is w - eta times the estimate. Where its norm is at
 most 3 chi, up to Q rounds of Gamma steps start from that point; one that gets R away has escaped and descent
-goes on from there, and if none does the point is put out, certified. What is set here:
+goes on from there, and if none does the point is returned, certified. What is set here:
 
 - chi = psi, psi^2 = d (sigma1^2 + sigma2^2 kappa) + L0^2 (1/b1 - 1/n) + Ls^2 kappa (1/b2 - 1/n): what noise and
   sampling bring to an estimate of drift kappa; the paper's logarithmic factors of chi are left out, as they
@@ -42,7 +42,7 @@ from dpcheck.solvers.solver import Packed, Sizes, Solver, require_share
 
 @kernel(RUN_SIGNATURE)
 def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Algorithm 1 with Algorithm 2 as its oracle; ``out`` receives the certified point, or the last."""
+    """Run Algorithm 1 with Algorithm 2 as its oracle; ``out`` receives the certified point, or the last."""
     eta, kappa, chi, R, bounds = reals[0], reals[1], reals[2], reals[3], reals[4:]
     T, b1, b2, refreshes, Gamma, Q = counts
     _, records, domain_w, _, start, _ = data
@@ -247,7 +247,7 @@ class AdaDPSpider(Solver):
 
 
 def hessian_lipschitz(problem: Problem, given: float | None) -> float:
-    """rho as given, or the problem's; an error where it has none."""
+    """Return rho as given, or the problem's; an error where it has none."""
     if given is not None:
         require_positive(given, "rho")
         return given
@@ -257,13 +257,13 @@ def hessian_lipschitz(problem: Problem, given: float | None) -> float:
 
 
 def drift_allowed(plan: Plan, sigma_1: float, sigma_2: float) -> float:
-    """kappa, at which the noise of the differences, Ls^2 sigma_2^2 kappa, equals that of a refresh."""
+    """Return kappa, at which the noise of the differences, Ls^2 sigma_2^2 kappa, equals that of a refresh."""
     require(plan.Ls < math.inf, "kappa", "be given where there is no finite Ls", None)
     return (plan.L0 * sigma_1 / (plan.Ls * sigma_2)) ** 2
 
 
 def noise_level(plan: Plan, sigma_1: float, sigma_2: float, kappa: float) -> float:
-    """chi of the file's head."""
+    """Return chi of the file's head."""
     require(plan.Ls < math.inf, "chi", "be given where there is no finite Ls", None)
     d, n = plan.sizes.d, plan.sizes.n
     noise = d * ((plan.L0 * sigma_1) ** 2 + (plan.Ls * sigma_2) ** 2 * kappa)
@@ -272,13 +272,13 @@ def noise_level(plan: Plan, sigma_1: float, sigma_2: float, kappa: float) -> flo
 
 
 def escape_steps(plan: Plan, alpha: float, rho: float, failure: float) -> int:
-    """Gamma of the file's head: by then a direction of curvature -sqrt(rho alpha) has grown e^iota times."""
+    """Return Gamma of the file's head: by then a direction of curvature -sqrt(rho alpha) has grown e^iota times."""
     iota = math.log(plan.sizes.d * plan.steps / failure)
     return max(1, math.ceil(iota / (plan.eta * math.sqrt(rho * alpha))))
 
 
 def beyond(plan: Plan, alpha: float, rho: float) -> tuple[str, ...]:
-    """What makes a certificate empty."""
+    """Say what makes a certificate empty."""
     found = {
         f"alpha = {alpha:.4g} is no smaller than L0 = {plan.L0:.4g}: every point is stationary to it":
             alpha >= plan.L0,

@@ -15,7 +15,11 @@ from dpcheck.solvers.solver import Solver
 def departures(
     configured: Solver, problem: Problem, epsilon: float, delta: float, variant: str, overrides: dict[str, Any]
 ) -> Iterator[str]:  # fmt: skip
-    """Name each override that is another value than the schedule has by itself."""
+    """Name each override that is another value than the schedule has by itself.
+
+    A number is compared with the schedule of the theorem, sampling and output that were chosen; a word with the
+    schedule that has no overrides at all.
+    """
     given = {option: value for option, value in overrides.items() if value is not None}
     chosen = {option: given.pop(option) for option in configured.choices if option in given}
     words = {option: value for option, value in given.items() if isinstance(value, str)}
@@ -37,7 +41,7 @@ def departures(
 
 
 def _of(configured: Solver, option: str, problem: Problem, given: dict[str, Any]) -> Any:
-    """What a run has of an option: as its configuration keeps it, which may be a vector, or else as given."""
+    """Return what a run has of an option: as its configuration keeps it, which may be a vector, or else as given."""
     return configured.setting(option, problem) if configured.keeps(option) else given[option]
 
 

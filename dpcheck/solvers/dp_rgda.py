@@ -346,7 +346,7 @@ class DPRGDA(Solver):
         return (Disjoint((Gaussian(z_v), Gaussian(z_u / math.sqrt(sums)))),)
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
-        """Two releases a minibatch, whatever is known of the records in them."""
+        """Count two releases a minibatch, whatever is known of the records in them."""
         count = _refreshes(self.steps, self.period, self.escapes if self.repaired else 0) + self.steps * self.K
         return 2 * count, count, max(self.S1, self.S2)
 
@@ -369,7 +369,7 @@ class DPRGDA(Solver):
 
 
 def bounded(problem: Problem, name: str) -> float:
-    """M of Assumption 1 and Lemma 5, a bound on the gradients of f whatever they are clipped to.
+    """Return M of Assumption 1 and Lemma 5, a bound on the gradients of f whatever they are clipped to.
 
     Assumption 1 bounds each coordinate; the norms of the two blocks bound every coordinate of theirs.
     """
@@ -384,7 +384,7 @@ def _refreshes(iterations: int, period: int, escapes: int) -> int:
 
 
 def _events(z_v: float, z_u: float, n: int, S1: int, S2: int, refreshes: int, differences: int) -> tuple[Event, ...]:
-    """Pairs of joint multipliers z_v and z_u."""
+    """Return the events of refreshes and differences whose joint multipliers are z_v and z_u."""
 
     def pair(z: float, batch: int, count: int) -> Event:
         both = (Gaussian(z * math.sqrt(2)),) * 2

@@ -3,7 +3,7 @@
 Yang, Hu, Lei, Varshney, Lyu, Ying: "Differentially Private SGDA for Minimax Problems", UAI 2022,
 Algorithm 1 (and Algorithm 2, which is Algorithm 1 on :class:`dpcheck.problems.auc.AUC`).
 
-Neighbours replace one record. Where the print cannot stand there are two variants:
+Neighbours replace one record. Where the paper as published cannot stand there are two variants:
 
 ============  ==========================================  =====================================
               as_printed                                  repaired
@@ -47,12 +47,12 @@ OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
 
 
 def printed_batch(n: int, steps: int, epsilon: float) -> int:
-    """Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))), rounded up and at most n."""
+    """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))), rounded up and at most n."""
     return min(n, math.ceil(max(1.0, n * math.sqrt(epsilon / (4 * steps)))))
 
 
 def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) -> float:
-    """Remark 1's standard deviation, 8 G sqrt(T log(1/delta)) / (n epsilon)."""
+    """Return Remark 1's standard deviation, 8 G sqrt(T log(1/delta)) / (n epsilon)."""
     return 8 * G * math.sqrt(steps * math.log(1 / delta)) / (n * epsilon)
 
 
@@ -130,7 +130,7 @@ class GradientDescentAscent(Solver):
         return (Repeated(step, self.steps if iterations is None else iterations),)
 
     def packed(self, problem: Problem) -> Packed:
-        """Noise and clipping; sampling and output; step sizes."""
+        """Pack noise and clipping; sampling and output; step sizes."""
         self._fits(problem)
         return (
             np.array([self.sigma_w, self.sigma_v, self.clip_w, self.clip_v, *self._sensitivities(problem)]),
@@ -139,7 +139,7 @@ class GradientDescentAscent(Solver):
         )  # fmt: skip
 
     def _sensitivities(self, problem: Problem) -> tuple[float, float]:
-        """How far one record's replacement moves the minibatch mean, in w and in v."""
+        """Return how far one record's replacement moves the minibatch mean (l2), in w and in v."""
         bounds = (min(problem.lipschitz_w, self.clip_w), min(problem.lipschitz_v, self.clip_v))
         return 2 * bounds[0] / self.batch, 2 * bounds[1] / self.batch
 
@@ -256,7 +256,7 @@ class DPSGDA(GradientDescentAscent):
 
 
 def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Array, Array]:
-    """eta_w = 2/(mu t) and eta_v = 2 M/(mu t^{2/3}), mu = ``pl``, the steps of Theorem 3's proof; two (T,).
+    """Return eta_w = 2/(mu t) and eta_v = 2 M/(mu t^{2/3}), mu = ``pl``, the steps of Theorem 3's proof, (T,) each.
 
     ``late`` : t from t_0 on, from where eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, as the proof needs
     """
@@ -273,7 +273,7 @@ def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Arr
 def certified_noise(
     bounds: Sequence[float], sampling: Scheme, n: int, batch: int, steps: int, epsilon: float, delta: float
 ) -> list[float]:
-    """Noise on the minibatch means of blocks with these per-record bounds, the joint multiplier split evenly."""
+    """Return the noise on minibatch means of blocks with these per-record bounds, the joint multiplier split evenly."""
     from dpcheck.accounting import calibrate
 
     def events(multiplier: float) -> Sequence[Event]:

@@ -2,10 +2,10 @@
 
 Zhang, Lei, Wang, Zhang, Wang: "Improved Rates of Differentially Private Nonconvex-Strongly-Concave
 Minimax Optimization", AAAI 2025, Algorithm 1, Theorems 1 and 2: the loop of ``dp_sgda`` with both blocks
-clipped, its own step sizes, and a uniformly drawn iterate put out (one of T; the print counts t = 0, ..., T).
-Both blocks are projected, of which the print projects y alone.
+clipped, its own step sizes, and a uniformly drawn iterate returned (one of T; the paper counts t = 0, ..., T).
+Both blocks are projected, of which the paper projects y alone.
 
-Neighbours replace one record, log is natural. The print's noise lacks the clipping thresholds (claim
+Neighbours replace one record, log is natural. The published noise lacks the clipping thresholds (claim
 003:Thm1-remark); with them, at its own minibatch n sqrt(epsilon/(4T)), ``as_printed`` is what is meant.
 ``repaired`` takes the noise that the accountant certifies and the minibatch of Theorem 2.
 

@@ -16,7 +16,7 @@ noise          the formulas' constant c = 1               the least c that the a
 =============  =========================================  =========================================
 
 with sigma1 = c L0 sqrt(log(1/delta))/epsilon max{1/b1, sqrt(T/q)/n}, sigma2 = c Ls sqrt(log(1/delta))/epsilon
-max{1/b2, sqrt(T)/n}, sigma2hat = 2 (L0/Ls) sigma2; T/q is rounded up, since refreshes come whole. The print assumes
+max{1/b2, sqrt(T)/n}, sigma2hat = 2 (L0/Ls) sigma2; T/q is rounded up, since refreshes come whole. The paper assumes
 that records' gradients are at most L0 and move by Ls |dw| at most; in both variants clipping sees to it, of gradients
 to L0 and of differences to min(Ls |dw|, 2 L0): with the noise min(sigma2 |dw|, sigma2hat) every difference has the same
 noise multiplier.
@@ -43,7 +43,7 @@ from dpcheck.solvers.solver import Packed, Sizes, Solver, require_norm
 
 @kernel(RUN_SIGNATURE)
 def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Algorithm 2; ``out`` receives one of w_1, ..., w_T, drawn uniformly beforehand."""
+    """Run Algorithm 2; ``out`` receives one of w_1, ..., w_T, drawn uniformly beforehand."""
     eta, bounds = reals[0], reals[1:]
     T, q, b1, b2 = counts
     _, records, domain_w, _, start, _ = data
@@ -130,7 +130,7 @@ class Plan:
         return math.ceil(self.steps / self.period)
 
     def drifts(self, F0: float) -> int:
-        """Refreshes that drift calls for: at least T/q, and what a descent of F0 takes.
+        """Count the refreshes that drift calls for: at least T/q, and what a descent of F0 takes.
 
         Steps eta of a descent of F0 drift by 2 eta F0 in all. A refresh each (L0/Ls)^2 m/T, as its noise
         and that of full differences are balanced with m refreshes, makes m = sqrt(2 eta F0 T) Ls/L0.
@@ -140,7 +140,7 @@ class Plan:
         return max(self.refreshes, 1 + math.ceil(math.sqrt(2 * self.eta * F0 * self.steps) * self.Ls / self.L0))
 
     def shares(self, refreshes: int) -> tuple[float, float]:
-        """sigma_1 and sigma_2 as printed, c = 1, over the clipping norms."""
+        """Return sigma_1 and sigma_2 as printed, c = 1, over the clipping norms."""
         root = math.sqrt(math.log(1 / self.sizes.delta)) / self.sizes.epsilon
         return (
             root * max(1 / self.b1, math.sqrt(refreshes) / self.sizes.n),
@@ -152,7 +152,7 @@ class Plan:
         return spider_events(sigma_1, sigma_2, self.sizes.n, self.b1, self.b2, refreshes, differences)
 
     def calibrated(self, refreshes: int, differences: int, others: tuple[Event, ...] = ()) -> tuple[float, float]:
-        """sigma_1 and sigma_2 in the printed proportion, with the least c that is certified."""
+        """Return sigma_1 and sigma_2 in the printed proportion, with the least c that is certified."""
         one, two = self.shares(refreshes)
 
         def events(c: float) -> tuple[Event, ...]:

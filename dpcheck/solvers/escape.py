@@ -11,7 +11,7 @@ def escape(
     R: float, most: float, share: float, eta_H: float, curvature: float, r: float | None, t_thres: int | None,
     D_bar: float | None,
 ) -> tuple[float, int, float]:  # fmt: skip
-    """Those of r, t_thres and D_bar that are not given, by Lemmas 6 and 7; r_0 is ``share`` of r."""
+    """Return those of r, t_thres and D_bar that are not given, by Lemmas 6 and 7; r_0 is ``share`` of r."""
     r = min(R, most) / 2 if r is None else r
     require_positive(r, "r")
     if t_thres is None:

@@ -168,7 +168,7 @@ class NISPP(Phased):
 
 
 def _sampled(multiplier: float, n: int, batch: int, phases: int) -> tuple[Event, ...]:
-    """So many phases on minibatches drawn with replacement.
+    """Return the events of so many phases on minibatches drawn with replacement.
 
     k copies of a record in a minibatch move its exact solution by 2kL/(lam B) and the two inexact ones by
     2L/(lam B) more, so that all is within k times the sensitivity 4L/(lam B).

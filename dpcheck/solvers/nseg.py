@@ -194,7 +194,7 @@ class NSEG(Solver):
         return cls(steps, batch, eta, sigma, sampling, clip_w, clip_v, () if many else (note,))
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
-        """Two minibatches a step, one joint Gaussian each; iterate t is z_t, which saw 2t + 1 of them."""
+        """Return two minibatches a step, one joint Gaussian each; iterate t is z_t, which saw 2t + 1 of them."""
         multiplier = gaussian(self.sigma, _sensitivity(problem, self.batch, self.clip_w, self.clip_v))
         step = Sampled((multiplier,), self.sampling, len(problem.records), self.batch)
         seen = self.steps if iterations is None else iterations

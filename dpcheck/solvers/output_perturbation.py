@@ -5,7 +5,7 @@ Minimax Optimization", NeurIPS 2022: Algorithms 1 to 5, and the variants of Algo
 convex-strongly-concave and strongly-convex-concave objectives (Appendix B.4).
 
 All of them are rows of one schedule. A row solves a regularised problem on its own records, from released points
-only, to a certified accuracy; then it releases w, v, or both, with Gaussian noise, and projects (the print does not,
+only, to a certified accuracy; then it releases w, v, or both, with Gaussian noise, and projects (the paper does not,
 and a projection of what is released costs no privacy). Neighbours replace one record, ``log`` is natural.
 K = floor(log2 n) phases of floor(n/K) records each, so that a record meets one phase.
 
@@ -265,19 +265,19 @@ class OutputPerturbation(Phased):
 
 
 def phase(records: tuple[int, int], **values: float) -> Phase:
-    """A row with everything that is not named at 0."""
+    """Make a row with everything that is not named at 0."""
     return dict.fromkeys(FIELDS, 0.0) | {"first": records[0], "last": records[1]} | values
 
 
 def blocks(n: int) -> list[tuple[int, int]]:
-    """K = floor(log2 n) blocks of floor(n/K) records."""
+    """Return K = floor(log2 n) blocks of floor(n/K) records."""
     K = n.bit_length() - 1
     require(K >= 1, "n", "be at least 2", n)
     return [(k * (n // K), (k + 1) * (n // K)) for k in range(K)]
 
 
 def radius_of(domain: Array, name: str) -> float:
-    """The least ball about 0 that holds a domain; an error where there is no bound."""
+    """Return the radius of the least ball about 0 that holds a domain; an error where there is no bound."""
     squares = [radius**2 * (1 if kind == BALL else stop - start) for start, stop, kind, radius in domain.tolist()]
     bounded = len(squares) > 0 and math.isfinite(sum(squares))
     require(bounded, "problem", f"bound {name}", "one that leaves it free")
@@ -285,17 +285,17 @@ def radius_of(domain: Array, name: str) -> float:
 
 
 def gaussian_factor(share: float, delta: float, epsilon: float) -> float:
-    """sqrt(2 log(share/delta))/epsilon, the noise multiplier that the paper's proofs take."""
+    """Return sqrt(2 log(share/delta))/epsilon, the noise multiplier that the paper's proofs take."""
     require_positive(epsilon, "epsilon")
     return math.sqrt(2 * math.log(share / delta)) / epsilon
 
 
 def require_convex(problem: Problem) -> None:
-    """Sensitivities of solutions rest on it: where f is not, one record moves a minimiser from well to well."""
+    """Require f to be convex-concave: where it is not, one record moves a minimiser from well to well."""
     require(problem.convexity >= 0, "problem", "be convex in w", problem.name)
     require(problem.dim_v == 0 or problem.concavity >= 0, "problem", "be concave in v", problem.name)
 
 
 def require_modulus(value: float, name: str, problem: Problem) -> None:
-    """The algorithm needs strong convexity or concavity."""
+    """Require strong convexity or concavity."""
     require(value > 0, "problem", f"be strongly {name}", problem.name)

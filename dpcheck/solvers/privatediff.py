@@ -23,7 +23,7 @@ The difference of two gradients of norm at most C1 has norm at most 2 C1: where 
 threshold clips no difference and only adds noise. The noise of a round and its sensitivity 2 C/m are both in units of
 the threshold C that clipped it, so that the cap leaves every noise multiplier, and the certificate, as they are.
 
-The print's sensitivities leave out that y_{r+1} itself depends on the record (claims 004:Lem8, 004:Lem9). Its x
+The published sensitivities leave out that y_{r+1} itself depends on the record (claims 004:Lem8, 004:Lem9). Its x
 roams R^d and its noised y is not projected; here both are projected onto the problem's domains. Its ascent begins with
 i = 0, where its step 1/(mu i) is none; here i begins with 1. Problems that are not smooth, or not strongly concave, run
 where eta_y, C2 and C3 are given; ``moved`` is then the sensitivity.
@@ -308,7 +308,7 @@ class PrivateDiff(Solver):
         return releases, (self.rounds + 1) * (1 + inner), self.batch
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
-        """Refreshes, differences and maximisers, as the variant's analysis has them."""
+        """Return refreshes, differences and maximisers, as the variant's analysis has them."""
         iterations = self.rounds + 1 if iterations is None else iterations
         half = self.batch / 2  # noise sigma C on a mean that moves by 2 C/m
         return _events(
@@ -329,7 +329,7 @@ class PrivateDiff(Solver):
 
 
 def moved(problem: Problem, C0: float, eta_y: Array) -> float:
-    """How far replacing a record moves the end of an ascent by full passes with these steps.
+    """Return how far replacing a record moves the end of an ascent by full passes with these steps.
 
     Where a step moves no two points apart, by what the steps differ in, 2 C0/n times their sum; with strong
     concavity by 2 C0/(mu n) at most; and without either by no more than two ascents are long.
@@ -360,6 +360,6 @@ def threshold_C3(problem: Problem, rounds: int, inner: int, failure: float, repa
 
 
 def ascent_steps(problem: Problem, inner: int, repaired: bool) -> Array:
-    """1/(mu i), i = 1, ..., T2; repaired at most 1/l."""
+    """Return 1/(mu i), i = 1, ..., T2; repaired at most 1/l."""
     steps = 1 / (modulus(problem) * np.arange(1, inner + 1))
     return np.minimum(steps, 1 / problem.smoothness) if repaired else steps

@@ -12,7 +12,11 @@ from dpcheck.solvers.promises import Given, Promise, any_of, at_zero, curved, li
 
 
 def _answers(solver: Any, problem: Problem, given: Given) -> tuple[dict[str, float], dict[str, str]]:
-    """Answer what all theorems of the paper ask for."""
+    """Answer what all theorems of the paper ask for.
+
+    The solver's accuracy is certified and sure, where the paper has it with a probability; what is released is
+    projected.
+    """
     L = math.hypot(problem.lipschitz_w, problem.lipschitz_v)
     values = given.letters(problem) | {"L": L, "ell": problem.smoothness}
     found = {

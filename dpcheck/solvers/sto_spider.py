@@ -7,7 +7,7 @@ and Excess Risks", NeurIPS 2023, Algorithm 1, and its selection by AboveThreshol
 Neighbours replace one record, log is natural. Reconstructed: the estimate is made anew when the drift, the sum of
 |w_i - w_{i-1}|^2 since the last time, reaches kappa, and also where its norm is at most gamma, unless that
 happened within the last Gamma steps ("frozen"); in the latter case noise N(0, r^2 I) is added to the new estimate.
-The selection puts out the first iterate that AboveThreshold finds to be an alpha second-order point. Set here:
+The selection returns the first iterate that AboveThreshold finds to be an alpha second-order point. Set here:
 
 - kappa, chi, alpha = 4 chi and Gamma as for Ada-DP-SPIDER, gamma = 3 chi, r = sigma1, the noise of a refresh;
 - ``refreshes`` bounds how often the estimate is made anew; where one more is asked for the descent ends;
@@ -84,7 +84,7 @@ def score(gradient, mean, difference, data, w, limits):  # type: ignore[no-untyp
 
 @kernel(types.int64(GRADIENT, MEAN, DIFFERENCE, DATA, MATRIX, VECTOR, types.float64, STREAM, TAPE))
 def above_threshold(gradient, mean, difference, data, path, limits, scale, rng, tape):  # type: ignore[no-untyped-def]
-    """Number of the first row of ``path`` whose noisy score passes, -1 if none does.
+    """Return the number of the first row of ``path`` whose noisy score passes, -1 if none does.
 
     One release on the tape: the number is released, its score (the last one's if none passes) is the private
     quantity; a replay takes the number from the tape.  scale : b
@@ -111,7 +111,7 @@ def above_threshold(gradient, mean, difference, data, path, limits, scale, rng, 
 
 @kernel(RUN_SIGNATURE)
 def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Algorithm 1, then the selection; ``out`` receives the chosen iterate, or the last."""
+    """Run Algorithm 1, then the selection; ``out`` receives the chosen iterate, or the last."""
     eta, kappa, gamma, r, sigma_select = reals[:5]
     limits, bounds = reals[5:9], reals[9:]
     T, b1, b2, refreshes, Gamma = counts

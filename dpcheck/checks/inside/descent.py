@@ -17,7 +17,7 @@ def bounds(replay: Replay) -> tuple[float, float]:
 def descent_ascent(replay: Replay) -> None:
     """Yang et al. 2022, Algorithm 1, and Zhang et al. 2025, Algorithm 1: both updates from the same (w_t, v_t).
 
-    The print of the latter counts t = 0, ..., T; here x_0, ..., x_{T-1} are the T candidates for its output.
+    The paper of the latter counts t = 0, ..., T; here x_0, ..., x_{T-1} are the T candidates for its output.
     """
     s, d = replay.s, replay.d
     G_w, G_v = bounds(replay)

@@ -11,7 +11,7 @@ from dpcheck.problems.problem import Array
 def privatediff(replay: Replay, *, to_the_letter: bool = False) -> None:
     """Follow Algorithm 3; ``repaired`` as ``dpcheck.solvers.privatediff`` has it.
 
-    to_the_letter : the print takes x from the whole space and leaves the noised maximiser where the noise put
+    to_the_letter : the paper takes x from the whole space and leaves the noised maximiser where the noise put
         it; otherwise both are projected onto the problem's domains, which costs no privacy
     """
     s, d = replay.s, replay.d

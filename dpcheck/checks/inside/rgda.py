@@ -62,7 +62,7 @@ class _Run:
         return found
 
     def release(self, g: Array, sigma: float, sensitivity: float, words: str) -> Array:
-        """The print clips the mean of a minibatch, the repair each record's part of it."""
+        """Published, the mean of a minibatch is clipped; repaired, each record's part of it."""
         return self.replay.release(g, sigma, sensitivity, words)
 
     def renewed(self, point: Array) -> tuple[Array, Array]:
@@ -116,7 +116,7 @@ class _Run:
         replay, s, d = self.replay, self.s, self.d
         point = replay.start
         x_before = point[:d]
-        anchor = point  # before any perturbation the print has no anchor
+        anchor = point  # before any perturbation the published algorithm has no anchor
         escaping = perturbed_last = False
         speeds: list[float] = []
         m = count = perturbations = 0

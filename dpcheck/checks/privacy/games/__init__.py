@@ -1,4 +1,8 @@
-"""Games, one for every algorithm in every variant: pairs that its privacy certificate nearly describes."""
+"""Games, one for every algorithm in every variant: pairs that its privacy certificate nearly describes.
+
+The canary and the record that replaces it are as far apart as clipping or the Lipschitz bound allows, at every
+release if possible; the other records equal the latter, or have no gradient, so that nothing hides them.
+"""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def dp_rgda() -> Iterator[Entry]:
     Under Theorem 2 a record is in one minibatch. Which one is given away, as the certificate does not rest on it: the
     canary is in a refresh or in a difference that two nodes of the tree hold in half of the runs, else in one node.
 
-    As printed all records are read, and the mean, which is clipped as one, turns round with the canary.
+    As printed all records are read, and the mean, which is clipped as one, flips sign when the canary is replaced.
     """
     k = 1e4
     far = record(b=4 * k * RADIUS, c=4 * k * RADIUS, p=k, q=k, a=k)
@@ -116,7 +116,7 @@ def privatediff() -> Iterator[Entry]:
     problem = replace(problem, radius_w=C, lipschitz_v=1 + 1 / n + C, lipschitz_w=1 / n)
 
     def moves(solver: Any) -> tuple[Event, ...]:
-        """Gradients that all turn round move their mean by 2C; y moves within V."""
+        """Gradients that all flip sign move their mean by 2C; y moves within V."""
         count = solver.rounds + 1
         refreshes = math.ceil(count / solver.restart)
         parts = (
