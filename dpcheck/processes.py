@@ -65,7 +65,7 @@ def supervised(work: Callable[[], int]) -> int:
 
 
 def _report(work: Callable[[], int], pipe: int) -> NoReturn:
-    """In the child: do the work, and write its exit code as the very last thing."""
+    """Do the work in the child, and write its exit code as the very last thing."""
     os.setpgid(0, 0)  # an interrupt from the terminal reaches the parent alone, which forwards it
     end_with_parent()
     child = os.getpid()
