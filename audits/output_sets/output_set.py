@@ -45,7 +45,18 @@ class OutputSet:
     trials: int = 0
 
     def values(self, outputs: Floats) -> Floats:
-        """Return what is compared, (n,) from outputs (n, k); the set is where it reaches :attr:`level`."""
+        """Return what is compared; the set is where it reaches :attr:`level`.
+
+        Parameters
+        ----------
+        outputs : ndarray, (n, k)
+            One output a row.
+
+        Returns
+        -------
+        ndarray, (n,)
+            The score with its sign.
+        """
         return evaluate(self.score, self.sign, outputs)
 
     @property
@@ -59,7 +70,18 @@ class OutputSet:
         return self.sign * self.threshold
 
     def contains(self, outputs: Any) -> NDArray[np.bool_]:
-        """Say which outputs, (n,) or (n, ...), lie in the set, (n,) bool."""
+        """Say which outputs lie in the set.
+
+        Parameters
+        ----------
+        outputs : array_like, (n,) or (n, ...)
+            One output a row.
+
+        Returns
+        -------
+        ndarray of bool, (n,)
+            Whether each lies in the set.
+        """
         rows = np.asarray(outputs, float)
         return np.asarray(self.values(rows.reshape(len(rows), -1)) >= self.level)
 
