@@ -171,12 +171,6 @@ def optimum(
     ----------
     L. Zhang et al. Bring your own algorithm for optimal differentially private stochastic minimax optimization. NeurIPS
     2022, Section 3 and Table 2.
-
-    Examples
-    --------
-    >>> from dpcheck.bases import optimum
-    >>> optimum("extragradient", "quadratic", energy=1e-12).reached
-    True
     """
     if isinstance(problem, str):
         from dpcheck.problems import example

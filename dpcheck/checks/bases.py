@@ -63,7 +63,7 @@ class Setting:
 
     @property
     def words(self) -> str:
-        """In a sentence."""
+        """The problem and its condition number, in words."""
         return f"{self.problem.name} of condition {self.problem.smoothness / self.problem.convexity:.3g}"
 
 

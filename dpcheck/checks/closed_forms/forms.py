@@ -38,7 +38,7 @@ class Compared:
 
     @property
     def differs(self) -> bool:
-        """By more than the numerical route errs; what is no number does too."""
+        """Whether the two differ by more than the numerical route errs; what is no number differs."""
         return not self.off <= self.room
 
 
@@ -120,7 +120,7 @@ def _at(objective: Objective, w: Array, rng: np.random.Generator) -> Iterator[Co
 
 
 def _gap(objective: Objective, w: Array, v: Array, *, last: bool) -> Iterator[Compared]:
-    """Over the domains or, as some are stated, over the whole space where the game has a saddle point there."""
+    """Compute the gap over the domains or, as some are stated, over the whole space where that has a saddle."""
     problem = objective.problem
     found = problem.gap(w, v)
     if problem.convexity < 0:  # the lowest of its minima, which are compared themselves
@@ -238,7 +238,7 @@ def _one(objective: Objective, i: int, x: Array) -> Array:
 
 
 def _hessian(problem: Any, w: Array) -> Array:
-    """By differences of the primal gradient."""
+    """Compute the Hessian by differences of the primal gradient."""
     columns = np.array([along(problem.primal_gradient, w, u) for u in np.eye(w.size)])
     return np.asarray((columns + columns.T) / 2)
 

@@ -15,7 +15,7 @@ from dpcheck.problems import example
 
 
 def closed_forms(name: str) -> Iterator[Finding]:
-    """Of every problem that algorithm ``name`` runs on."""
+    """Check the closed forms of every problem that algorithm ``name`` runs on."""
     for chosen in PROBLEMS_OF.get(name, ()):
         yield of_problem(name, chosen, example(chosen))
 

@@ -66,7 +66,7 @@ class Saddle:
         return self.family(np.concatenate([z, -z]), **self.constants)
 
     def solver(self, problem: Any) -> Any:
-        """With the noise of ``PRIVACY``, or none."""
+        """Return the solver with the noise of ``PRIVACY``, or with none."""
         return configure("dp_rgda", problem, **PRIVACY, failure=FAILURE, private=self.private, **self.settings)
 
 
