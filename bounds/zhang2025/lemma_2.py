@@ -65,7 +65,6 @@ def _at(share: Any, rest: Any) -> Any:
     "Lemma 2",
 )
 def amplification() -> Decision:
-    """The moment of a subsampled Gaussian release."""
     line, triangle = 1 / (100 * (1 + hidden)), 1 / (1000 * (1 + hidden))  # small enough for any constant
     steps = (
         Enumerated("a record is in a minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
