@@ -143,7 +143,7 @@ def amplification() -> Decision:
     )
     return Decision(
         "conditional",
-        (Method.MOMENTS, Method.ARITHMETIC),
+        (Method.MOMENTS, Method.ARITHMETIC, Method.PROVER),
         evidence,
         "The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the region of "
         "its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between two "

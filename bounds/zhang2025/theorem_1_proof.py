@@ -168,7 +168,7 @@ def theorem() -> Decision:
     )
     return Decision(
         "conditional",
-        (Method.ALGEBRA, Method.CITED, Method.EVENT),
+        (Method.ALGEBRA, Method.CITED, Method.EVENT, Method.PROVER),
         evidence,
         "True with absolute constants once epsilon is at most log(1/delta); the printed range has no such limit, and "
         "for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "
