@@ -57,6 +57,8 @@ def test_a_method_is_named_for_a_step_that_uses_it(id: str) -> None:
         if method == Method.PRIVACY_CURVE:
             used += [step for step in steps if isinstance(step, Counterexample) and step.claimed.has(erfc)]
         assert used or (method == Method.NONE and decision.verdict == "unresolved"), method
+    proved = any(isinstance(step, Inequality) for step in steps)
+    assert judged or not proved or Method.PROVER in methods(decision)  # a solver's word is not kept quiet
 
 
 def test_every_word_is_used_and_printed() -> None:

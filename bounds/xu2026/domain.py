@@ -44,7 +44,7 @@ def unbounded() -> Decision:
     evidence = Evidence(steps, repaired="Y compact, as the projection in Algorithm 3 suggests")
     return Decision(
         "refuted",
-        (Method.CITED, Method.ARITHMETIC),
+        (Method.CITED, Method.ARITHMETIC, Method.PROVER),
         evidence,
         "No function is M-Lipschitz and strongly concave on all of R^d.",
     )

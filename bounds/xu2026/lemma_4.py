@@ -320,7 +320,7 @@ def multiplied() -> Decision:
     evidence = Evidence(steps, repaired="log(1/delta_1) on the error term only")
     return Decision(
         "refuted",
-        Method.ARITHMETIC,
+        (Method.ARITHMETIC, Method.PROVER),
         evidence,
         "The right side is negative wherever there is progress, and a factor above one then asks for more than (9) "
         "gives.",

@@ -199,7 +199,10 @@ def batch() -> Decision:
         condition="epsilon >= 1, which Definition 3 excludes, or the factor epsilon^{-2/3} put back",
     )
     return Decision(
-        "conditional", Method.ALGEBRA, evidence, "A factor epsilon^{-2/3} is lost between the proof and the statement."
+        "conditional",
+        (Method.ALGEBRA, Method.PROVER),
+        evidence,
+        "A factor epsilon^{-2/3} is lost between the proof and the statement.",
     )
 
 

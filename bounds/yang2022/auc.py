@@ -88,7 +88,7 @@ def dual_gradient(positives: tuple[int, ...], negatives: tuple[int, ...]) -> Fra
 
 
 def relabel_move(records: int) -> Fraction:
-    """What relabelling one record changes in it: two positives of scores 1 and -1, the latter made negative.
+    """Return the change of :func:`dual_gradient` when one of two positives, of scores 1 and -1, becomes negative.
 
     All other records are negatives of score 0.
     """

@@ -45,7 +45,7 @@ def fixed_objective(s: Fraction, a: Fraction, b: Fraction, v: Fraction) -> Fract
 
 
 def fixed_slope(s: Fraction, a: Fraction, b: Fraction, v: Fraction) -> Fraction:
-    """The squared norm of its gradient in (s, a, b), for s other than 0."""
+    """Return the squared norm of the gradient of :func:`fixed_objective` in (s, a, b), for s other than 0."""
     up = [(_unit(s * x), x if s * x > 0 else Fraction(x, 10)) for x in POSITIVES]
     down = [(_unit(s * x), x if s * x > 0 else Fraction(x, 10)) for x in NEGATIVES]
     by_s = (1 - _P) * 2 * sum((h - a - 1 - v) * move for h, move in up)

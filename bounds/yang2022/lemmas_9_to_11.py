@@ -260,7 +260,7 @@ def contraction() -> Decision:
     )
     return Decision(
         "conditional",
-        (Method.ALGEBRA, Method.ARITHMETIC),
+        (Method.ALGEBRA, Method.ARITHMETIC, Method.PROVER),
         evidence,
         "A square, the step condition and the condition on W are missing in the statement.",
     )

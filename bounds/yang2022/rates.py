@@ -30,12 +30,12 @@ MINIBATCH_VARIANCE = B**2 / m
 
 
 def _schedule(steps: Any, size: Any) -> tuple[Any, ...]:
-    """T and eta are of these orders."""
+    """Return the steps that show T and eta to be of these orders."""
     return Le(T, steps), Ge(T, steps), Le(eta, size), Ge(eta, size)
 
 
 def _parts(generalisation: Any) -> Any:
-    """The parts of the risk but D^2/(eta T)."""
+    """Return the parts of the risk except D^2/(eta T)."""
     return eta * generalisation + eta + 1 / sqrt(T) + eta * d * T * ell / (n * epsilon) ** 2
 
 

@@ -187,7 +187,7 @@ def step_size() -> Decision:
     )
     return Decision(
         "conditional",
-        Method.ALGEBRA,
+        (Method.ALGEBRA, Method.PROVER),
         evidence,
         "The exponential is bounded by exp(c^2 L), not by an absolute constant. The proof's "
         "O(min{1, n epsilon^2/(d log(1/delta))}) is the order of the exponent, not of the "

@@ -142,7 +142,7 @@ def constant_batch() -> Decision:
     )
     return Decision(
         "conditional",
-        Method.ALGEBRA,
+        (Method.ALGEBRA, Method.PROVER),
         evidence,
         "With T = n a constant minibatch leaves Theorem 1 only epsilon of order 1/n, where the rate "
         "grows as n^{1/6} and says nothing; a larger m repairs it.",

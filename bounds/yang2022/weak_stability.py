@@ -125,7 +125,7 @@ def _rational(value: Fraction) -> Any:
 
 
 def _broken(given_data: bool) -> Counterexample:
-    """Lemma 4 as printed on the mean of two bits."""
+    """Return the step in which Lemma 4 as published fails on the mean of two bits."""
     return Counterexample(
         "so Lemma 4 as printed fails, " + ("with v and w chosen for each S" if given_data else "by Definition 4"),
         Le(population - empirical, allowed),

@@ -39,7 +39,7 @@ def _rates(names: str) -> Cited:
 
 
 def given(names: str) -> str:
-    """The condition of a claim that stands on published rates: they are other papers' theorems, not shown here."""
+    """Return the condition of a claim that rests on published rates, which are theorems of other papers."""
     return f"the published rates of {names} hold for these problems, T log(first gap/gamma)"
 
 

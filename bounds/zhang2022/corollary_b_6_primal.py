@@ -118,7 +118,7 @@ def optimal() -> Decision:
     )
     return Decision(
         "conditional",
-        (Method.EXPONENTS, Method.PUBLISHED),
+        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
         evidence,
         "The term in 1/mu_y is b^2/mu_y, at most sqrt n b^2, which exceeds b once b is above 1/sqrt n. And it "
         "is a rate for max_y E F, not for E Phi (Z49).",

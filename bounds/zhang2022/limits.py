@@ -99,7 +99,7 @@ def lower() -> Decision:
     )
     return Decision(
         "conditional",
-        (Method.EXPONENTS, Method.PUBLISHED),
+        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
         evidence,
         "The reduction to a single y is sound; the bounds are other papers' theorems, with conditions of their own.",
     )

@@ -252,7 +252,7 @@ def privacy() -> Decision:
     evidence = Evidence(steps, readings=((TRUE, "proved"), (f"{PRINTED}, K = floor(log2 n)", "proved")))
     return Decision(
         "proved",
-        Method.PRIVACY_CURVE,
+        (Method.PRIVACY_CURVE, Method.PROVER),
         evidence,
         "Each phase sees its block and the earlier released point only; the two algorithms draw fresh noise.",
     )

@@ -65,7 +65,6 @@ def _at(share: Any, rest: Any) -> Any:
     "Lemma 2",
 )
 def amplification() -> Decision:
-    """The moment of a subsampled Gaussian release."""
     line, triangle = 1 / (100 * (1 + hidden)), 1 / (1000 * (1 + hidden))  # small enough for any constant
     steps = (
         Enumerated("a record is in a minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
@@ -144,7 +143,7 @@ def amplification() -> Decision:
     )
     return Decision(
         "conditional",
-        (Method.MOMENTS, Method.ARITHMETIC),
+        (Method.MOMENTS, Method.ARITHMETIC, Method.PROVER),
         evidence,
         "The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the region of "
         "its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between two "

@@ -32,7 +32,7 @@ POINT = Fraction(1, 30)
 
 
 def h(x: Fraction) -> Fraction:
-    """Odd; x up to 1, then 2 x - (x^2 + 1)/2 up to 2, then 3/2."""
+    """Return the odd function that is x up to 1, then 2 x - (x^2 + 1)/2 up to 2, then 3/2."""
     size = min(abs(x), Fraction(2))
     value = size if size <= 1 else 2 * size - (size**2 + 1) / 2
     return value if x >= 0 else -value
@@ -44,7 +44,7 @@ def slope(x: Fraction) -> Fraction:
 
 
 def maximiser(x: Fraction) -> Fraction:
-    """y*(x) of the instance."""
+    """Return the maximiser y*(x) of the instance."""
     return clip(3 * h(x), RADIUS)
 
 
@@ -54,7 +54,7 @@ def gradient(x: Fraction) -> Fraction:
 
 
 def value(x: Fraction) -> Fraction:
-    """Phi on the instance."""
+    """Return Phi on the instance."""
     return 3 * h(x) * maximiser(x) - maximiser(x) ** 2 / 2
 
 

@@ -122,7 +122,7 @@ def difference() -> Decision:
     )
     return Decision(
         "refuted",
-        Method.STEPS,
+        (Method.STEPS, Method.PROVER),
         evidence,
         "C_{2,r} itself is known from past outputs, but y_{r+1} is not: on the same instance with x_0 = 0, x_1 = 1/2 "
         "and ytilde_1 = 0 on both datasets, y_2 is 1 or -1 and v_2 moves by 24/25, whatever m = n is, while 2 "

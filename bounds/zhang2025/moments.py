@@ -105,7 +105,6 @@ def definition() -> Decision:
     "Lemma 1(a)",
 )
 def composition() -> Decision:
-    """Additivity of the moments."""
     keep = Fraction(3, 4)
     steps = (
         Enumerated("release of the first bit", flipped_moment, (1, keep, 0), Fraction(7, 3)),
@@ -155,7 +154,6 @@ def composition() -> Decision:
     "Lemma 1(b)",
 )
 def tail() -> Decision:
-    """The tail bound."""
     steps = (
         Identity("one Gaussian release, s = epsilon = 1", GAUSSIAN.subs(sigma, 1) - lam, lam * (lam - 1) / 2),
         Identity(

@@ -70,7 +70,6 @@ def upper_normal(t: Any) -> Any:
     "Theorem 1",
 )
 def theorem() -> Decision:
-    """Constants for which the guarantee holds, and none for all epsilon."""
     multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
     here = (c * multiplier).subs(delta, exp(-ell)).subs(m, q * n)
     large = Rational(1, 10) * (1 + j)  # q > 1/10
@@ -169,7 +168,7 @@ def theorem() -> Decision:
     )
     return Decision(
         "conditional",
-        (Method.ALGEBRA, Method.CITED, Method.EVENT),
+        (Method.ALGEBRA, Method.CITED, Method.EVENT, Method.PROVER),
         evidence,
         "True with absolute constants once epsilon is at most log(1/delta); the printed range has no such limit, and "
         "for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "

@@ -175,12 +175,12 @@ def steep_value(x: Fraction) -> Fraction:
 
 
 def steep_gradient(x: Fraction) -> Fraction:
-    """The gradient of that Phi."""
+    """Return the gradient of Phi as in :func:`steep_value`."""
     return 10 * lemma_3.slope(x) * clip(10 * lemma_3.h(x), Fraction(1, 10))
 
 
 def steep_step(x: Fraction) -> Fraction:
-    """Phi after one step of eta from (x, y*(x)) there, without noise."""
+    """Return Phi of :func:`steep_value` after one step of eta from (x, y*(x)), without noise."""
     return steep_value(x - HERE * steep_gradient(x))
 
 

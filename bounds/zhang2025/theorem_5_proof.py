@@ -111,7 +111,7 @@ def theorem() -> Decision:
     )
     return Decision(
         "refuted",
-        (Method.STEPS, Method.PRIVACY_CURVE),
+        (Method.STEPS, Method.PRIVACY_CURVE, Method.PROVER),
         evidence,
         "f = h(x) y + z y - y^2/2 (see privatediff), R = T = 1, m = n, epsilon = min(1, c_4/2), delta = 1/e: x_1 alone "
         "tells the record 2n from -2n once n >= 3 c_5/epsilon, whatever the constants are. The data-dependent "
