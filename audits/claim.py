@@ -230,7 +230,7 @@ class PrivacyClaim:
         return cls.curve(curve, "Renyi divergences " + ", ".join(f"{b:g} at {a:g}" for a, b in bounds.items()))
 
 
-Claim = PrivacyClaim  # the name in version 0.1; a claim of a paper is `dpcheck.bounds.claim.Claim`
+Claim = PrivacyClaim  # an older name, for code that imports it; `dpcheck.bounds.claim.Claim` is a paper's claim
 
 
 def _deltas(curve: Curve, epsilons: Floats) -> Floats:

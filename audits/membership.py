@@ -26,7 +26,7 @@ from dpcheck.audits.numbers.number_text import plain
 from dpcheck.audits.output_sets.choice import choose
 from dpcheck.audits.output_sets.hit_counts import HitCounts
 from dpcheck.audits.output_sets.output_set import OutputSet
-from dpcheck.audits.running.run_plan import LEAST_TRIALS, SIDES, Plan
+from dpcheck.audits.running.run_plan import LEAST_TRIALS, SIDES, Chunk, Plan
 from dpcheck.audits.running.runs import Pool, Runner, require_runs
 from dpcheck.errors import (
     require,
@@ -250,6 +250,7 @@ def audit_privacy(
     jobs: int | None = None,
     vectorized: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    runs: dict[Chunk, Floats] | None = None,
 ) -> PrivacyAudit:
     """Test whether a mechanism is (epsilon, delta)-private on one pair of neighbouring datasets.
 
@@ -290,6 +291,9 @@ def audit_privacy(
         Whether one call of the mechanism returns ``size`` outputs.
     progress : callable, optional
         Called as ``progress(runs done, runs at most)``, counted over both datasets.
+    runs : dict, optional
+        Receives the outputs of all runs by chunk. If another audit of the same mechanism, datasets, trials and seed is
+        given this dictionary, it tests its claim on the same runs and repeats none of them.
 
     Returns
     -------
@@ -333,7 +337,7 @@ def audit_privacy(
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
     width = runner.probe(seeded=seeded)
-    with Pool(runner, jobs) as pool:
+    with Pool(runner, jobs, runs) as pool:
         looks, used = _run(pool, plan, width, claimed, delta, progress)
     best = _deciding(looks)
     broken = [look for look in looks if look.breaks]

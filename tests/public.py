@@ -18,7 +18,11 @@ from dpcheck.solvers import ALGORITHMS, algorithm
 # What users import from inner modules, as the README and the guides do.
 INNER = {
     "dpcheck.accounting": ("calibrate", "privacy_curve"),
+    "dpcheck.audits.bands": ("band_bound",),
+    "dpcheck.audits.bayesian": ("credible_bound",),
     "dpcheck.audits.claim": ("PrivacyClaim",),
+    "dpcheck.audits.gaussian": ("gaussian_bound",),
+    "dpcheck.audits.split": ("split_bound",),
     "dpcheck.audits.neighbours": ("Pair", "patterns", "replaced", "removed", "drawn", "canary"),
     "dpcheck.audits.noise": ("audit_noise_sample",),
     "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),

@@ -238,6 +238,26 @@ def test_same_bits_for_any_number_of_processes() -> None:
     assert (data, neighbour) == ([0.5, 0.5], [0.0, 0.0])
 
 
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_second_claim_is_tested_on_the_same_runs(jobs: int) -> None:
+    """An audit that is given the runs of another finds what it would find alone, and runs only its probe."""
+    calls: list[int] = []
+
+    def counted(value: float, rng: np.random.Generator, size: int) -> Any:
+        calls.append(size)
+        return gaussian(value, rng, size)
+
+    options: dict[str, Any] = {"trials": 20_000, "seed": 5, "vectorized": True, "delta": 1e-5}
+    runs: dict[Any, Any] = {}
+    first = audit_privacy(counted, 1, 0, epsilon=9.0, jobs=jobs, runs=runs, **options)
+    assert first.to_dict() == audit_privacy(gaussian, 1, 0, epsilon=9.0, **options).to_dict()
+    assert sum(len(outputs) for outputs in runs.values()) == 2 * first.trials
+    calls.clear()
+    second = audit_privacy(counted, 1, 0, epsilon=8.0, jobs=jobs, runs=runs, **options)
+    assert second.to_dict() == audit_privacy(gaussian, 1, 0, epsilon=8.0, **options).to_dict()
+    assert max(calls) < 1_000
+
+
 def test_scalar_and_array_outputs_of_any_dataset() -> None:
     table = {"rows": np.ones((3, 2))}
     audit = audit_privacy(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpcheck.bounds import registry
 from dpcheck.bounds.symbols import G_v, G_w, T, eta, n
-from dpcheck.bounds.yang2022 import lemma_3, lemma_6, moments, remark_1, sampling, weak_stability
+from dpcheck.bounds.yang2022 import lemma_3, lemma_6, minibatch_draws, moments, remark_1, weak_stability
 from dpcheck.errors import InputError
 
 quick = settings(deadline=None, max_examples=50)
@@ -23,13 +23,13 @@ quick = settings(deadline=None, max_examples=50)
 
 @pytest.mark.parametrize(("n_", "m_"), [(1, 3), (2, 2), (3, 4), (5, 3), (6, 1)])
 def test_sampling_agrees_with_the_binomial_and_hypergeometric_laws(n_: int, m_: int) -> None:
-    assert sampling.chance_absent(n_, m_) == Fraction(n_ - 1, n_) ** m_
-    assert sampling.mean_share(n_, m_) == Fraction(1, n_)
-    assert sampling.largest_difference(n_, m_) == 2
+    assert minibatch_draws.chance_absent(n_, m_) == Fraction(n_ - 1, n_) ** m_
+    assert minibatch_draws.mean_share(n_, m_) == Fraction(1, n_)
+    assert minibatch_draws.largest_difference(n_, m_) == 2
     if m_ <= n_:
-        assert sampling.chance_absent(n_, m_, False) == 1 - Fraction(m_, n_)
-        assert sampling.mean_share(n_, m_, False) == Fraction(1, n_)
-        assert sampling.largest_difference(n_, m_, False) == Fraction(2, m_)
+        assert minibatch_draws.chance_absent(n_, m_, False) == 1 - Fraction(m_, n_)
+        assert minibatch_draws.mean_share(n_, m_, False) == Fraction(1, n_)
+        assert minibatch_draws.largest_difference(n_, m_, False) == Fraction(2, m_)
 
 
 def _moment(p: Any, q: Any, step: float) -> float:
@@ -124,7 +124,7 @@ def _stability(field: Any, data: Any, other: Any, m_: int, T_: int, step: Fracti
             w, v = (clip(a - step * sum(p[j] for p in pulls) / m_) for j, a in enumerate((w, v)))
         return (total_w + w) / T_, (total_v + v) / T_
 
-    batches = list(sampling.draws(len(data), m_))
+    batches = list(minibatch_draws.draws(len(data), m_))
     sequences = list(itertools.product(batches, repeat=T_ - 1))
     gaps = Fraction(0)
     for draws in sequences:

@@ -158,11 +158,13 @@ class Pool:
     """Runs the chunks of a probed mechanism here (``jobs`` 1), in threads (if it is vectorized) or in processes.
 
     A context manager, which ends its workers on an error or an interrupt.
+
+    kept : outputs by chunk, which are used in place of new runs and to which new ones are added
     """
 
-    def __init__(self, runner: Runner, jobs: int) -> None:
+    def __init__(self, runner: Runner, jobs: int, kept: dict[Chunk, Floats] | None = None) -> None:
         jobs = workers(jobs)
-        self._runner, self._jobs = runner, jobs
+        self._runner, self._jobs, self._kept = runner, jobs, kept
         self._done = [2 * PROBES, 2 * PROBES]
         self._threads: ThreadPoolExecutor | None = None
         self._processes: ProcessPoolExecutor | None = None
@@ -196,7 +198,19 @@ class Pool:
             self._processes.shutdown(wait=True)
 
     def map(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
-        """Yield each chunk with its outputs, in order."""
+        """Yield each chunk with its outputs, in order; those that are kept are not run again."""
+        if self._kept is None:
+            yield from self._ran(chunks)
+            return
+        chunks = list(chunks)
+        ran = self._ran([chunk for chunk in chunks if chunk not in self._kept])
+        for chunk in chunks:
+            if chunk not in self._kept:
+                self._kept[chunk] = next(ran)[1]
+            yield chunk, self._kept[chunk]
+
+    def _ran(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
+        """Run each chunk, and yield it with its outputs, in order."""
         try:
             for chunk, output in self._results(chunks):
                 try:

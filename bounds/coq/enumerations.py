@@ -37,11 +37,11 @@ class Counterpart:
 
 
 COUNTERPARTS: dict[str, Counterpart] = {
-    "yang2022.sampling.mean_share": Counterpart(
+    "yang2022.minibatch_draws.mean_share": Counterpart(
         "mean_share", ("nat", "nat", "bool"),
         "207445abed14aa499372a6edd9f7eea7b52a38ea22e559ea752c78a769263e03", ("draws",), (True,),
     ),
-    "yang2022.sampling.chance_absent": Counterpart(
+    "yang2022.minibatch_draws.chance_absent": Counterpart(
         "chance_absent", ("nat", "nat", "bool"),
         "e78fe666656ddfea474c69e92afbed9322a2802109cfd1e15c8ea388d37891d2", ("draws",), (True,),
     ),

@@ -54,7 +54,7 @@ from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, T, eta, m, n, t
-from dpcheck.bounds.yang2022.sampling import chance_absent, mean_share
+from dpcheck.bounds.yang2022.minibatch_draws import chance_absent, mean_share
 
 SMOOTH = 4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
 ABSENT = 1 - m / n

@@ -19,7 +19,7 @@ from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, T, c_1, delta, epsilon, m, n, sigma_w
-from dpcheck.bounds.yang2022.sampling import largest_difference
+from dpcheck.bounds.yang2022.minibatch_draws import largest_difference
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
 
 k, q, total, lam, ell = symbols("k q total lam ell", positive=True)  # ell = log(1/delta)

@@ -38,7 +38,7 @@ from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import sigma
-from dpcheck.bounds.yang2022.sampling import chance_absent
+from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
 
 q, lam, hidden, X, x = symbols("q lam hidden X x", positive=True)  # ``hidden`` is the constant of the O
 PRINTED = q**2 * lam * (lam + 1) / ((1 - q) * sigma**2) + hidden * q**3 * lam**3 / sigma**3

@@ -28,7 +28,7 @@ from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, n, sigma
-from dpcheck.bounds.yang2022.sampling import chance_absent
+from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
 from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
 from dpcheck.bounds.zhang2025.theorem_5 import REMARK_2, X_NOISE, c_4, c_5, sigma_x1
 

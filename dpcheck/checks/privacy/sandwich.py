@@ -12,6 +12,7 @@ import numpy as np
 from dpcheck.accounting import certify, privacy_curve
 from dpcheck.audits.limits.noise_multiplier import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
+from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, TRIALS, TRIALS_FULL, Entry
 from dpcheck.checks.privacy.games import GAMES
@@ -40,27 +41,22 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
     reached = shares(context, entry)
     yield share(f"{label}.share", entry, reached)
     told = most_telling(reached)
-    seen: dict[tuple[int, ...], Array] = {}
-
-    def transcripts(problem: Any, rng: np.random.Generator, size: int) -> Array:
-        key = stream_key(rng)
-        if not key or key not in seen:
-            seen[key] = game.scores(problem, rng, size)
-        return seen[key]
-
-    audited = audit(context, transcripts, game.data, game.neighbour, trials, crc32(label.encode()), 1, entry=entry)
+    kept: dict[Chunk, Array] = {}
+    audited = audit(
+        context, game.scores, game.data, game.neighbour, trials, crc32(label.encode()), 1, entry=entry, runs=kept
+    )  # fmt: skip
     yield finding(
         f"{label}.transcript", f"{entry.words}: whole noisy transcript", audited, certificate.epsilon,
         {
             "certificate": certificate.to_dict(),
-            "within the claimed family": family(_side(seen, 0), _side(seen, 1), entry.events, entry.delta),
+            "within the claimed family": family(_side(kept, 0), _side(kept, 1), entry.events, entry.delta),
             "canary": game.roles[0].tolist(), "replaced by": game.roles[1].tolist(),
             "others": game.roles[2].tolist(),
         },
         entry, told,
     )  # fmt: skip
     if audited.verdict == "consistent":
-        found = curve(context, name, entry, transcripts, trials)
+        found = curve(context, name, entry, trials, kept)
         yield replace(found, reason=f"{found.reason}; {told}") if found.verdict == "violated" else found
     if entry.brief:
         return
@@ -77,15 +73,16 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
         )  # fmt: skip
 
 
-def curve(context: Context, name: str, entry: Entry, transcripts: Mechanism, trials: int) -> Finding:
+def curve(context: Context, name: str, entry: Entry, trials: int, runs: dict[Chunk, Array]) -> Finding:
     """Audit the transcripts against all that is certified, epsilon -> delta: noise may lack and the claim still stand.
 
     Null hypothesis: the transcripts keep to the whole curve of the declared events.
     """
     game, label = entry.game, f"{name}.{entry.label}"
     audited = audit_privacy(
-        transcripts, game.data, game.neighbour, claim=entry.events, delta=entry.delta, trials=trials,
+        game.scores, game.data, game.neighbour, claim=entry.events, delta=entry.delta, trials=trials,
         confidence=CONFIDENCE, seed=context.stream(crc32(label.encode()), 1), jobs=context.jobs, vectorized=True,
+        runs=runs,
     )  # fmt: skip
     return Finding(
         f"{label}.curve", "noise", f"{name}, {entry.words}: transcripts against the whole certified curve",
@@ -95,13 +92,13 @@ def curve(context: Context, name: str, entry: Entry, transcripts: Mechanism, tri
 
 def audit(
     context: Context, mechanism: Mechanism, ours: Any, neighbour: Any, trials: int, *key: int,
-    entry: Entry | None = None,
+    entry: Entry | None = None, runs: dict[Chunk, Array] | None = None,
 ) -> PrivacyAudit:  # fmt: skip
     """Audit what the entry promises, or (EPSILON, DELTA), on the stream numbered ``key``."""
     epsilon, delta = (EPSILON, DELTA) if entry is None else (entry.epsilon, entry.delta)
     return audit_privacy(
         mechanism, ours, neighbour, epsilon=epsilon, delta=delta, trials=trials, confidence=CONFIDENCE,
-        seed=context.stream(*key), jobs=context.jobs, vectorized=True, progress=context.progress,
+        seed=context.stream(*key), jobs=context.jobs, vectorized=True, progress=context.progress, runs=runs,
     )  # fmt: skip
 
 
@@ -149,10 +146,6 @@ def finding(
     )  # fmt: skip
 
 
-def stream_key(rng: np.random.Generator) -> tuple[int, ...]:
-    """Which of an audit's streams this is: (dataset, chunk); empty for any other."""
-    return tuple(rng.bit_generator.seed_seq.spawn_key)  # type: ignore[attr-defined]
-
-
-def _side(seen: dict[tuple[int, ...], Array], side: int) -> Array:
-    return np.concatenate([seen[key] for key in sorted(seen) if key[:1] == (side,)])
+def _side(runs: dict[Chunk, Array], side: int) -> Array:
+    """Return the scores of all runs on one data set, in the order of their chunks."""
+    return np.concatenate([scores.ravel() for chunk, scores in runs.items() if chunk.side == side])
