@@ -18,7 +18,7 @@ from dpcheck.checks.accounting.second_route import directions as compositions
 from dpcheck.checks.accounting.second_route import interval_of
 from dpcheck.checks.bases import of_base, passes, settings
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.inside import law, stage
+from dpcheck.checks.inside import draws, law, stage
 from dpcheck.checks.inside.cases import cases
 from dpcheck.checks.inside.defaults import compared
 from dpcheck.checks.inside.small_runs import CASES
@@ -152,18 +152,18 @@ def test_perturbations_are_enough_to_tell_their_length():
 @pytest.mark.parametrize("scheme", ["with_replacement", "without_replacement", "poisson"])
 def test_draws_of_another_law_are_seen(scheme, monkeypatch):
     """The last record is never drawn; a Poisson sample's rate is off by a part in eight."""
-    assert law.draws.__wrapped__(scheme).ok
+    assert draws.draws.__wrapped__(scheme).ok
 
     def other(code, population, batch, deck, rng, out):
-        if code == law.POISSON:
+        if code == draws.POISSON:
             found = np.flatnonzero(rng.random(population) < 1 - np.exp(-batch / population))
         else:
-            found = rng.choice(population - 1, batch, replace=code == law.WITH_REPLACEMENT)
+            found = rng.choice(population - 1, batch, replace=code == draws.WITH_REPLACEMENT)
         out[: found.size] = found
         return found.size
 
-    monkeypatch.setattr(law, "draw", other)
-    assert not law.draws.__wrapped__(scheme).ok
+    monkeypatch.setattr(draws, "draw", other)
+    assert not draws.draws.__wrapped__(scheme).ok
 
 
 @pytest.mark.parametrize(("name", "option"), [("nispp", "lam"), ("privatediff", "C3"), ("privatediff", "eta_y")])

@@ -52,14 +52,20 @@ def near(title: str, edited: list[str]) -> bool:
 
 
 def claims_of(paper: str, edited: list[str]) -> Iterator[Any]:
-    """The check's own findings on a paper's claims, those that are decided in the edited files first."""
+    """The check's own findings on a paper's claims; first those of the edited files, and of theorems stated there."""
     from dpcheck.bounds.registry import claims
     from dpcheck.bounds.workers import decide_all
     from dpcheck.checks.claims import as_finding, kept
     from dpcheck.checks.place import place_of_claim
 
+    stems = [os.path.splitext(os.path.basename(file))[0] for file in edited]
+
+    def about(claim: Any) -> bool:
+        said = [place_of_claim(claim), *(carried.theorem for carried in claim.carries)]
+        return any(stem in text for stem in stems for text in said)
+
     found = claims(paper)
-    first = [claim for claim in found if place_of_claim(claim).rpartition(":")[0] in edited]
+    first = [claim for claim in found if about(claim)]
     for some in (first, [claim for claim in found if claim not in first]):
         for result in decide_all(some, paper, jobs=1, seconds=60.0) if some else ():
             yield as_finding(result.claim, kept(result))

@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from scipy import stats
@@ -19,7 +18,6 @@ from scipy import stats
 from dpcheck.audits.sampling import SamplingAudit, audit_sampling
 from dpcheck.checks.inside.replay import Index
 from dpcheck.checks.inside.small_runs import Case
-from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT, draw
 from dpcheck.problems.problem import Array
 
 _LEVEL = 1e-8
@@ -27,8 +25,6 @@ _LEVEL = 1e-8
 # reject, each at 0.03, which happens with probability 0.03^4 < 1e-6 at most.
 _CONFIDENCE, _TIMES = 0.97, 4
 _ROWS = 240  # minibatches an audit
-_POPULATION, _BATCH, _DRAWS = 12, 5, 20_000  # of the kernel's own draws
-_SIGMAS = 6.0
 _RUNS = 300  # runs whose returned iterate is looked up, at least
 
 
@@ -57,30 +53,6 @@ def minibatches(case: Case, scheme: str, size: int, stream: Callable[..., int]) 
         if audits[-1].verdict == "consistent":
             break
     return Judged(audits[-1].verdict == "consistent", audits[-1].reason, audits[-1].to_dict())
-
-
-@cache
-def draws(scheme: str) -> Judged:
-    """Judge the kernel that draws all minibatches, on a small population and a fixed stream: each record's share.
-
-    So many are drawn that a record which is left out, or a rate that is off by a hundredth, is far beyond chance.
-    """
-    code = {"with_replacement": WITH_REPLACEMENT, "without_replacement": WITHOUT_REPLACEMENT, "poisson": POISSON}[
-        scheme
-    ]
-    rng, deck, out = np.random.default_rng(4), np.arange(_POPULATION), np.empty(_POPULATION, np.int64)
-    counts = np.zeros(_POPULATION)
-    for _ in range(_DRAWS):
-        count = draw(code, _POPULATION, _BATCH, deck, rng, out)
-        np.add.at(counts, out[:count], 1)
-    due = _DRAWS * _BATCH / _POPULATION
-    off = np.abs(counts - due) / math.sqrt(due)  # a record's variance is its mean at most
-    worst = int(np.argmax(off))
-    told = (
-        f"record {worst} of {_POPULATION} is {counts[worst]:.0f} times in {_DRAWS} minibatches of {_BATCH} drawn "
-        f"{scheme.replace('_', ' ')}, where {due:.0f} are due"
-    )
-    return Judged(bool(off[worst] <= _SIGMAS), told, {"standard deviations": float(off[worst])})
 
 
 def _drawn(case: Case, scheme: str, size: int, seed: Callable[[int], int]) -> Index:

@@ -14,6 +14,7 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.inside import law
 from dpcheck.checks.inside.defaults import DEFAULTS, compared
 from dpcheck.checks.inside.derivatives import departures
+from dpcheck.checks.inside.draws import draws
 from dpcheck.checks.inside.families import families
 from dpcheck.checks.inside.replay import PARTS, Replay
 from dpcheck.checks.inside.small_runs import CASES, Case
@@ -113,7 +114,7 @@ def _perturbations(case: Case) -> list[Array]:
 
 def _sampling(context: Context, name: str, label: str, words: str, case: Case) -> Finding:
     """The law of the minibatches, of each size that a run draws."""
-    judged = [law.draws(scheme) for scheme in dict.fromkeys(scheme for scheme, _ in case.schemes)]
+    judged = [draws(scheme) for scheme in dict.fromkeys(scheme for scheme, _ in case.schemes)]
     judged += [law.minibatches(case, scheme, size, context.stream) for scheme, size in case.schemes]
     bad = next((each for each in judged if not each.ok), judged[-1])
     return _judged(f"{name}.{label}.inside.sampling", "sampling", f"{words}: which records the minibatches hold", bad)
