@@ -34,9 +34,11 @@ from the last of them, not from the one that the updater chose, and there is non
 are for refreshes, half for differences.
 
 The repaired variant bounds its refreshes, and with them its privacy: after ``escapes`` perturbations the
-next anchor ends the run uncertified. In both variants x is projected onto its domain (the paper's is R^d) and y is
-returned with x. As printed the run returns x_{m_s}, its last anchor, which no line defines before the first one: it is
-the start then. ``history.returned`` is the iteration whose x is returned, 0 for the start, which a note says too.
+next anchor ends the run uncertified. T/q of them is the default, one where q > T, though tens are needed to walk from
+a saddle to where the gradient reaches alpha: a note says when they are too few. In both variants x is projected onto
+its domain (the paper's is R^d) and y is returned with x. As printed the run returns x_{m_s}, its last anchor, which no
+line defines before the first one: it is the start then. ``history.returned`` is the iteration whose x is returned, 0
+for the start, which a note says too.
 A problem without a constant that the schedule needs runs where every number is given that the constant decides.
 """
 
@@ -311,7 +313,7 @@ class DPRGDA(Solver):
             sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
         notes = (
             *private_modulus(problem),
-            *outside(steps, t_thres, r, most),
+            *outside(steps, t_thres, r, most, escapes if repaired else math.inf, alpha / alpha_H if rho > 0 else 0.0),
         )
         if population and not repaired:
             notes = (*notes, "Theorem 2 is false: Lemma 8's steps do not take x far enough (claim 002:Thm2)")

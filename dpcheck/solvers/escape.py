@@ -21,9 +21,14 @@ def escape(
     return r, t_thres, R**2 / t_thres**2 if D_bar is None else D_bar
 
 
-def outside(steps: int, t_thres: int, r: float, most: float) -> tuple[str, ...]:
-    """What the analysis of the escape assumes and these numbers break."""
+def outside(steps: int, t_thres: int, r: float, most: float, escapes: float, way: float) -> tuple[str, ...]:
+    """What the analysis of the escape assumes and these numbers break.
+
+    escapes : how many perturbations there are;  way : alpha over the curvature, from a saddle to |grad| = alpha
+    """
     broken = {
+        f"perturbations, at most {escapes} of length {r:.3g}, are short of the {way:.3g} from a saddle of curvature "
+        "-sqrt(rho alpha) to |grad| = alpha: a run that comes near one is likely to end there": escapes * r < way,
         f"an escape takes {t_thres} steps and there are {steps}: nothing can be certified": t_thres >= steps,
         f"Lemma 7 assumes r <= {most:.6g}, got {r}": r > most,
     }
