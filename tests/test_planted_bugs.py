@@ -6,12 +6,15 @@ hold their error at 5 %. All seeds are fixed, so the outcomes are too.
 
 from __future__ import annotations
 
+from functools import partial
+
 import mutants
 import pytest
 
-from dpcheck.checks import dp_sgda_step
 from dpcheck.checks.context import Context
-from dpcheck.checks.inside.stage import inside
+from dpcheck.checks.dp_sgda_step import step
+from dpcheck.checks.inside.releases import releases as releases_of
+from dpcheck.checks.inside.stage import inside as inside_of
 from dpcheck.checks.privacy import sandwich
 from dpcheck.checks.privacy.games import gradient as gradient_games
 from dpcheck.checks.privacy.transcript import Game
@@ -20,9 +23,9 @@ from dpcheck.kernels import gradients, sgda
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.solvers import dp_sgda as solvers
 from dpcheck.solvers.dp_sgda import DPSGDA
-from dpcheck.solvers.solver import SCHEMES
 
 CONTEXT = Context(jobs=2)
+inside, releases = partial(inside_of, name="dp_sgda"), partial(releases_of, name="dp_sgda")
 
 NOISE_W, NOISE_V = "release(g_w, reals[0], reals[4], rng, tape)", "release(g_v, reals[1], reals[5], rng, tape)"
 DRAW = "sample(scheme, n, batch, deck, rng, index, tape)"
@@ -51,14 +54,14 @@ NOTHING_CLIPPED = {CLIP: "scale = 1.0 / batch"}
 REALISED_BATCH = {SUM: SUM.replace("batch", "index.size")}
 
 INSIDE = {
-    "noise left out of v": (NO_NOISE_ON_V, "without_replacement.noise_v"),
-    "noise over m twice": (NOISE_OVER_M_TWICE, "without_replacement.noise_w"),
+    "noise left out of v": (NO_NOISE_ON_V, "repaired.releases"),
+    "noise over m twice": (NOISE_OVER_M_TWICE, "repaired.poisson.releases"),
     "fixed batch under Poisson accounting": (
         FIXED_BATCH_FOR_POISSON,
         "repaired.poisson.inside.minibatches or repaired.poisson.inside.sampling",
     ),
-    "noise used in two steps": (NOISE_USED_TWICE, "without_replacement.noise_w"),
-    "one noise for both gradients": (ONE_NOISE_FOR_BOTH, "without_replacement.noise_both"),
+    "noise used in two steps": (NOISE_USED_TWICE, "repaired.noise"),
+    "one noise for both gradients": (ONE_NOISE_FOR_BOTH, "repaired.noise"),
     "no projection": (NO_PROJECTION, "repaired.inside.feasible"),
     "raw record in the step": (RAW_RECORD_IN_THE_STEP, "repaired.inside.iterates"),
     "canary unclipped": (CANARY_UNCLIPPED, "sensitivity_w"),
@@ -94,20 +97,16 @@ def test_caught_inside_a_run(bug, monkeypatch):
     changes, finding = INSIDE[bug]
     in_python(monkeypatch)
     plant(monkeypatch, mutants.interpreted, changes)
-    if "inside" in finding:
-        assert any(id in finding.split(" or ") for id in broken(inside(CONTEXT, "dp_sgda")))
-        return
-    asked = finding.split(".")[0]  # the sampling, if it is found under one
-    monkeypatch.setattr(dp_sgda_step, "SCHEMES", [scheme for scheme in SCHEMES if scheme == asked])
-    assert finding in broken(dp_sgda_step.step(CONTEXT))
+    stage = step if finding.startswith("sensitivity") else inside if "inside" in finding else releases
+    assert any(id in finding.split(" or ") for id in broken(stage(CONTEXT)))
 
 
 def test_the_unchanged_loop_passes_interpreted_and_compiled(monkeypatch):
     for interpreted in (False, True):
         if interpreted:
             in_python(monkeypatch)
-        assert list(broken(dp_sgda_step.step(CONTEXT))) == []
-        assert list(broken(inside(CONTEXT, "dp_sgda"))) == []
+        for stage in (step, inside, releases):
+            assert list(broken(stage(CONTEXT))) == []
 
 
 AUDITED = {

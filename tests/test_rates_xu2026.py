@@ -161,6 +161,12 @@ def assert_caught(algorithm, part):
     print([(each.id, each.verdict) for each in red])
 
 
+def scaled(assigned, factor):
+    """The same assignment to both noise multipliers, times ``factor``."""
+    names, made = assigned.split(" = ")
+    return f"{names} = np.array({made}) * ({factor})"
+
+
 STEP = "        K = (max(2, math.ceil(L / mu)) if repaired else"
 NOISE = "sigma_v, sigma_u = z * 2 * C_v / S1, z * 2 * C_u / S2"
 IN_DP_RGDA = {
@@ -174,15 +180,32 @@ IN_THE_KERNEL = {
     "a difference from x itself": ("copy(last_x, old[:d])", "copy(x, old[:d])"),
     "no ascent": ("ahead[i] = y[i] + lam * u[i]", "ahead[i] = y[i]"),
 }
+PERIODIC = "sigma_1, sigma_2 = plan.calibrated(plan.refreshes, plan.steps - plan.refreshes)"
+DRIFTING = "sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1)"
+SELECTING = "sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1, chosen)"
 IN_THE_BASELINES = {
     "dp_spider, first iterate returned": ("dp_spider", "chosen = below(T, rng)", "chosen = below(T, rng) * 0"),
     "dp_spider, no refresh": ("dp_spider", "estimate(t % q == 0,", "estimate(t == 0,"),
-    "dp_spider, noise times sqrt d": (
-        "dp_spider",
-        "sigma_1, sigma_2 = plan.calibrated(plan.refreshes, plan.steps - plan.refreshes)",
-        "sigma_1, sigma_2 = np.sqrt(sizes.d) * np.array(plan.calibrated(plan.refreshes, plan.steps - plan.refreshes))",
+    "dp_spider, noise times sqrt d": ("dp_spider", PERIODIC, scaled(PERIODIC, "sizes.d ** 0.5")),
+    "ada_dp_spider, no refresh": ("ada_dp_spider", "refresh = t == 0 or drift >= kappa", "refresh = t == 0"),
+    "ada_dp_spider, noise times sqrt d": ("ada_dp_spider", DRIFTING, scaled(DRIFTING, "sizes.d ** 0.5")),
+    "ada_dp_spider, noise that does not shrink with n": (
+        "ada_dp_spider", DRIFTING, scaled(DRIFTING, "sizes.n / 2000"),
     ),
-}
+    "ada_dp_spider, step times n^-0.25": (
+        "ada_dp_spider", "np.array([self.eta,", "np.array([self.eta * len(problem.records) ** -0.25,",
+    ),
+    "sto_spider, no refresh": (
+        "sto_spider", "refresh = t == 0 or saddle or drift >= kappa", "refresh = t == 0 or saddle",
+    ),
+    "sto_spider, noise times sqrt d": ("sto_spider", SELECTING, scaled(SELECTING, "sizes.d ** 0.5")),
+    "sto_spider, last iterate returned": (
+        "sto_spider", "copy(path[chosen if chosen >= 0 else seen - 1], out)", "copy(path[seen - 1], out)",
+    ),
+    "sto_spider, step times n^-0.15": (
+        "sto_spider", "self.eta, self.kappa", "self.eta * len(problem.records) ** -0.15, self.kappa",
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.experiment

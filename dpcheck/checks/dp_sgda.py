@@ -17,7 +17,7 @@ def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterabl
     """The stages of the check, each a title and a call that yields findings."""
     return (
         ("noise of Remark 1", partial(remark_1, context, tables)),
-        ("noise and sensitivity of a step", partial(step, context)),
+        ("sensitivity of a step", partial(step, context)),
         ("audit on real records", partial(real_data, context)),
         ("utility on Adult", partial(utility, context, tables)),
     )

@@ -1,13 +1,12 @@
-"""A step of DP-SGDA: the law of its noise, the sensitivity of its gradients, and what the print leaks."""
+"""A step of DP-SGDA: the sensitivity of its gradients, and what the algorithm as published leaks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.checks.context import Context
 from dpcheck.findings import Finding
@@ -16,60 +15,13 @@ from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.dp_sgda import DPSGDA
 from dpcheck.solvers.run import History
-from dpcheck.solvers.solver import SCHEMES
-
-# Each of two runs is judged at this confidence, and both must reject: an error of 0.0009 a finding.
-# One run at 0.9991 would never reject, as the audits' simulated p-values do not go that low.
-CONFIDENCE = 0.97
 
 
 def step(context: Context) -> Iterator[Finding]:
-    """Yield the findings from recorded runs on a small game whose projections and clipping are active."""
+    """Yield what records do to gradients: exchanged ones on a small game with active clipping, and labels of others."""
     rng = np.random.default_rng(context.stream(4))
-    game = Bilinear.sample(100, 2, rng, bound=3.0, radius=0.2)
-    for sampling in SCHEMES:
-        solver = DPSGDA(np.full(400, 0.2), np.full(400, 0.2), 2.0, 3.0, 10, sampling, clip_w=1.0, clip_v=1.0)
-        histories = [_recorded(solver, game, context.stream(5, k)) for k in (0, 1)]
-        label, words = f"dp_sgda.{sampling}", sampling.replace("_", " ")
-        yield from _noise(context, solver, game, histories, label, words)
-    yield from _sensitivity(game)
+    yield from _sensitivity(Bilinear.sample(100, 2, rng, bound=3.0, radius=0.2))
     yield from _class_counts(rng)
-
-
-def _recorded(solver: DPSGDA, problem: Problem, seed: int = 0) -> History:
-    return solver.run(problem, seed=seed, record=True).history.paired()
-
-
-def _confirmed(judge: Callable[[History, int], NoiseAudit], histories: list[History]) -> NoiseAudit:
-    """The audit of the first run; where it rejects, that of the second, which has to reject too."""
-    first = judge(histories[0], 0)
-    return first if first.verdict == "consistent" else judge(histories[1], 1)
-
-
-def _noise(
-    context: Context, solver: DPSGDA, game: Problem, histories: list[History], label: str, words: str
-) -> Iterator[Finding]:
-    """The noise of either block, and of both together in units of their scales."""
-    d, scales = game.dim_w, (solver.sigma_w, solver.sigma_v)
-    units = np.repeat(scales, (d, game.dim_v))
-    for name, columns, unit, scale in (
-        ("w", slice(0, d), 1.0, scales[0]),
-        ("v", slice(d, None), 1.0, scales[1]),
-        ("both", slice(None), units, 1.0),
-    ):
-
-        def judge(
-            history: History, run: int, columns: slice = columns, unit: Array | float = unit, scale: float = scale
-        ) -> NoiseAudit:
-            noise = (history.released - history.clean)[:, columns] / unit
-            seed = context.stream(8, run)
-            return audit_noise_sample(noise, scale=scale, centred=True, confidence=CONFIDENCE, seed=seed)
-
-        audit = _confirmed(judge, histories)
-        yield Finding(
-            f"{label}.noise_{name}", "noise", f"{words}: noise on the gradient in {name}", audit.verdict,
-            audit.reason, evidence=audit.to_dict(),
-        )  # fmt: skip
 
 
 def _first_gradient(solver: DPSGDA, problem: Problem) -> History:
@@ -78,7 +30,7 @@ def _first_gradient(solver: DPSGDA, problem: Problem) -> History:
         solver, eta_w=solver.eta_w[:1], eta_v=solver.eta_v[:1], sigma_w=0.0, sigma_v=0.0,
         batch=len(problem.records), sampling="without_replacement",
     )  # fmt: skip
-    return _recorded(one, problem)
+    return one.run(problem, seed=0, record=True).history.paired()
 
 
 def _sensitivity(game: Bilinear) -> Iterator[Finding]:

@@ -41,7 +41,7 @@ from dpcheck.streams import map_chunks
 
 FAILURE, LEVEL = 0.1, 0.01  # delta_1 = delta_2; chance of error of each comparison
 PROMISED = 1 - 2 * FAILURE
-PRIVACY = {"epsilon": 0.95, "delta": 1e-5}
+PRIVACY: dict[str, Any] = {"epsilon": 0.95, "delta": 1e-5}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Saddle:
 
     name: str
     family: type[Cosine] | type[Quartic]
-    constants: dict[str, float]
+    constants: dict[str, Any]
     records: int
     settings: dict[str, Any]
     runs: int = 200
@@ -186,7 +186,7 @@ def refresh_noise(problem: Any, F_0: float, n: float) -> float:
     alpha = a ** (2 / 3)
     steps = math.ceil(L * (1 + L / problem.concavity) * F_0 / alpha**2)
     refreshes = math.ceil(steps / max(1, math.floor(1 / (steps * a**2))))
-    return C_v * a * math.sqrt(refreshes) / alpha
+    return float(C_v * a * math.sqrt(refreshes) / alpha)
 
 
 STAGES = {"dp_rgda": escapes}
