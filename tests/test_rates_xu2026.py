@@ -167,6 +167,11 @@ def scaled(assigned, factor):
     return f"{names} = np.array({made}) * ({factor})"
 
 
+def spread(factor):
+    """Both noise multipliers of Ada-DP-SPIDER times ``factor`` in the run, which its threshold knows nothing of."""
+    return PACKED.replace("self.sigma_1, self.sigma_2", f"*(np.array([self.sigma_1, self.sigma_2]) * ({factor}))")
+
+
 STEP = "        K = (max(2, math.ceil(L / mu)) if repaired else"
 NOISE = "sigma_v, sigma_u = z * 2 * C_v / S1, z * 2 * C_u / S2"
 IN_DP_RGDA = {
@@ -181,29 +186,25 @@ IN_THE_KERNEL = {
     "no ascent": ("ahead[i] = y[i] + lam * u[i]", "ahead[i] = y[i]"),
 }
 PERIODIC = "sigma_1, sigma_2 = plan.calibrated(plan.refreshes, plan.steps - plan.refreshes)"
-DRIFTING = "sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1)"
+PACKED = "self.chi, self.R, self.L0, self.Ls, self.sigma_1, self.sigma_2"
 SELECTING = "sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1, chosen)"
 IN_THE_BASELINES = {
     "dp_spider, first iterate returned": ("dp_spider", "chosen = below(T, rng)", "chosen = below(T, rng) * 0"),
     "dp_spider, no refresh": ("dp_spider", "estimate(t % q == 0,", "estimate(t == 0,"),
     "dp_spider, noise times sqrt d": ("dp_spider", PERIODIC, scaled(PERIODIC, "sizes.d ** 0.5")),
-    "ada_dp_spider, no refresh": ("ada_dp_spider", "refresh = t == 0 or drift >= kappa", "refresh = t == 0"),
-    "ada_dp_spider, noise times sqrt d": ("ada_dp_spider", DRIFTING, scaled(DRIFTING, "sizes.d ** 0.5")),
+    "ada_dp_spider, last iterate returned": ("ada_dp_spider", "copy(anchor, w)", "pass"),
+    "ada_dp_spider, first iterate returned": ("ada_dp_spider", "copy(w, out)", "copy(start, out)"),
+    "ada_dp_spider, threshold times n^0.25": (
+        "ada_dp_spider", "math.sqrt(noise + sampling)", "math.sqrt(noise + sampling) * (n / 2000) ** 0.25",
+    ),
+    "ada_dp_spider, noise times sqrt d": ("ada_dp_spider", PACKED, spread("problem.dim_w ** 0.5")),
     "ada_dp_spider, noise that does not shrink with n": (
-        "ada_dp_spider", DRIFTING, scaled(DRIFTING, "sizes.n / 2000"),
-    ),
-    "ada_dp_spider, step times n^-0.25": (
-        "ada_dp_spider", "np.array([self.eta,", "np.array([self.eta * len(problem.records) ** -0.25,",
-    ),
-    "sto_spider, no refresh": (
-        "sto_spider", "refresh = t == 0 or saddle or drift >= kappa", "refresh = t == 0 or saddle",
+        "ada_dp_spider", PACKED, spread("len(problem.records) / 2000"),
     ),
     "sto_spider, noise times sqrt d": ("sto_spider", SELECTING, scaled(SELECTING, "sizes.d ** 0.5")),
+    "sto_spider, noise that does not shrink with n": ("sto_spider", SELECTING, scaled(SELECTING, "sizes.n / 2000")),
     "sto_spider, last iterate returned": (
         "sto_spider", "copy(path[chosen if chosen >= 0 else seen - 1], out)", "copy(path[seen - 1], out)",
-    ),
-    "sto_spider, step times n^-0.15": (
-        "sto_spider", "self.eta, self.kappa", "self.eta * len(problem.records) ** -0.15, self.kappa",
     ),
 }  # fmt: skip
 
