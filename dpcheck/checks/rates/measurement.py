@@ -92,15 +92,16 @@ def _known(experiment: Experiment, cell: Cell) -> Point:
     if experiment.predicted is not None and experiment.clear is not None:
         what = f"the {experiment.quantity} at the start over the predicted one"
         premises.append(Premise(what, start / predicted, experiment.clear))
-    return Point(cell, solver, experiment.promised(problem, cell), order, predicted, start, tuple(premises), np.empty(0))
+    promised = experiment.promised(problem, cell)
+    return Point(cell, solver, promised, order, predicted, start, tuple(premises), np.empty(0))
 
 
 def _values(experiment: Experiment, point: Point, seeds: int, context: Context, stream: tuple[int, ...]) -> list[float]:
     """Independent measurements at one grid point; the same for any number of workers."""
     key = crc32(f"{experiment.algorithm}.{experiment.name}".encode())
     chunks = map_chunks(
-        partial(_chunk, experiment, point.cell, point.solver), seeds, chunk=max(1, -(-seeds // _CHUNKS)), jobs=context.jobs,
-        seed=np.random.SeedSequence([context.seed, key, *stream]),
+        partial(_chunk, experiment, point.cell, point.solver), seeds, chunk=max(1, -(-seeds // _CHUNKS)),
+        jobs=context.jobs, seed=np.random.SeedSequence([context.seed, key, *stream]),
     )  # fmt: skip
     return [value for chunk in chunks for value in chunk]
 
