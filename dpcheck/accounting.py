@@ -21,6 +21,7 @@ from dpcheck.privacy_curves import Array, Curve, CurvePair, curves_of, gaussian_
 
 _SLACK = 1e-11  # relative error allowed to the delta of a curve
 _TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
+_SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and how far to either side of it they look
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,20 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
     require_positive(epsilon, "epsilon")
     require_delta(delta)
 
+    def spent(multiplier: float) -> float:
+        return certify(make_events(multiplier), delta).epsilon
+
+    short, enough_from = _bracket(spent, epsilon)
+
     def enough(multiplier: float) -> bool:
-        return certify(make_events(multiplier), delta).epsilon <= epsilon
+        """Whether it is; between the two that are known, by asking."""
+        nonlocal short, enough_from
+        if short < multiplier < enough_from:
+            if spent(multiplier) <= epsilon:
+                enough_from = multiplier
+            else:
+                short = multiplier
+        return multiplier >= enough_from
 
     high = 1.0
     while not enough(high):
@@ -139,7 +152,34 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
     while high > low * 1.001:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
+    while spent(high) > epsilon:  # where a grid's rounding has it rise by a little
+        high *= 1.001
     return high
+
+
+def _bracket(spent: Callable[[float], float], epsilon: float) -> tuple[float, float]:
+    """A multiplier that is not enough and one that is, near each other, by secants of log epsilon in log z.
+
+    0 and inf stand for what is not known: where a secant has no numbers to go by, the search goes on without it.
+    """
+    short, enough, found = 0.0, math.inf, list[tuple[float, float]]()  # (log z, log epsilon - log claim)
+    z = 1.0
+    for _ in range(_SECANTS):
+        value = spent(z)
+        if value <= epsilon:
+            enough = min(enough, z)
+        else:
+            short = max(short, z)
+        if enough < short * (1 + 3 * _ASIDE) or not 0 < value < math.inf:
+            break
+        found.append((math.log(z), math.log(value / epsilon)))
+        (x, y), (other_x, other_y) = found[-1], found[-2] if len(found) > 1 else (found[-1][0] + 1, found[-1][1] - 1)
+        slope = (y - other_y) / (x - other_x) if x != other_x else 0.0
+        if slope >= 0:
+            break
+        aside = _ASIDE if short > 0 and (enough == math.inf or value > epsilon) else -_ASIDE
+        z = math.exp(min(max(x - y / slope, x - 8), x + 8)) * (1 + aside)
+    return short, enough
 
 
 def privacy_curve(events: Any) -> Callable[[ArrayLike], Array]:

@@ -156,9 +156,9 @@ def test_false_alarms_of_the_prediction(freedom, most):
     wrong, allowed = 0, 1.1
     for _ in range(2000):
         values = rng.chisquare(freedom, (5, 20)) / freedom
-        at_end = [Point({}, 1, 1, 1, 1, (), row / allowed) for row in values]
+        at_end = [Point({}, None, 1, 1, 1, 1, (), row / allowed) for row in values]
         wrong += judgement._level(allowed, at_end)[0] == "contradicted"
-        correct = [Point({}, 1, 1, 1, 1, (), row) for row in values]
+        correct = [Point({}, None, 1, 1, 1, 1, (), row) for row in values]
         if freedom == 40:
             assert judgement._level(allowed, correct)[0] != "contradicted"
     assert wrong / 2000 <= most

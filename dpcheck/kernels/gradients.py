@@ -29,9 +29,10 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     """Sum the gradients at x over ``index``, each block clipped per record, divided by ``batch``."""
     params, records, _, _, _, d = data
     one = np.empty(x.size)
+    w, v, g_w, g_v = x[:d], x[d:], one[:d], one[d:]  # here, as each view that is made counts references
     out[:] = 0.0
     for j in range(index.size):
-        gradient(params, records[index[j]], x[:d], x[d:], one[:d], one[d:])
+        gradient(params, records[index[j]], w, v, g_w, g_v)
         add_clipped(one, d, clip, batch, out)
 
 
@@ -48,10 +49,12 @@ def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  #
     params, records, _, _, _, d = data
     size = x.size
     one, old = np.empty(size), np.empty(size)
+    w, v, g_w, g_v = x[:d], x[d:], one[:d], one[d:]
+    old_w, old_v, old_g_w, old_g_v = old_x[:d], old_x[d:], old[:d], old[d:]
     out[:] = 0.0
     for j in range(index.size):
-        gradient(params, records[index[j]], x[:d], x[d:], one[:d], one[d:])
-        gradient(params, records[old_index[j]], old_x[:d], old_x[d:], old[:d], old[d:])
+        gradient(params, records[index[j]], w, v, g_w, g_v)
+        gradient(params, records[old_index[j]], old_w, old_v, old_g_w, old_g_v)
         for i in range(size):
             one[i] -= old[i]
         add_clipped(one, d, clip, batch, out)

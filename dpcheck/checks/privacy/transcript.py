@@ -81,11 +81,12 @@ class Game:
         tape = new_tape(problem, solver.rows(problem), mode=RECORD)
         replays = [_fed(tape, new_tape(problem, fixed.rows(problem), mode=REPLAY)) for _ in sets]
         needed = np.repeat([0 in self.pattern, 1 in self.pattern], (2, 3)).astype(np.int64)
-        for k in (0, 1):  # the run is its own replay on the data that it saw
-            if np.array_equal(problem.records, sets[k].records):
-                replays[k], needed[k] = tape, 0
-        if np.array_equal(self.roles[1], self.roles[2]):
-            replays[3], needed[3] = replays[4], 0
+        for k, each in enumerate(sets):
+            if (k < 2 or self._scheme != "poisson") and np.array_equal(problem.records, each.records):
+                replays[k], needed[k] = tape, 0  # the run is its own replay on the data that it saw
+            for j in range(k):
+                if needed[k] and needed[j] and np.array_equal(sets[j].records, each.records):
+                    replays[k], needed[k] = replays[j], 0
         scores, work = np.empty(size), kernels.phased_transcripts if isinstance(solver, Phased) else kernels.transcripts
         work(
             solver.kernel, *solver._arguments(problem), rng, tuple(solver._arguments(each)[-4] for each in sets),

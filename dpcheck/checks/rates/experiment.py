@@ -12,7 +12,7 @@ import numpy as np
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.problems.problem import Array
-from dpcheck.solvers import configure
+from dpcheck.solvers import algorithm
 
 Cell = Mapping[str, float]
 """The settings of one grid point by name: n, d, epsilon, delta, and what else an instance depends on."""
@@ -103,9 +103,10 @@ class Experiment:
         return replace(stated, bound_formula=None) if self.order_only else stated
 
     def solver(self, problem: Any, cell: Cell) -> Any:
-        """The algorithm as its theorem configures it at a grid point."""
-        return configure(
-            self.algorithm, problem, epsilon=cell["epsilon"], delta=cell["delta"], variant=self.variant,
+        """The algorithm as its theorem configures it at a grid point, without the notes that a user is told."""
+        chosen = algorithm(self.algorithm)
+        return chosen.configure(
+            problem, epsilon=cell["epsilon"], delta=cell["delta"], variant=self.variant or chosen.variants[-1],
             **self.settings(problem, cell),
         )  # fmt: skip
 

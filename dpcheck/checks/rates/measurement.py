@@ -24,11 +24,13 @@ _CHUNKS = 4
 class Point:
     """What is known of one grid point before anything runs, and what was measured there.
 
+    solver : the algorithm as it is configured here, by no record: its calibration is done once
     promised : the theorem's number;  order : its term that leads here;  predicted : the instance's, or NaN
     start : the measure where the algorithm begins;  values : (seeds,)
     """
 
     cell: Cell
+    solver: Any
     promised: float
     order: float
     predicted: float
@@ -69,7 +71,7 @@ def more(experiment: Experiment, context: Context, found: list[Point], look: int
         context.progress(number, len(found))
         values = context.kept(
             ["rate", experiment.algorithm, experiment.name, sorted(point.cell.items()), seeds, look],
-            partial(_values, experiment, point.cell, seeds, context, (number, look) if look else (number,)),
+            partial(_values, experiment, point, seeds, context, (number, look) if look else (number,)),
         )
         longer.append(replace(point, values=np.concatenate([point.values, np.array(values, dtype=float)])))
     return longer
@@ -90,17 +92,16 @@ def _known(experiment: Experiment, cell: Cell) -> Point:
     if experiment.predicted is not None and experiment.clear is not None:
         what = f"the {experiment.quantity} at the start over the predicted one"
         premises.append(Premise(what, start / predicted, experiment.clear))
-    return Point(cell, experiment.promised(problem, cell), order, predicted, start, tuple(premises), np.empty(0))
+    promised = experiment.promised(problem, cell)
+    return Point(cell, solver, promised, order, predicted, start, tuple(premises), np.empty(0))
 
 
-def _values(experiment: Experiment, cell: Cell, seeds: int, context: Context, stream: tuple[int, ...]) -> list[float]:
+def _values(experiment: Experiment, point: Point, seeds: int, context: Context, stream: tuple[int, ...]) -> list[float]:
     """Independent measurements at one grid point; the same for any number of workers."""
-    problem = experiment.sample(cell, np.random.default_rng(0))
-    solver = experiment.solver(problem, cell)  # its calibration, which no record decides, is done once
     key = crc32(f"{experiment.algorithm}.{experiment.name}".encode())
     chunks = map_chunks(
-        partial(_chunk, experiment, cell, solver), seeds, chunk=max(1, -(-seeds // _CHUNKS)), jobs=context.jobs,
-        seed=np.random.SeedSequence([context.seed, key, *stream]),
+        partial(_chunk, experiment, point.cell, point.solver), seeds, chunk=max(1, -(-seeds // _CHUNKS)),
+        jobs=context.jobs, seed=np.random.SeedSequence([context.seed, key, *stream]),
     )  # fmt: skip
     return [value for chunk in chunks for value in chunk]
 

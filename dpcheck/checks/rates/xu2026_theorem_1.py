@@ -196,7 +196,7 @@ DELTA, HIGH = 1e-5, 0.95
 
 BASE = {"n": 2600, "d": 4, "epsilon": HIGH, "delta": DELTA}
 EMPIRICAL = cross(BASE, n=(1200, 2600, 6000), d=(2, 16))
-LARGE_STEPS = cross(BASE, n=(1000, 2200, 5000))
+LARGE_STEPS = cross(BASE, n=(800, 1800, 4000))
 
 EXPERIMENTS = (
     Experiment(
@@ -208,7 +208,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="theorem_3.as_printed", theorem="xu2026.theorem_3", variant="as_printed", factors=("n",),
-        grid=Grid(LARGE_STEPS, 24), runs=12, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
+        grid=Grid(LARGE_STEPS, 32), runs=9, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
         settings=settings_as_printed,
         attains="steps of constant length, and a start that is returned, do not attain it on this instance",
         **COMMON,
