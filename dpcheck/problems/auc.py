@@ -14,9 +14,7 @@ G_w = 2 s sqrt((4B+1)^2 + (2B)^2): the gradient in theta is 2 s (h - a - (1 + v)
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 from numba import types
@@ -24,7 +22,7 @@ from numba import types
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels import gradients, linear
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, VECTOR, kernel
-from dpcheck.problems.problem import BALL, BOX, Array, Defaults, as_records, ball, blocks
+from dpcheck.problems.problem import BALL, BOX, Array, Constants, Defaults, as_records, blocks, columns
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -141,7 +139,16 @@ class AUC(Defaults):
     records: Array
     params: Array
     radius: float = 1.0
-    name: str = field(default="auc")
+    name: str = "auc"
+
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    mean = staticmethod(mean)
+    dim_w = columns(lambda count: count + 1)
+    dim_v = 1
+
+    def __post_init__(self) -> None:
+        self._set(records=as_records(self.records, "records"))
 
     @classmethod
     def from_data(cls, X: object, y: object, *, positive_share: float | None = None, radius: float = 1.0) -> AUC:
@@ -189,27 +196,10 @@ class AUC(Defaults):
         X = 0.5 * rng.standard_normal((200, 5)) + 0.4 * y[:, None]
         return cls.from_data(X / np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True)), y, positive_share=0.3)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "records", as_records(self.records, "records"))
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-    mean: ClassVar[Callable[..., Any]] = staticmethod(mean)
-
     @property
     def arranged(self) -> Array:
         """(x, y, |x|^2, 0, ...), made anew at every call: the records may have changed."""
         return linear.arranged(self.records)
-
-    @property
-    def dim_w(self) -> int:
-        """d + 2: theta, a, b."""
-        return int(self.records.shape[1]) + 1
-
-    @property
-    def dim_v(self) -> int:
-        """One."""
-        return 1
 
     @property
     def domain_w(self) -> Array:
@@ -217,32 +207,24 @@ class AUC(Defaults):
         return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, self.radius))
 
     @property
-    def domain_v(self) -> Array:
-        """|v| <= 2B."""
-        return ball(1, 2 * self.radius)
+    def reach(self) -> float:
+        """2B, the largest |v|."""
+        return 2 * self.radius
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w, see the file's head."""
-        B, s = self.radius, max(self.params[0], self.params[1])
-        return float(2 * s * np.hypot(4 * B + 1, 2 * B))
+    def constants(self) -> Constants:
+        """G_w and G_v of the file's head, and L <= 6 s.
 
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v, see the file's head."""
-        B, s = self.radius, max(self.params[0], self.params[1])
-        return float(2 * s * B + 4 * self.params[2] * B)
-
-    @property
-    def smoothness(self) -> float:
-        """L <= 6 s: in the coordinates (<theta, x>, a or b, v) the Hessian of a record is
-        2 [[s, -s, -+s], [-s, s, 0], [-+s, 0, -s0]], of norm at most 2 max(3 s, 2 s, s + s0) <= 6 s.
+        In the coordinates (<theta, x>, a or b, v) the Hessian of a record is 2 [[s, -s, -+s], [-s, s, 0],
+        [-+s, 0, -s0]], of norm at most 2 max(3 s, 2 s, s + s0) <= 6 s.
         """
-        return float(6 * max(self.params[0], self.params[1]))
-
-    @property
-    def concavity(self) -> float:
-        return float(2 * self.params[2])
+        B, (s_plus, s_minus, s0) = self.radius, self.params
+        s = max(s_plus, s_minus)
+        return Constants(
+            lipschitz_w=float(2 * s * np.hypot(4 * B + 1, 2 * B)),
+            lipschitz_v=float(2 * s * B + 4 * s0 * B),
+            smoothness=float(6 * s),
+            concavity=float(2 * s0),
+        )
 
     def optimum(self) -> Array:
         """Return the theta that maximises the square-loss AUC without privacy, unconstrained, up to scale.
@@ -259,7 +241,7 @@ class AUC(Defaults):
 
 
 def auc_score(scores: Array, labels: Array) -> float:
-    """Area under the ROC curve, ties counted half.  scores, labels : (n,), labels in {-1, 1}."""
+    """Return the area under the ROC curve, ties counted half.  scores, labels : (n,), labels in {-1, 1}."""
     from scipy.stats import rankdata
 
     ranks = rankdata(scores)

@@ -18,9 +18,8 @@ f is not smooth, as the leaky ReLU is not. It is 2 s0-strongly concave in v.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from dpcheck.errors import require
 from dpcheck.problems import auc_mlp_kernels as kernels
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import BALL, BOX, Array, Defaults, ball, blocks
+from dpcheck.problems.problem import BALL, BOX, Array, Constants, Defaults, blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +59,16 @@ class AUCMLP(Defaults):
     name: str = "auc_mlp"
     network: Network = field(init=False)
 
+    gradient = staticmethod(kernels.gradient)
+    value = staticmethod(kernels.value)
+    mean = staticmethod(kernels.mean)
+    difference = staticmethod(kernels.difference)
+    convex = False
+    dim_v = 1
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", tuple(self.hidden))
-        object.__setattr__(self, "network", Network((self.records.shape[1] - 1, *self.hidden, 1), self.slope))
+        network = Network((self.records.shape[1] - 1, *self.hidden, 1), self.slope)
+        self._set(hidden=tuple(self.hidden), network=network)
         require(self.radius > 0, "radius", "be > 0", self.radius)
 
     @classmethod
@@ -103,12 +109,6 @@ class AUCMLP(Defaults):
         linear = AUC.example(rng)
         return cls(linear.records, linear.params, (8,), radius=3.0)
 
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(kernels.gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(kernels.value)
-    mean: ClassVar[Callable[..., Any]] = staticmethod(kernels.mean)
-    difference: ClassVar[Callable[..., Any]] = staticmethod(kernels.difference)
-
     @property
     def params(self) -> Array:
         """(s+, s-, s0, slope, widths)."""
@@ -120,47 +120,30 @@ class AUCMLP(Defaults):
         return self.network.size + 2
 
     @property
-    def dim_v(self) -> int:
-        """One."""
-        return 1
-
-    @property
     def domain_w(self) -> Array:
         """|theta| <= B, |a| <= H, |b| <= H."""
         return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, self._bounds[0]))
 
     @property
-    def domain_v(self) -> Array:
-        """|v| <= 2H."""
-        return ball(1, 2 * self._bounds[0])
+    def reach(self) -> float:
+        """2H, the largest |v|."""
+        return 2 * self._bounds[0]
 
     @property
     def start(self) -> Array:
         """theta random, everything else 0."""
         return np.concatenate([self.network.begin(self.seed, self.radius), np.zeros(3)])
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w, see the file's head."""
-        (H, D, _), s = self._bounds, max(self.weights[0], self.weights[1])
-        return float(2 * s * math.hypot((4 * H + 1) * D, 2 * H))
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v, see the file's head."""
-        (H, _, _), s = self._bounds, max(self.weights[0], self.weights[1])
-        return float((2 * s + 4 * self.weights[2]) * H)
-
-    smoothness = math.inf
-
-    @property
-    def concavity(self) -> float:
-        return float(2 * self.weights[2])
-
-    @property
-    def ascent_limit(self) -> float:
-        """2/(2 s0): a clipped derivative in the scalar v falls with slope 2 s0 or 0."""
-        return float(1 / self.weights[2])
+    def constants(self) -> Constants:
+        """G_w and G_v of the file's head; a clipped derivative in the scalar v falls with slope 2 s0 or 0."""
+        (H, D, _), (s_plus, s_minus, s0) = self._bounds, self.weights
+        s = max(s_plus, s_minus)
+        return Constants(
+            lipschitz_w=float(2 * s * math.hypot((4 * H + 1) * D, 2 * H)),
+            lipschitz_v=float((2 * s + 4 * s0) * H),
+            concavity=float(2 * s0),
+            ascent_limit=float(1 / s0),
+        )
 
     def scores(self, w: Array, X: Array) -> Array:
         """Return the scores h (n,) of the rows of X (n, k) at w."""

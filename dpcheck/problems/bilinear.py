@@ -8,15 +8,13 @@ sensitivity at every step: the game on which transcripts are audited.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Defaults, ball, bounded_pairs
+from dpcheck.problems.problem import Array, Constants, Defaults, bounded_pairs, columns, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -59,11 +57,15 @@ class Bilinear(Defaults):
     radius: float = 1.0
     name: str = "bilinear"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("coupling")
+    dim_w = dim_v = columns(lambda count: count // 2)
+
     def __post_init__(self) -> None:
         require(0 <= self.coupling < np.inf, "coupling", "be finite and >= 0", self.coupling)
-        require_positive(self.bound, "bound")
-        require_positive(self.radius, "radius")
-        object.__setattr__(self, "records", bounded_pairs(self.records, self.bound))
+        self._require_positive("bound", "radius")
+        self._set(records=bounded_pairs(self.records, self.bound))
 
     @classmethod
     def sample(
@@ -81,53 +83,19 @@ class Bilinear(Defaults):
         u[:, :, 0] += 1.0
         return cls(0.5 * bound * u.reshape(n, 2 * d), coupling, bound, radius)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Bilinear:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """The coupling."""
-        return np.array([self.coupling], float)
-
-    @property
-    def dim_w(self) -> int:
-        """Dimension d of w, and of v."""
-        return int(self.records.shape[1]) // 2
-
-    dim_v = dim_w
-
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius D, for w and for v."""
-        return ball(self.dim_w, self.radius)
-
-    domain_v = domain_w
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = G_v = aD + B."""
-        return self.coupling * self.radius + self.bound
-
-    lipschitz_v = lipschitz_w
-
-    @property
-    def smoothness(self) -> float:
-        """L = a: the joint gradient is (a v + b, a w - c)."""
-        return self.coupling
+    def constants(self) -> Constants:
+        """G_w = G_v = aD + B and L = a: the joint gradient is (a v + b, a w - c)."""
+        G = self.coupling * self.radius + self.bound
+        return Constants(lipschitz_w=G, lipschitz_v=G, smoothness=self.coupling)
 
     def population_mean(self) -> tuple[Array, Array]:
-        """Mean of (b, c) in the population of :meth:`sample`."""
+        """Return the mean of (b, c) in the population of :meth:`sample`."""
         mean = np.zeros(self.dim_w)
         mean[0] = 0.5 * self.bound
         return mean, mean.copy()
 
     def weak_gap(self, outputs: Array) -> float:
-        """Weak primal-dual population gap of runs ``outputs`` : (R, 2d).
+        """Return the weak primal-dual population gap of runs ``outputs`` : (R, 2d).
 
         max_v E F(w, v) - min_w E F(w, v): F is linear in each block, so only the runs' mean counts.
         Yang et al. 2022, Definition 4.
@@ -137,7 +105,7 @@ class Bilinear(Defaults):
         return self._largest(w, b, c) + self._largest(v, c, -b)
 
     def primal(self, w: Array) -> float:
-        """<bbar, w> + D |a w - cbar|, over the ball."""
+        """Return <bbar, w> + D |a w - cbar|, the maximum over the ball."""
         return self._largest(w, *self._means)
 
     def gap(self, w: Array, v: Array) -> float:
@@ -146,7 +114,7 @@ class Bilinear(Defaults):
         return self._largest(w, b, c) + self._largest(v, c, -b)
 
     def _largest(self, w: Array, b: Array, c: Array) -> float:
-        """<b, w> + D |a w - c|; with v, c and -b in place of w, b and c it is minus the least over w."""
+        """Return <b, w> + D |a w - c|; with v, c and -b in place of w, b and c it is minus the least over w."""
         return float(b @ w + self.radius * np.linalg.norm(self.coupling * w - c))
 
     @property

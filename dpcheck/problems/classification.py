@@ -12,16 +12,15 @@ L = 1/(1 + e^{-D}), min(1, (1 + D)/h) and 1; l = 1/4, 1/h and inf.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, as_records, ball, require_within
+from dpcheck.problems.problem import Array, Constants, as_records, columns, require_within
 
 LOSSES = ("logistic", "smoothed_hinge", "hinge")  # params[0] is the place in this list
 
@@ -80,16 +79,19 @@ class Classification(Minimisation):
     radius: float = 1.0
     name: str = "classification"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    dim_w = columns(lambda count: count - 1)
+
     def __post_init__(self) -> None:
         records = as_records(self.records, "records")
         require(self.loss in LOSSES, "loss", f"be one of {', '.join(LOSSES)}", self.loss)
-        for name in ("width", "radius"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("width", "radius")
         require(records.shape[1] >= 2, "records", "have at least two columns", records.shape)
         require_within(np.linalg.norm(records[:, :-1], axis=1), 1, "|a|")
         labels = set(np.unique(records[:, -1]).tolist())
         require(labels <= {-1.0, 1.0}, "records", "have labels -1 and 1", sorted(labels)[:5])
-        object.__setattr__(self, "records", records)
+        self._set(records=records)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Classification:
@@ -101,38 +103,19 @@ class Classification(Minimisation):
         y = np.where(rng.random(n) < 1 / (1 + np.exp(-3 * a[:, 0])), 1.0, -1.0)
         return cls(np.column_stack([a, y]), **constants)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Classification:
-        """Draw the example: 200 records in 3 dimensions, logistic."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def lipschitz_w(self) -> float:
-        """The slope at margin -D."""
-        steepest = {
-            "logistic": 1 / (1 + np.exp(-self.radius)),
-            "smoothed_hinge": min(1.0, (1 + self.radius) / self.width),
-        }
-        return float(steepest.get(self.loss, 1.0))
-
     @property
     def params(self) -> Array:
+        """The place of the loss in ``LOSSES``, and h."""
         return np.array([LOSSES.index(self.loss), self.width], float)
 
-    @property
-    def dim_w(self) -> int:
-        return int(self.records.shape[1]) - 1
-
-    @property
-    def domain_w(self) -> Array:
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def smoothness(self) -> float:
-        return {"logistic": 0.25, "smoothed_hinge": 1 / self.width, "hinge": np.inf}[self.loss]
+    def constants(self) -> Constants:
+        """The slope is steepest at the margin -D."""
+        slope, curvature = {
+            "logistic": (1 / (1 + np.exp(-self.radius)), 0.25),
+            "smoothed_hinge": (min(1.0, (1 + self.radius) / self.width), 1 / self.width),
+            "hinge": (1.0, np.inf),
+        }[self.loss]
+        return Constants(lipschitz_w=float(slope), smoothness=curvature)
 
     def primal(self, w: Array) -> float:
         return float(np.mean([value(self.params, record, w, np.empty(0)) for record in self.records]))

@@ -24,16 +24,15 @@ they are 0 and pi, and lambda_min = -(a - b^2/mu).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, require_room, signs, spectral
-from dpcheck.problems.problem import BOX, Array, ball, blocks, bounded_entries
+from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, signs, spectral
+from dpcheck.problems.problem import BOX, Array, Constants, blocks, bounded_entries, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -57,7 +56,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Cosine(StronglyConcave):
+class Cosine(Centred, StronglyConcave):
     """A periodic landscape of saddles and minima.
 
     Parameters
@@ -80,42 +79,24 @@ class Cosine(StronglyConcave):
     room: float = 1.5
     name: str = "cosine"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("amplitude", "coupling", "mu_y")
+    draw = staticmethod(signs)
+    convex = False
+    radius = math.inf
+
     def __post_init__(self) -> None:
-        for name in ("amplitude", "coupling", "mu_y", "bound"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("amplitude", "coupling", "mu_y", "bound")
         least = self.coupling**2 / self.mu_y
         require(self.amplitude > least, "amplitude", f"be > coupling^2/mu_y = {least:g}", self.amplitude)
         require_room(self.room)
-        object.__setattr__(self, "records", bounded_entries(self.records, self.bound))
-
-    @classmethod
-    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Cosine:
-        """Draw ``n`` records with independent entries +-B, of mean 0."""
-        return cls(signs(n, d, rng, constants.get("bound", 1.0)), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Cosine:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """(a, b, mu)."""
-        return np.array([self.amplitude, self.coupling, self.mu_y], float)
+        self._set(records=bounded_entries(self.records, self.bound))
 
     @property
     def reach(self) -> float:
         """Lam = room (b + B)/mu."""
         return self.room * (self.coupling + self.bound) / self.mu_y
-
-    @property
-    def domain_w(self) -> Array:
-        """The whole space."""
-        return ball(self.dim_w, np.inf)
 
     @property
     def domain_v(self) -> Array:
@@ -129,30 +110,15 @@ class Cosine(StronglyConcave):
         start[1 : self.dim_w] = np.pi
         return start
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w, see the file's head."""
-        return float(np.sqrt(self.dim_w) * np.hypot(self.amplitude, self.coupling * self.reach))
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v, see the file's head."""
-        return float(np.sqrt(self.dim_w) * (self.coupling + self.bound + self.mu_y * self.reach))
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
-        return spectral(-float(np.hypot(self.amplitude, self.coupling * self.reach)), self.coupling, self.mu_y)
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi, see the file's head."""
-        b, mu = self.coupling, self.mu_y
-        return float(np.hypot(self.amplitude, b * self.bound / mu) + 2 * b * b / mu)
+    def constants(self) -> Constants:
+        a, b, mu, Lam, root = self.amplitude, self.coupling, self.mu_y, self.reach, np.sqrt(self.dim_w)
+        return Constants(
+            lipschitz_w=float(root * np.hypot(a, b * Lam)),
+            lipschitz_v=float(root * (b + self.bound + mu * Lam)),
+            smoothness=spectral(-float(np.hypot(a, b * Lam)), b, mu),
+            concavity=mu,
+            hessian_lipschitz=float(np.hypot(a, b * self.bound / mu) + 2 * b * b / mu),
+        )
 
     def best_response(self, w: Array) -> Array:
         return (self.coupling * np.sin(w) + self.zbar) / self.mu_y
@@ -169,17 +135,17 @@ class Cosine(StronglyConcave):
         return np.diag(-a * np.cos(w) + b * b / mu * np.cos(2 * w) - b / mu * self.zbar * np.sin(w))
 
     def saddle_point(self) -> tuple[Array, float]:
-        """A maximum in the first coordinate, minima in the others; a maximum where d = 1."""
+        """Return a maximum in the first coordinate and minima in the others; a maximum where d = 1."""
         w = self.minima()[0]
         w[0] = self._stationary(-np.pi / 2)[0]
         return w, float(self.primal_hessian(w)[0, 0])
 
     def minima(self) -> Array:
-        """The minimum in (pi/2, 3 pi/2)^d, the only one up to multiples of 2 pi."""
+        """Return the minimum in (pi/2, 3 pi/2)^d, the only one up to multiples of 2 pi."""
         return self._stationary(np.pi / 2)[None]
 
     def _stationary(self, left: float) -> Array:
-        """The stationary points in (left, left + pi), one a coordinate."""
+        """Return the stationary points in (left, left + pi), one a coordinate."""
         from scipy.optimize import brentq
 
         a, b, mu = self.params

@@ -23,16 +23,14 @@ most 6, which it reaches along w; a symmetric trilinear form is largest on the d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, require_room, spectral, sphere, within
-from dpcheck.problems.problem import Array, ball, bounded_rows
+from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, spectral, sphere, within
+from dpcheck.problems.problem import Array, Constants, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -60,7 +58,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Cubic(StronglyConcave):
+class Cubic(Centred, StronglyConcave):
     """A cubic well around a maximum, with data in the dual term.
 
     Parameters
@@ -85,30 +83,16 @@ class Cubic(StronglyConcave):
     room: float = 1.5
     name: str = "cubic"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("descent", "cubic", "coupling", "mu_y")
+    draw = staticmethod(sphere)
+    convex = False
+
     def __post_init__(self) -> None:
-        for name in ("descent", "cubic", "coupling", "mu_y", "bound", "radius"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("descent", "cubic", "coupling", "mu_y", "bound", "radius")
         require_room(self.room)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound))
-
-    @classmethod
-    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Cubic:
-        """Draw ``n`` records uniformly from the sphere of radius B, of mean 0."""
-        return cls(sphere(n, d, rng, constants.get("bound", 1.0)), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Cubic:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """(g, rho, b, mu)."""
-        return np.array([self.descent, self.cubic, self.coupling, self.mu_y], float)
+        self._set(records=bounded_rows(self.records, self.bound))
 
     @property
     def reach(self) -> float:
@@ -120,42 +104,17 @@ class Cubic(StronglyConcave):
         """g + b^2/mu, the concave curvature of f in w."""
         return self.descent + self.coupling**2 / self.mu_y
 
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R; ``start``, its centre, is the maximum of data of mean 0."""
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        """The ball of radius Lam."""
-        return ball(self.dim_v, self.reach)
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w, see the file's head."""
+    def constants(self) -> Constants:
         R, vertex = self.radius, min(self.inner / self.cubic, self.radius)
         steepest = max(abs(self.cubic * t * t / 2 - self.inner * t) for t in (vertex, R))
-        return steepest + self.coupling * self.reach
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = b R + B + mu Lam."""
-        return self.coupling * self.radius + self.bound + self.mu_y * self.reach
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
         ends = (-self.inner, self.cubic * self.radius - self.inner)
-        return max(spectral(p, self.coupling, self.mu_y) for p in ends)
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = rho."""
-        return self.cubic
+        return Constants(
+            lipschitz_w=steepest + self.coupling * self.reach,
+            lipschitz_v=self.coupling * self.radius + self.bound + self.mu_y * self.reach,
+            smoothness=max(spectral(p, self.coupling, self.mu_y) for p in ends),
+            concavity=self.mu_y,
+            hessian_lipschitz=self.cubic,
+        )
 
     def best_response(self, w: Array) -> Array:
         return (self.coupling * w + self.zbar) / self.mu_y
@@ -174,7 +133,7 @@ class Cubic(StronglyConcave):
         return np.asarray(self.cubic / 2 * outer + (self.cubic / 2 * norm - self.descent) * np.eye(self.dim_w))
 
     def saddle_point(self) -> tuple[Array, float]:
-        """The maximum near 0: where the gradient is 0 and the curvature about -g."""
+        """Return the maximum near 0, where the gradient is 0 and the curvature about -g."""
         c, u, g = *self._pull(), self.descent
         inside = g * g - 2 * self.cubic * c
         require(inside >= 0, "records", f"have a mean with 2 rho b |zbar|/mu <= g^2 = {g * g:.6g}", 2 * self.cubic * c)
@@ -183,12 +142,12 @@ class Cubic(StronglyConcave):
         return within(t * u, self.radius, "stationary point"), across
 
     def minima(self) -> Array:
-        """The minimum; one of the sphere of them where zbar = 0."""
+        """Return the minimum; one of the sphere of them where zbar = 0."""
         c, u, g = *self._pull(), self.descent
         return within(-(g + math.sqrt(g * g + 2 * self.cubic * c)) / self.cubic * u, self.radius, "minimum")[None]
 
     def _pull(self) -> tuple[float, Array]:
-        """c = b |zbar|/mu and u = zbar/|zbar|, e_1 where zbar = 0."""
+        """Return c = b |zbar|/mu and u = zbar/|zbar|, e_1 where zbar = 0."""
         zbar = self.zbar
         norm = float(np.linalg.norm(zbar))
         return self.coupling * norm / self.mu_y, zbar / norm if norm > 0 else np.eye(self.dim_w)[0]

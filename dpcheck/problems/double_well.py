@@ -18,19 +18,14 @@ z enters linearly: a difference of two gradients of one record tells nothing abo
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
-from dpcheck.errors import require, require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.nonconvex import depressed_cubic_roots, largest_on, sphere, within
-from dpcheck.problems.problem import Array, ball, bounded_rows
+from dpcheck.problems.nonconvex import Centred, Wells, depressed_cubic_roots, sphere
+from dpcheck.problems.problem import Array, Constants, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -52,7 +47,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class DoubleWell(Minimisation):
+class DoubleWell(Centred, Wells, Minimisation):
     """A nonconvex minimisation problem whose stationary points are known.
 
     Parameters
@@ -69,59 +64,24 @@ class DoubleWell(Minimisation):
     radius: float = 1.5
     name: str = "double_well"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("descent")
+    draw = staticmethod(sphere)
+    convex = False
+    example_size = (1000, 3)
+
     def __post_init__(self) -> None:
-        for name in ("descent", "bound", "radius"):
-            require_positive(getattr(self, name), name)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound))
+        self._require_positive("descent", "bound", "radius")
+        self._set(records=bounded_rows(self.records, self.bound))
 
-    @classmethod
-    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> DoubleWell:
-        """Draw ``n`` records uniformly from the sphere of radius B, of mean 0."""
-        return cls(sphere(n, d, rng, constants.get("bound", 1.0)), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> DoubleWell:
-        """Draw the example: 1000 records in 3 dimensions."""
-        return cls.sample(1000, 3, rng)
-
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """(g,)."""
-        return np.array([self.descent], float)
-
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R."""
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G, see the file's head."""
-        s, square = Polynomial([0.0, 1.0]), self.radius**2
-        steepest = s * (s - self.descent) ** 2
-        if self.dim_w > 1:
-            steepest = steepest + square - s
-        return math.sqrt(largest_on(steepest, 0.0, square)) + self.bound
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
+    def constants(self) -> Constants:
         ends = (self.descent, abs(3 * self.radius**2 - self.descent), 1.0)
-        return max(ends[: 2 if self.dim_w == 1 else 3])
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho = 6 R."""
-        return 6 * self.radius
-
-    @property
-    def zbar(self) -> Array:
-        mean: Array = self.records.mean(0)
-        return mean
+        return Constants(
+            lipschitz_w=self._steepest(self.descent) + self.bound,
+            smoothness=max(ends[: 2 if self.dim_w == 1 else 3]),
+            hessian_lipschitz=6 * self.radius,
+        )
 
     def primal(self, w: Array) -> float:
         return float(w[0] ** 4 / 4 - self.descent / 2 * w[0] ** 2 + 0.5 * w[1:] @ w[1:] + self.zbar @ w)
@@ -137,19 +97,8 @@ class DoubleWell(Minimisation):
         return np.diag(diagonal)
 
     def gap(self, w: Array, v: Array) -> float:
-        """Excess over the lowest minimum."""
+        """Return the excess over the lowest minimum."""
         return self.primal(w) - min(self.primal(best) for best in self.minima())
-
-    def saddle_point(self) -> tuple[Array, float]:
-        """The stationary point between the minima (a maximum where d = 1), and lambda_min there."""
-        roots = self._roots()
-        require(len(roots) == 3, "records", "have a mean that leaves two minima", f"zbar_1 = {self.zbar[0]:.6g}")
-        w = within(self._point(roots[1]), self.radius, "saddle")
-        return w, float(min(3 * w[0] ** 2 - self.descent, 1.0))
-
-    def minima(self) -> Array:
-        """Both minima, the right one first, or the one that is left."""
-        return np.array([within(self._point(root), self.radius, "minimum") for root in self._roots()[::2]])
 
     def _roots(self) -> Array:
         return depressed_cubic_roots(self.descent, float(self.zbar[0]))

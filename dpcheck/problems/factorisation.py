@@ -20,16 +20,15 @@ trilinear form is largest on the diagonal (Banach). Attained at x = s = R/sqrt 2
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, require_room, spectral, sphere, within
-from dpcheck.problems.problem import Array, ball, bounded_rows
+from dpcheck.problems.problem import Array, Constants, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -82,14 +81,18 @@ class Factorisation(StronglyConcave):
     room: float = 1.5
     name: str = "factorisation"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("mu_y", "rows")
+    convex = False
+
     def __post_init__(self) -> None:
         require_count(self.rows, "rows")
-        for name in ("mu_y", "bound", "radius"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("mu_y", "bound", "radius")
         require_room(self.room)
         records = bounded_rows(self.records, self.bound)
         require(records.shape[1] % self.rows == 0, "records", f"have a multiple of {self.rows} columns", records.shape)
-        object.__setattr__(self, "records", records)
+        self._set(records=records)
 
     @classmethod
     def sample(
@@ -99,7 +102,7 @@ class Factorisation(StronglyConcave):
 
         M = (B/2) (e_1 e_1' + U), U uniform on the Frobenius sphere.
         """
-        half, rows = 0.5 * constants.get("bound", 1.0), rows or d
+        half, rows = 0.5 * constants.get("bound", cls.bound), rows or d
         records = sphere(n, rows * d, rng, half)
         records[:, 0] += half
         return cls(records, rows, **constants)
@@ -109,58 +112,24 @@ class Factorisation(StronglyConcave):
         """Draw the example: 200 matrices of 2 rows and 3 columns."""
         return cls.sample(200, 3, rng, rows=2)
 
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """(mu, p)."""
-        return np.array([self.mu_y, self.rows], float)
-
     @property
     def dim_w(self) -> int:
         """p + q."""
-        return self.rows + self.dim_v // self.rows
+        return self.rows + int(self.records.shape[1]) // self.rows
 
     @property
     def reach(self) -> float:
         """Lam = room (R^2/2 + B)/mu."""
         return self.room * (self.radius**2 / 2 + self.bound) / self.mu_y
 
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R; ``start``, its centre, is the strict saddle."""
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        """The Frobenius ball of radius Lam."""
-        return ball(self.dim_v, self.reach)
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = Lam R."""
-        return self.reach * self.radius
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = R^2/2 + B + mu Lam."""
-        return self.radius**2 / 2 + self.bound + self.mu_y * self.reach
-
-    @property
-    def smoothness(self) -> float:
-        """Spectral norm of [[-Lam, R], [R, -mu]]."""
-        return spectral(-self.reach, self.radius, self.mu_y)
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = 3 R/mu."""
-        return 3 * self.radius / self.mu_y
+    def constants(self) -> Constants:
+        return Constants(
+            lipschitz_w=self.reach * self.radius,
+            lipschitz_v=self.radius**2 / 2 + self.bound + self.mu_y * self.reach,
+            smoothness=spectral(-self.reach, self.radius, self.mu_y),
+            concavity=self.mu_y,
+            hessian_lipschitz=3 * self.radius / self.mu_y,
+        )
 
     def best_response(self, w: Array) -> Array:
         return (np.outer(w[: self.rows], w[self.rows :]).ravel() - self.zbar) / self.mu_y
@@ -179,13 +148,13 @@ class Factorisation(StronglyConcave):
         return np.block([[s @ s * np.eye(len(x)), cross], [cross.T, x @ x * np.eye(len(s))]]) / self.mu_y
 
     def saddle_point(self) -> tuple[Array, float]:
-        """0, and -s_1/mu; an error where the mean record is 0."""
+        """Return 0 and -s_1/mu; an error where the mean record is 0."""
         largest = float(np.linalg.norm(self.zbar.reshape(self.rows, -1), 2))
         require(largest > 0, "records", "have a mean other than 0", largest)
         return np.zeros(self.dim_w), -largest / self.mu_y
 
     def minima(self) -> Array:
-        """The two minima in balance; (t x, s/t) is one for every t other than 0."""
+        """Return the two minima in balance; (t x, s/t) is one for every t other than 0."""
         left, size, right = np.linalg.svd(self.zbar.reshape(self.rows, -1))
         w = np.sqrt(size[0]) * np.concatenate([left[:, 0], right[0]])
         return np.array([within(w, self.radius, "minimum"), -w])

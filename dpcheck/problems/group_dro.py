@@ -17,16 +17,15 @@ matrix of blocks is at most that of the matrix of their norms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, simplex_hessian, simplex_response, spectral
-from dpcheck.problems.problem import SIMPLEX, Array, as_records, ball, blocks
+from dpcheck.problems.nonconvex import Groups, simplex_hessian, spectral
+from dpcheck.problems.problem import SIMPLEX, Array, Constants, as_records, blocks, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -54,7 +53,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class GroupDRO(StronglyConcave):
+class GroupDRO(Groups):
     """The worst mixture of groups with bounded losses.
 
     Parameters
@@ -72,51 +71,37 @@ class GroupDRO(StronglyConcave):
     mu_y: float = 1.0
     name: str = "group_dro"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("mu_y")
+    convex = False
+    radius = math.inf
+    example_size = (200, 2)
+
     def __post_init__(self) -> None:
         require_count(self.groups, "groups", least=2)
-        require_positive(self.mu_y, "mu_y")
+        self._require_positive("mu_y")
         records = as_records(self.records, "records")
         multiple = records.shape[1] % self.groups == 0
         require(multiple, "records", f"have a multiple of {self.groups} columns", records.shape)
-        object.__setattr__(self, "records", records)
+        self._set(records=records)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> GroupDRO:
         """Draw ``n`` records, z_k normal of standard deviation 1/2 about the angle 2 pi k/K in each coordinate."""
         require_count(n, "n")
         require_count(d, "d")
-        groups = constants.get("groups", 3)
+        groups = constants.get("groups", cls.groups)
         centres = np.repeat(2 * np.pi * np.arange(groups) / groups, d)
         return cls(centres + 0.5 * rng.standard_normal((n, groups * d)), **constants)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> GroupDRO:
-        """Draw the example: 200 records of 3 groups in 2 dimensions."""
-        return cls.sample(200, 2, rng)
-
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """Mu."""
-        return np.array([self.mu_y], float)
-
     @property
     def dim_w(self) -> int:
-        """Dimension d of w."""
         return int(self.records.shape[1]) // self.groups
 
     @property
     def dim_v(self) -> int:
-        """K."""
         return self.groups
-
-    @property
-    def domain_w(self) -> Array:
-        """The whole space."""
-        return ball(self.dim_w, np.inf)
 
     @property
     def domain_v(self) -> Array:
@@ -128,38 +113,18 @@ class GroupDRO(StronglyConcave):
         """0 and equal weights."""
         return np.concatenate([np.zeros(self.dim_w), np.full(self.groups, 1 / self.groups)])
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = 1/sqrt d."""
-        return 1 / math.sqrt(self.dim_w)
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v, see the file's head."""
-        return math.hypot(max(self.mu_y, abs(2 - self.mu_y)), 2 * math.sqrt(self.groups - 1))
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
-        return spectral(-1 / self.dim_w, math.sqrt(self.groups / self.dim_w), self.mu_y)
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
+    def constants(self) -> Constants:
+        d, K, mu = self.dim_w, self.groups, self.mu_y
+        return Constants(
+            lipschitz_w=1 / math.sqrt(d),
+            lipschitz_v=math.hypot(max(mu, abs(2 - mu)), 2 * math.sqrt(K - 1)),
+            smoothness=spectral(-1 / d, math.sqrt(K / d), mu),
+            concavity=mu,
+        )
 
     def risks(self, w: Array) -> Array:
-        """F : (K,)."""
+        """Return F : (K,)."""
         return np.asarray((1 - np.cos(self._residuals(w))).mean((0, 2)))
-
-    def best_response(self, w: Array) -> Array:
-        return simplex_response(self.risks(w) / self.mu_y)
-
-    def primal(self, w: Array) -> float:
-        y = self.best_response(w)
-        return float(y @ self.risks(w) - self.mu_y / 2 * y @ y)
-
-    def primal_gradient(self, w: Array) -> Array:
-        return self.best_response(w) @ self._slopes(w)
 
     def primal_hessian(self, w: Array) -> Array:
         """An error where a group is about to get weight."""
@@ -167,9 +132,8 @@ class GroupDRO(StronglyConcave):
         return simplex_hessian(self.risks(w), self._slopes(w), curvatures, self.mu_y)
 
     def _residuals(self, w: Array) -> Array:
-        """w - z : (n, K, d)."""
+        """Return w - z : (n, K, d)."""
         return np.asarray(w - self.records.reshape(len(self.records), self.groups, -1))
 
     def _slopes(self, w: Array) -> Array:
-        """F' : (K, d)."""
         return np.asarray(np.sin(self._residuals(w)).mean(0) / self.dim_w)

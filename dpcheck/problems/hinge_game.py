@@ -16,17 +16,16 @@ w_i = v_i = -D/sqrt(d).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count
 from dpcheck.kernels import gradients
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import spectral
-from dpcheck.problems.problem import BOX, Array, Defaults, blocks, bounded_pairs
+from dpcheck.problems.problem import BOX, Array, Constants, Defaults, blocks, bounded_pairs, columns
 
 MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
 
@@ -102,14 +101,18 @@ class HingeGame(Defaults):
     radius: float = 1.0
     name: str = "hinge_game"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    mean = staticmethod(mean)
+    dim_w = dim_v = columns(lambda count: count // 2)
+
     def __post_init__(self) -> None:
         require(0 <= self.coupling < np.inf, "coupling", "be finite and >= 0", self.coupling)
-        for name in ("slope", "bound", "radius"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("slope", "bound", "radius")
         require(-self.radius < self.place < self.radius, "place", "lie in (-radius, radius)", self.place)
         room = self.radius - self.place
         require(0 <= self.width <= room, "width", f"lie in [0, {room:g}], the room beyond place", self.width)
-        object.__setattr__(self, "records", bounded_pairs(self.records, self.bound))
+        self._set(records=bounded_pairs(self.records, self.bound))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> HingeGame:
@@ -117,28 +120,12 @@ class HingeGame(Defaults):
         require_count(n, "n")
         require_count(d, "d")
         signs = rng.integers(0, 2, (n, 2 * d)) * 2 - 1
-        return cls((MEAN + SPREAD * signs) * constants.get("bound", 1.0) / math.sqrt(d), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> HingeGame:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-    mean: ClassVar[Callable[..., Any]] = staticmethod(mean)
+        return cls((MEAN + SPREAD * signs) * constants.get("bound", cls.bound) / math.sqrt(d), **constants)
 
     @property
     def params(self) -> Array:
         """a, then s, p and h divided by sqrt(d)."""
         return np.array([self.coupling, *(np.array([self.slope, self.place, self.width]) / math.sqrt(self.dim_w))])
-
-    @property
-    def dim_w(self) -> int:
-        """Dimension d of w, and of v."""
-        return int(self.records.shape[1]) // 2
-
-    dim_v = dim_w
 
     @property
     def domain_w(self) -> Array:
@@ -147,20 +134,13 @@ class HingeGame(Defaults):
 
     domain_v = domain_w
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = G_v = aD + B + s."""
-        return self.coupling * self.radius + self.bound + self.slope
-
-    lipschitz_v = lipschitz_w
-
-    @property
-    def smoothness(self) -> float:
-        """s/(2h) + sqrt((s/2h)^2 + a^2), inf for h = 0."""
-        return spectral(self.slope / self.width, self.coupling, 0.0) if self.width > 0 else math.inf
+    def constants(self) -> Constants:
+        G = self.coupling * self.radius + self.bound + self.slope
+        L = spectral(self.slope / self.width, self.coupling, 0.0) if self.width > 0 else math.inf
+        return Constants(lipschitz_w=G, lipschitz_v=G, smoothness=L)
 
     def weak_gap(self, outputs: Array) -> float:
-        """Weak primal-dual population gap of runs ``outputs`` : (R, 2d), under :meth:`sample`.
+        """Return the weak primal-dual population gap of runs ``outputs`` : (R, 2d), under :meth:`sample`.
 
         max_v E F(w, v) - min_w E F(w, v), Yang et al. 2022, Definition 4. In each coordinate the largest
         u y - s hinge(y) is at -D for u < 0, at D for u > s, and at p + h u/s between.
@@ -175,7 +155,7 @@ class HingeGame(Defaults):
         return float((own.mean(0) + u * y - self._hinge(y)).sum() / d)
 
     def _hinge(self, x: Array) -> Array:
-        """s times the hinge, in the coordinates sqrt(d) w."""
+        """Return s times the hinge, in the coordinates sqrt(d) w."""
         t = np.maximum(x - self.place, 0.0)
         inside = t * t / (2 * self.width) if self.width > 0 else 0.0 * t
         return self.slope * np.where(t < self.width, inside, t - 0.5 * self.width)

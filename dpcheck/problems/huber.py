@@ -14,16 +14,14 @@ G_w = sqrt(d) Lam, the norm of v. G_v = sqrt(d) (R + B + Lam). L is the spectral
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, signs, spectral
-from dpcheck.problems.problem import BOX, Array, blocks, bounded_entries
+from dpcheck.problems.nonconvex import Centred, StronglyConcave, signs, spectral, within_box
+from dpcheck.problems.problem import BOX, Array, Constants, blocks, bounded_entries
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -44,7 +42,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Huber(StronglyConcave):
+class Huber(Centred, StronglyConcave):
     """Huber's function of the distance to a location, as a maximum over a box.
 
     Parameters
@@ -63,23 +61,14 @@ class Huber(StronglyConcave):
     radius: float = 2.0
     name: str = "huber"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    draw = staticmethod(signs)
+    example_size = (200, 1)
+
     def __post_init__(self) -> None:
-        for name in ("threshold", "bound", "radius"):
-            require_positive(getattr(self, name), name)
-        object.__setattr__(self, "records", bounded_entries(self.records, self.bound))
-
-    @classmethod
-    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Huber:
-        """Draw ``n`` records with independent entries +-B, of mean 0."""
-        return cls(signs(n, d, rng, constants.get("bound", 0.5)), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Huber:
-        """Draw the example: 200 records in one dimension."""
-        return cls.sample(200, 1, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
+        self._require_positive("threshold", "bound", "radius")
+        self._set(records=bounded_entries(self.records, self.bound))
 
     @property
     def domain_w(self) -> Array:
@@ -91,29 +80,15 @@ class Huber(StronglyConcave):
         """[-Lam, Lam]^d."""
         return blocks((self.dim_v, BOX, self.threshold))
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = sqrt(d) Lam."""
-        return math.sqrt(self.dim_w) * self.threshold
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = sqrt(d) (R + B + Lam)."""
-        return math.sqrt(self.dim_w) * (self.radius + self.bound + self.threshold)
-
-    @property
-    def smoothness(self) -> float:
-        """(1 + sqrt 5)/2."""
-        return spectral(0.0, 1.0, 1.0)
-
-    @property
-    def concavity(self) -> float:
-        return 1.0
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """inf where W reaches the jump of the Hessian."""
-        return math.inf if self.radius + self.bound > self.threshold else 0.0
+    def constants(self) -> Constants:
+        """rho_Phi is inf where W reaches the jump of the Hessian."""
+        return Constants(
+            lipschitz_w=math.sqrt(self.dim_w) * self.threshold,
+            lipschitz_v=math.sqrt(self.dim_w) * (self.radius + self.bound + self.threshold),
+            smoothness=spectral(0.0, 1.0, 1.0),
+            concavity=1.0,
+            hessian_lipschitz=math.inf if self.radius + self.bound > self.threshold else 0.0,
+        )
 
     def best_response(self, w: Array) -> Array:
         return np.clip(w - self.zbar, -self.threshold, self.threshold)
@@ -132,11 +107,5 @@ class Huber(StronglyConcave):
         return np.diag((size < self.threshold).astype(float))
 
     def saddle(self) -> tuple[Array, Array]:
-        """(zbar, 0); an error where zbar leaves W."""
-        largest = float(np.abs(self.zbar).max())
-        require(largest <= self.radius, "radius", f"be at least the saddle's largest entry {largest:.6g}", self.radius)
-        return self.zbar, np.zeros(self.dim_v)
-
-    def minima(self) -> Array:
-        """Return zbar, the only minimum."""
-        return self.saddle()[0][None]
+        """Return (zbar, 0); an error where zbar leaves W."""
+        return within_box(self.zbar, self.radius), np.zeros(self.dim_v)

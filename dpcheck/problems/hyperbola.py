@@ -15,16 +15,16 @@ rho_Phi = 3 alpha (4/5)^{5/2}: |Phi'''| = 6 alpha |w| (1 + w^2)^{-5/2} is larges
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, require_room, signs
-from dpcheck.problems.problem import BOX, Array, ball, blocks, bounded_rows
+from dpcheck.problems.problem import BOX, Array, Constants, blocks, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -64,31 +64,23 @@ class Hyperbola(StronglyConcave):
     room: float = 1.5
     name: str = "hyperbola"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("slope", "mu_y")
+    radius = math.inf
+    example_size = (200, 1)
+
     def __post_init__(self) -> None:
-        for name in ("slope", "mu_y", "bound"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("slope", "mu_y", "bound")
         require(self.bound < 2 * self.slope, "bound", f"be < 2 slope = {2 * self.slope:g}", self.bound)
         require_room(self.room)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound, 1))
+        self._set(records=bounded_rows(self.records, self.bound, 1))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Hyperbola:
         """Draw ``n`` independent records +-B, of mean 0; d must be 1."""
         require(d == 1, "d", "be 1", d)
-        return cls(signs(n, 1, rng, constants.get("bound", 0.5)), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Hyperbola:
-        """Draw the example: 200 records."""
-        return cls.sample(200, 1, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """(alpha, mu)."""
-        return np.array([self.slope, self.mu_y], float)
+        return cls(signs(n, 1, rng, constants.get("bound", cls.bound)), **constants)
 
     @property
     def reach(self) -> float:
@@ -96,38 +88,18 @@ class Hyperbola(StronglyConcave):
         return self.room * self.bound / self.mu_y
 
     @property
-    def domain_w(self) -> Array:
-        """The real line."""
-        return ball(1, np.inf)
-
-    @property
     def domain_v(self) -> Array:
         """[-Lam, Lam]."""
         return blocks((1, BOX, self.reach))
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = 2 alpha + B."""
-        return 2 * self.slope + self.bound
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = B + mu Lam."""
-        return self.bound + self.mu_y * self.reach
-
-    @property
-    def smoothness(self) -> float:
-        """L = max(2 alpha, mu)."""
-        return max(2 * self.slope, self.mu_y)
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = 3 alpha (4/5)^{5/2}."""
-        return float(3 * self.slope * 0.8**2.5)
+    def constants(self) -> Constants:
+        return Constants(
+            lipschitz_w=2 * self.slope + self.bound,
+            lipschitz_v=self.bound + self.mu_y * self.reach,
+            smoothness=max(2 * self.slope, self.mu_y),
+            concavity=self.mu_y,
+            hessian_lipschitz=float(3 * self.slope * 0.8**2.5),
+        )
 
     def best_response(self, w: Array) -> Array:
         return self.zbar / self.mu_y
@@ -143,10 +115,6 @@ class Hyperbola(StronglyConcave):
         return np.array([[2 * self.slope / np.hypot(1, w[0]) ** 3]])
 
     def saddle(self) -> tuple[Array, Array]:
-        """Where the slope of the hyperbola is -zbar."""
+        """Return the point where the slope of the hyperbola is -zbar."""
         zbar = self.zbar
         return -zbar / np.sqrt(4 * self.slope**2 - zbar**2), zbar / self.mu_y
-
-    def minima(self) -> Array:
-        """The saddle's w."""
-        return self.saddle()[0][None]

@@ -7,9 +7,8 @@ is 1/2 (w - zbar)' H (w - zbar) + const, smallest at zbar, which lies in the bal
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.mean_estimation import MeanEstimation
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, ball
+from dpcheck.problems.problem import Array, Constants
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -57,40 +56,26 @@ class IllConditioned(Minimisation):
     radius: float = 1.0
     name: str = "ill_conditioned"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+
     def __post_init__(self) -> None:
         checked = MeanEstimation(self.records, self.mu, self.bound, self.radius)
         require(self.mu <= self.smoothness < np.inf, "smoothness", f"be finite and >= mu = {self.mu}", self.smoothness)
-        object.__setattr__(self, "records", checked.records)
+        self._set(records=checked.records)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> IllConditioned:
         """Draw ``n`` records uniformly from the ball of radius r: the population's solution is 0."""
-        bound = constants.get("bound", 1.0)
+        bound = constants.get("bound", cls.bound)
         return cls(MeanEstimation.sample(n, d, rng, bound=bound, radius=bound).records, **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> IllConditioned:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
 
     @property
     def params(self) -> Array:
         return np.geomspace(self.smoothness, self.mu, self.dim_w) if self.dim_w > 1 else np.array([self.smoothness])
 
-    @property
-    def domain_w(self) -> Array:
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def lipschitz_w(self) -> float:
-        return self.smoothness * (self.radius + self.bound)
-
-    @property
-    def convexity(self) -> float:
-        return self.mu
+    def constants(self) -> Constants:
+        return Constants(lipschitz_w=self.smoothness * (self.radius + self.bound), convexity=self.mu)
 
     def primal(self, w: Array) -> float:
         return float(0.5 * (self.params * (w - self.records) ** 2).sum(1).mean())
@@ -105,9 +90,9 @@ class IllConditioned(Minimisation):
         return self.records.mean(0), np.empty(0)
 
     def gap(self, w: Array, v: Array) -> float:
-        """Excess empirical risk."""
+        """Return the excess empirical risk."""
         return float(0.5 * self.params @ (w - self.records.mean(0)) ** 2)
 
     def excess(self, outputs: Array) -> float:
-        """Mean excess population risk of runs ``outputs`` : (R, d), under :meth:`sample`."""
+        """Return the mean excess population risk of runs ``outputs`` : (R, d), under :meth:`sample`."""
         return float(0.5 * ((outputs**2) @ self.params).mean())

@@ -6,16 +6,14 @@ The gradient z has norm at most L = 1 and does not depend on w: smoothness 0. Th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require_count, require_positive
+from dpcheck.errors import require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, ball, bounded_rows
+from dpcheck.problems.problem import Array, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -50,9 +48,14 @@ class Linear(Minimisation):
     radius: float = 1.0
     name: str = "linear"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    lipschitz_w = 1.0
+    smoothness = 0.0
+
     def __post_init__(self) -> None:
-        require_positive(self.radius, "radius")
-        object.__setattr__(self, "records", bounded_rows(self.records, 1.0))
+        self._require_positive("radius")
+        self._set(records=bounded_rows(self.records, 1.0))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, radius: float = 1.0) -> Linear:
@@ -64,27 +67,6 @@ class Linear(Minimisation):
         u[:, 0] += 1.0
         return cls(0.5 * u, radius)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Linear:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-    lipschitz_w: ClassVar[float] = 1.0
-
-    @property
-    def smoothness(self) -> float:
-        return 0.0
-
-    @property
-    def params(self) -> Array:
-        return np.empty(0)
-
-    @property
-    def domain_w(self) -> Array:
-        return ball(self.dim_w, self.radius)
-
     def primal(self, w: Array) -> float:
         return float(self.records.mean(0) @ w)
 
@@ -92,10 +74,10 @@ class Linear(Minimisation):
         return np.asarray(self.records.mean(0))
 
     def gap(self, w: Array, v: Array) -> float:
-        """Excess empirical risk over the ball."""
+        """Return the excess empirical risk over the ball."""
         mean = self.records.mean(0)
         return float(mean @ w + self.radius * np.linalg.norm(mean))
 
     def excess(self, outputs: Array) -> float:
-        """Mean excess population risk of runs ``outputs`` : (R, d), under :meth:`sample`."""
+        """Return the mean excess population risk of runs ``outputs`` : (R, d), under :meth:`sample`."""
         return float(0.5 * outputs[:, 0].mean() + 0.5 * self.radius)

@@ -20,16 +20,15 @@ L = norm of [[0, 1 + gamma], [1 + gamma, -1 - ridge]], met at psi' = -psi.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, spectral, sphere
-from dpcheck.problems.problem import BOX, Array, as_records, blocks, require_within
+from dpcheck.problems.nonconvex import StronglyConcave, spectral, sphere, within_box
+from dpcheck.problems.problem import BOX, Array, Constants, as_records, blocks, columns, fields_read, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -81,9 +80,13 @@ class LinearTD(StronglyConcave):
     ridge: float = 0.0
     name: str = "linear_td"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("discount", "ridge")
+    dim_w = dim_v = columns(lambda count: count // 2)
+
     def __post_init__(self) -> None:
-        for name in ("bound", "radius", "dual_radius"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("bound", "radius", "dual_radius")
         require(0 <= self.discount < 1, "discount", "lie in [0, 1)", self.discount)
         require(0 <= self.ridge < math.inf, "ridge", "be finite and >= 0", self.ridge)
         records = as_records(self.records, "records")
@@ -91,7 +94,7 @@ class LinearTD(StronglyConcave):
         features = records[:, :-1].reshape(len(records), 2, -1)
         require_within(np.linalg.norm(features, axis=2), 1, "features of norm")
         require_within(np.abs(records[:, -1]), self.bound, "rewards |r|")
-        object.__setattr__(self, "records", records)
+        self._set(records=records)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> LinearTD:
@@ -100,28 +103,8 @@ class LinearTD(StronglyConcave):
         The reward is bound/2 times (psi_1 + a sign).
         """
         psi, fresh = sphere(n, d, rng, 1.0), sphere(n, d, rng, 1.0)
-        reward = 0.5 * constants.get("bound", 1.0) * (psi[:, 0] + rng.choice([-1.0, 1.0], n))
+        reward = 0.5 * constants.get("bound", cls.bound) * (psi[:, 0] + rng.choice([-1.0, 1.0], n))
         return cls(np.column_stack([psi, 0.5 * (psi + fresh), reward]), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> LinearTD:
-        """Draw the example: 200 transitions in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """(gamma, ridge)."""
-        return np.array([self.discount, self.ridge], float)
-
-    @property
-    def dim_w(self) -> int:
-        """d, of w and of v."""
-        return int(self.records.shape[1]) // 2
-
-    dim_v = dim_w
 
     @property
     def domain_w(self) -> Array:
@@ -133,38 +116,23 @@ class LinearTD(StronglyConcave):
         """[-Lam, Lam]^d."""
         return blocks((self.dim_w, BOX, self.dual_radius))
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = (1 + gamma) sqrt(d) Lam."""
-        return (1 + self.discount) * math.sqrt(self.dim_w) * self.dual_radius
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v, see the file's head."""
-        root = math.sqrt(self.dim_w)
-        return self.bound + (1 + self.discount) * root * self.radius + (1 + self.ridge) * root * self.dual_radius
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
-        return spectral(0.0, 1 + self.discount, 1 + self.ridge)
-
-    @property
-    def concavity(self) -> float:
-        return self.ridge
+    def constants(self) -> Constants:
+        root, grown, ridged = math.sqrt(self.dim_w), 1 + self.discount, 1 + self.ridge
+        return Constants(
+            lipschitz_w=grown * root * self.dual_radius,
+            lipschitz_v=self.bound + grown * root * self.radius + ridged * root * self.dual_radius,
+            smoothness=spectral(0.0, grown, ridged),
+            concavity=self.ridge,
+            hessian_lipschitz=0.0,
+        )
 
     @property
     def empirical_concavity(self) -> float:
-        """Least eigenvalue of C: the mean's strong concavity, which the private data decide."""
+        """The least eigenvalue of C: the mean's strong concavity, which the private data decide."""
         return float(np.linalg.eigvalsh(self.moments()[2])[0])
 
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = 0."""
-        return 0.0
-
     def moments(self) -> tuple[Array, Array, Array]:
-        """(A, beta, C), see the file's head."""
+        """Return (A, beta, C), see the file's head."""
         d, n = self.dim_w, len(self.records)
         psi, other, reward = self.records[:, :d], self.records[:, d:-1], self.records[:, -1]
         C = psi.T @ psi / n + self.ridge * np.eye(d)
@@ -188,15 +156,9 @@ class LinearTD(StronglyConcave):
         return np.asarray((H + H.T) / 2)
 
     def saddle(self) -> tuple[Array, Array]:
-        """The TD solution and 0; an error where it leaves W or is not unique."""
+        """Return the TD solution and 0; an error where it leaves W or is not unique."""
         A, beta, _ = self.moments()
         least = float(np.linalg.svd(A, compute_uv=False)[-1])
         require(least > 1e-12, "records", "make A regular", f"a singular value {least:.3g}")
         w = np.asarray(np.linalg.solve(A, -beta), dtype=float)
-        largest = float(np.abs(w).max())
-        require(largest <= self.radius, "radius", f"be at least the saddle's largest entry {largest:.6g}", self.radius)
-        return w, np.zeros(self.dim_w)
-
-    def minima(self) -> Array:
-        """The TD solution."""
-        return self.saddle()[0][None]
+        return within_box(w, self.radius), np.zeros(self.dim_w)

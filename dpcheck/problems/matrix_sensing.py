@@ -25,16 +25,15 @@ along a unit vector the third derivative of r^2/2 is 3 |r'||r''| <= 3 (a R)(a).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
-from dpcheck.problems.problem import BOX, Array, as_records, ball, blocks, require_within
+from dpcheck.problems.problem import BOX, Array, Constants, Defaults, as_records, blocks, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -68,8 +67,59 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return y * (product - record[1 + p * q]) - 0.5 * y * y
 
 
+class Factors(Defaults):
+    """A problem over two factors, U of ``rows`` rows and V, of this ``rank``, with a public start ``initial``."""
+
+    initial: Any
+    rows: Any
+    rank: Any
+    bound_a: Any
+
+    params: Any = property(lambda problem: np.array([problem.rows, problem.columns, problem.rank], float))
+    dim_w: Any = property(lambda problem: int(problem.initial.size))
+
+    @property
+    def start(self) -> Array:
+        """(U_0, V_0) and y = 0."""
+        return np.concatenate([self.initial, np.zeros(self.dim_v)])
+
+    def _checked(self, bounds: tuple[str, ...], beside: int) -> tuple[Array, Array]:
+        """Return the records and the start, once sizes and bounds are good; ``beside`` columns are no matrix."""
+        require_count(self.rows, "rows")
+        require_count(self.rank, "rank")
+        for name in bounds:
+            require(getattr(self, name) > 0, name, "be > 0", getattr(self, name))
+        records = as_records(self.records, "records")
+        size, other = records.shape[1] - beside, "column" if beside == 1 else "columns"
+        good = size > 0 and size % self.rows == 0
+        require(good, "records", f"have {beside} {other} and a multiple of {self.rows}", records.shape)
+        return records, np.ascontiguousarray(self.initial, dtype=float)
+
+    def _require_start(self, initial: Array, size: int) -> None:
+        """Check the shape of the start beside matrices of ``size`` entries."""
+        width = (self.rows + size // self.rows) * self.rank
+        require(initial.shape == (width,), "initial", f"have shape ({width},)", initial.shape)
+
+    def _factors(self, w: Array) -> tuple[Array, Array]:
+        """Return U and V."""
+        split = self.rows * self.rank
+        return w[:split].reshape(self.rows, -1), w[split:].reshape(-1, self.rank)
+
+    def _turn(self, matrix: Array, w: Array) -> Array:
+        """Return the derivative (M V, M'U) of <M, U V'>."""
+        U, V = self._factors(w)
+        return np.concatenate([(matrix @ V).ravel(), (matrix.T @ U).ravel()])
+
+    def _with_cross(self, hessian: Array, matrix: Array) -> Array:
+        """Add to the Hessian of the squares what the second derivative of <M, U V'> brings, made symmetric."""
+        split, cross = self.rows * self.rank, np.kron(matrix, np.eye(self.rank))
+        hessian[:split, split:] += cross
+        hessian[split:, :split] += cross.T
+        return np.asarray((hessian + hessian.T) / 2)
+
+
 @dataclass(frozen=True, eq=False)
-class MatrixSensing(StronglyConcave):
+class MatrixSensing(Factors, StronglyConcave):
     """The experiment of Xu et al. 2026.
 
     Parameters
@@ -101,25 +151,20 @@ class MatrixSensing(StronglyConcave):
     dual_radius: float = math.inf
     name: str = "matrix_sensing"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    convex = False
+    example_size = (400, 20)  # the paper's sizes: a 20 x 20 matrix of rank 3
+
     def __post_init__(self) -> None:
-        require_count(self.rows, "rows")
-        require_count(self.rank, "rank")
-        for name in ("bound_a", "bound_b", "radius", "dual_radius"):
-            require(getattr(self, name) > 0, name, "be > 0", getattr(self, name))
-        records = as_records(self.records, "records")
-        matrices = records[:, 1:-1]
-        good = matrices.shape[1] > 0 and matrices.shape[1] % self.rows == 0
-        require(good, "records", f"have 2 columns and a multiple of {self.rows}", records.shape)
+        records, initial = self._checked(("bound_a", "bound_b", "radius", "dual_radius"), beside=2)
         number = records[:, 0]
         whole = bool((number == np.floor(number)).all() and number.min() >= 0 and number.max() < len(records))
         require(whole, "records", f"begin with a number from 0 to {len(records) - 1}", np.unique(number)[[0, -1]])
-        require_within(np.linalg.norm(matrices, axis=1), self.bound_a, "|A|")
+        require_within(np.linalg.norm(records[:, 1:-1], axis=1), self.bound_a, "|A|")
         require_within(np.abs(records[:, -1]), self.bound_b, "|b|")
-        initial = np.ascontiguousarray(self.initial, dtype=float)
-        width = (self.rows + matrices.shape[1] // self.rows) * self.rank
-        require(initial.shape == (width,), "initial", f"have shape ({width},)", initial.shape)
-        object.__setattr__(self, "records", records)
-        object.__setattr__(self, "initial", initial)
+        self._require_start(initial, records.shape[1] - 2)
+        self._set(records=records, initial=initial)
 
     @classmethod
     def sample(
@@ -158,29 +203,10 @@ class MatrixSensing(StronglyConcave):
         initial = 0.1 * rng.standard_normal((p + d) * rank)
         return cls(np.column_stack([np.arange(n), A, b]), initial, p, rank, **constants)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> MatrixSensing:
-        """Draw the example: the paper's sizes, 400 measurements of a 20 x 20 matrix of rank 3."""
-        return cls.sample(400, 20, rng)
-
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
     @property
     def columns(self) -> int:
         """The number q of columns of A."""
         return (int(self.records.shape[1]) - 2) // self.rows
-
-    @property
-    def params(self) -> Array:
-        """(p, q, rank)."""
-        return np.array([self.rows, self.columns, self.rank], float)
-
-    @property
-    def dim_w(self) -> int:
-        """(p + q) rank."""
-        return int(self.initial.size)
 
     @property
     def dim_v(self) -> int:
@@ -188,49 +214,25 @@ class MatrixSensing(StronglyConcave):
         return len(self.records)
 
     @property
-    def domain_w(self) -> Array:
-        """The ball of radius R."""
-        return ball(self.dim_w, self.radius)
-
-    @property
     def domain_v(self) -> Array:
         """[-Lam, Lam]^n."""
         return blocks((self.dim_v, BOX, self.dual_radius))
 
-    @property
-    def start(self) -> Array:
-        """(U_0, V_0) and y = 0."""
-        return np.concatenate([self.initial, np.zeros(self.dim_v)])
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = Lam a R."""
-        return self.dual_radius * self.bound_a * self.radius
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = a R^2/2 + b + Lam."""
-        return self.bound_a * self.radius**2 / 2 + self.bound_b + self.dual_radius
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
-        return spectral(-self.dual_radius * self.bound_a, self.bound_a * self.radius, 1.0)
+    def constants(self) -> Constants:
+        """The ascent limit is 2: y_i is moved by step clip(r_i - y_i), the other entries stay."""
+        a, R, Lam = self.bound_a, self.radius, self.dual_radius
+        return Constants(
+            lipschitz_w=Lam * a * R,
+            lipschitz_v=a * R**2 / 2 + self.bound_b + Lam,
+            smoothness=spectral(-Lam * a, a * R, 1.0),
+            hessian_lipschitz=3 * a**2 * R,
+            ascent_limit=2.0,
+        )
 
     @property
     def empirical_concavity(self) -> float:
         """The mean's strong concavity: 1/n where every dual variable has its record, else 0."""
         return float(self._counts().min() / len(self.records))
-
-    @property
-    def ascent_limit(self) -> float:
-        """2: y_i is moved by step clip(r_i - y_i), the other entries stay."""
-        return 2.0
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = 3 a^2 R."""
-        return 3 * self.bound_a**2 * self.radius
 
     def best_response(self, w: Array) -> Array:
         """Return the argmax over the whole space: where V is bounded, it must hold the residuals."""
@@ -245,7 +247,6 @@ class MatrixSensing(StronglyConcave):
         return self._turn(self._weighted(w), w)
 
     def primal_hessian(self, w: Array) -> Array:
-        """(d_w, d_w)."""
         n, split = len(self.records), self.rows * self.rank
         slopes = np.zeros((n, self.dim_w))  # of the sums of the residuals that share a dual variable
         matrices = self.records[:, 1:-1].reshape(n, self.rows, -1)
@@ -253,14 +254,10 @@ class MatrixSensing(StronglyConcave):
         np.add.at(slopes[:, :split], self._number, (matrices @ V).reshape(n, -1))
         np.add.at(slopes[:, split:], self._number, (matrices.transpose(0, 2, 1) @ U).reshape(n, -1))
         slopes /= np.sqrt(n * np.maximum(self._counts(), 1))[:, None]
-        hessian = slopes.T @ slopes
-        cross = np.kron(self._weighted(w), np.eye(self.rank))
-        hessian[:split, split:] += cross
-        hessian[split:, :split] += cross.T
-        return np.asarray((hessian + hessian.T) / 2)
+        return self._with_cross(slopes.T @ slopes, self._weighted(w))
 
     def saddle_point(self) -> tuple[Array, float]:
-        """0, and -sigma_1(Mbar)."""
+        """Return 0 and -sigma_1(Mbar)."""
         zero = np.zeros(self.dim_w)
         largest = float(np.linalg.norm(self._weighted(zero), 2))
         require(largest > 0, "records", "have a mean of b A other than 0", largest)
@@ -272,18 +269,10 @@ class MatrixSensing(StronglyConcave):
         return self.records[:, 0].astype(np.int64)
 
     def _counts(self) -> Array:
+        """Return how many records each dual variable has : (n,)."""
         return np.asarray(np.bincount(self._number, minlength=self.dim_v), dtype=float)
 
-    def _factors(self, w: Array) -> tuple[Array, Array]:
-        split = self.rows * self.rank
-        return w[:split].reshape(self.rows, -1), w[split:].reshape(-1, self.rank)
-
     def _weighted(self, w: Array) -> Array:
-        """(1/n) sum_i y*_i A_i : (p, q)."""
+        """Return (1/n) sum_i y*_i A_i : (p, q)."""
         y = self.best_response(w)[self._number]
         return np.asarray((y @ self.records[:, 1:-1] / len(y)).reshape(self.rows, -1))
-
-    def _turn(self, matrix: Array, w: Array) -> Array:
-        """The derivative (M V, M'U) of <M, U V'>."""
-        U, V = self._factors(w)
-        return np.concatenate([(matrix @ V).ravel(), (matrix.T @ U).ravel()])

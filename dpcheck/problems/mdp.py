@@ -21,16 +21,15 @@ the mean is, with the least share of a state, a number of the private data.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
-from dpcheck.problems.problem import BOX, Array, as_records, blocks, require_within
+from dpcheck.problems.problem import BOX, Array, Constants, as_records, blocks, fields_read, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -73,6 +72,11 @@ class MDP(StronglyConcave):
     right: float = 0.75
     name: str = "mdp"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("discount")
+    example_size = (500, 5)
+
     def __post_init__(self) -> None:
         require_count(self.states, "states", least=3)
         require(0 <= self.discount < 1, "discount", "lie in [0, 1)", self.discount)
@@ -82,7 +86,7 @@ class MDP(StronglyConcave):
         good = bool((numbers == np.floor(numbers)).all() and numbers.min() >= 0 and numbers.max() < self.states)
         require(good, "records", f"hold states 0 to {self.states - 1}", np.unique(numbers)[[0, -1]])
         require_within(np.abs(records[:, 2]), 1, "rewards |r|")
-        object.__setattr__(self, "records", records)
+        self._set(records=records)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> MDP:
@@ -90,22 +94,9 @@ class MDP(StronglyConcave):
         require_count(n, "n")
         require_count(d, "d", least=3)
         here = rng.integers(0, d, n)
-        step = np.where(rng.random(n) < constants.get("right", 0.75), 1, -1)
+        step = np.where(rng.random(n) < constants.get("right", cls.right), 1, -1)
         reward = np.cos(2 * np.pi * here / d)
         return cls(np.column_stack([here, (here + step) % d, reward]), d, **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> MDP:
-        """Draw the example: 500 transitions on 5 states."""
-        return cls.sample(500, 5, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """The discount."""
-        return np.array([self.discount], float)
 
     @property
     def dim_w(self) -> int:
@@ -134,30 +125,20 @@ class MDP(StronglyConcave):
         """[-Lam, Lam]^S."""
         return blocks((self.states, BOX, self.reach))
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = sqrt(1 + gamma^2) Lam."""
-        return math.hypot(1, self.discount) * self.reach
-
-    @property
-    def lipschitz_v(self) -> float:
+    def constants(self) -> Constants:
         """G_v = 1 + (1 + gamma) R + Lam = 2 Lam."""
-        return 2 * self.reach
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
-        return spectral(0.0, math.hypot(1, self.discount), 1.0)
+        root = math.hypot(1, self.discount)
+        return Constants(
+            lipschitz_w=root * self.reach,
+            lipschitz_v=2 * self.reach,
+            smoothness=spectral(0.0, root, 1.0),
+            hessian_lipschitz=0.0,
+        )
 
     @property
     def empirical_concavity(self) -> float:
         """The least share of a state: the mean's strong concavity, which the private data decide."""
         return float(self._shares().min())
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = 0."""
-        return 0.0
 
     def best_response(self, w: Array) -> Array:
         here, there, reward = self._columns()
@@ -175,37 +156,35 @@ class MDP(StronglyConcave):
         return np.asarray(slopes.T @ slopes)
 
     def saddle(self) -> tuple[Array, Array]:
-        """The certainty-equivalent value function and 0; an error where a state was never left."""
+        """Return the certainty-equivalent value function and 0; an error where a state was never left."""
         require(self.empirical_concavity > 0, "records", "start in every state", self._shares())
         reward = self._state_means(self._columns()[2])
         return np.asarray(np.linalg.solve(-self._slopes(), reward), dtype=float), np.zeros(self.states)
 
-    def minima(self) -> Array:
-        """The certainty-equivalent value function."""
-        return self.saddle()[0][None]
-
     def value_function(self) -> Array:
-        """V of the chain that :meth:`sample` draws from, see the file's head : (S,)."""
+        """Return V of the chain that :meth:`sample` draws from, see the file's head : (S,)."""
         turn = np.exp(2j * np.pi / self.states)
         factor = 1 / (1 - self.discount * (self.right * turn + (1 - self.right) / turn))
         return np.asarray((turn ** np.arange(self.states) * factor).real)
 
     def _columns(self) -> tuple[Any, Any, Array]:
+        """Return the states that the transitions leave, those they enter, and the rewards."""
         here, there = self.records[:, :2].astype(np.int64).T
         return here, there, self.records[:, 2]
 
     def _shares(self) -> Array:
+        """Return the share of the transitions that leave each state : (S,)."""
         return np.asarray(np.bincount(self._columns()[0], minlength=self.states) / len(self.records))
 
     def _state_means(self, values: Array) -> Array:
-        """Means of ``values`` (n, ...) over the records that start in each state, 0 where none does."""
+        """Return means of ``values`` (n, ...) over the records that start in each state, 0 where none does."""
         sums = np.zeros((self.states, *values.shape[1:]))
         np.add.at(sums, self._columns()[0], values)
         counts = np.maximum(len(self.records) * self._shares(), 1)
         return sums / counts.reshape(-1, *[1] * (values.ndim - 1))
 
     def _slopes(self) -> Array:
-        """Derivative of the best response in w : (S, S), gamma times the empirical chain - I."""
+        """Return the derivative of the best response in w : (S, S), gamma times the empirical chain - I."""
         here, there, _ = self._columns()
         unit = np.eye(self.states)
         return self._state_means(self.discount * unit[there] - unit[here])

@@ -8,16 +8,14 @@ mu/2 |w - zbar|^2 + const, so the solution is zbar, which lies in the ball where
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, ball, bounded_rows
+from dpcheck.problems.problem import Array, Constants, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -56,11 +54,14 @@ class MeanEstimation(Minimisation):
     radius: float = 1.0
     name: str = "mean_estimation"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("mu")
+
     def __post_init__(self) -> None:
-        for name in ("mu", "bound", "radius"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("mu", "bound", "radius")
         require(self.bound <= self.radius, "radius", f"be at least the records' bound {self.bound}", self.radius)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound))
+        self._set(records=bounded_rows(self.records, self.bound))
 
     @classmethod
     def sample(
@@ -73,33 +74,9 @@ class MeanEstimation(Minimisation):
         u *= rng.random((n, 1)) ** (1 / d) / np.linalg.norm(u, axis=1, keepdims=True)
         return cls(bound * u, mu, bound, radius)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> MeanEstimation:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        return np.array([self.mu], float)
-
-    @property
-    def domain_w(self) -> Array:
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def lipschitz_w(self) -> float:
-        return self.mu * (self.radius + self.bound)
-
-    @property
-    def smoothness(self) -> float:
-        return self.mu
-
-    @property
-    def convexity(self) -> float:
-        return self.mu
+    def constants(self) -> Constants:
+        G = self.mu * (self.radius + self.bound)
+        return Constants(lipschitz_w=G, smoothness=self.mu, convexity=self.mu)
 
     def primal(self, w: Array) -> float:
         return float(0.5 * self.mu * ((w - self.records) ** 2).sum(1).mean())
@@ -114,9 +91,9 @@ class MeanEstimation(Minimisation):
         return self.records.mean(0), np.empty(0)
 
     def gap(self, w: Array, v: Array) -> float:
-        """Excess empirical risk."""
+        """Return the excess empirical risk."""
         return float(0.5 * self.mu * np.sum((w - self.records.mean(0)) ** 2))
 
     def excess(self, outputs: Array) -> float:
-        """Mean excess population risk of runs ``outputs`` : (R, d), under :meth:`sample`."""
+        """Return the mean excess population risk of runs ``outputs`` : (R, d), under :meth:`sample`."""
         return float(0.5 * self.mu * (outputs**2).sum(1).mean())

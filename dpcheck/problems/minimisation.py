@@ -1,27 +1,23 @@
-"""What the problems without v share: they are minimised over w alone."""
+"""What the problems without v share: an algorithm minimises them over w alone."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.problems.problem import Array, Defaults
+from dpcheck.problems.problem import Array, Defaults, fields_read
 
 
 class Minimisation(Defaults):
-    """Phi is the mean objective itself, and its best response the empty vector."""
+    """A problem whose Phi is the mean objective itself, and whose best response is the empty vector."""
 
-    records: Any
-    lipschitz_v: ClassVar[float] = 0.0
-
-    @property
-    def dim_v(self) -> int:
-        return 0
+    params: Any = fields_read()
+    dim_v = 0
+    lipschitz_v = 0.0
 
     @property
     def domain_v(self) -> Array:
-        """No blocks."""
         return np.empty((0, 4))
 
     def best_response(self, w: Array) -> Array:

@@ -8,36 +8,26 @@ these y*: it is ``room`` >= 1 times as wide as they reach, over W and over all a
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.polynomial import Polynomial
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.parts import project
-from dpcheck.problems.problem import SIMPLEX, Array, Defaults, blocks
+from dpcheck.problems.problem import SIMPLEX, Array, Defaults, blocks, columns, fields_read
 
 
 class StronglyConcave(Defaults):
-    """Problems whose primal function Phi is studied to second order.
+    """A problem whose primal function Phi is studied to second order.
 
     hessian_lipschitz : rho_Phi, Lipschitz constant of the Hessian of Phi over W for all admissible
         data (operator norm over Euclidean norm); inf where there is none
     zbar : the mean record
     """
 
-    records: Any
-    hessian_lipschitz: Any = math.inf
-
-    @property
-    def params(self) -> Array:
-        """The constants that the kernels read: none."""
-        return np.zeros(0)
-
-    @property
-    def dim_v(self) -> int:
-        """That of w, the records' columns."""
-        return int(self.records.shape[1])
+    params: Any = fields_read()
+    dim_v: Any = columns(lambda count: count)
 
     @property
     def zbar(self) -> Array:
@@ -45,30 +35,114 @@ class StronglyConcave(Defaults):
         return mean
 
     def saddle_point(self) -> tuple[Array, float]:
-        """A stationary point w of Phi with a direction of descent, and lambda_min of the Hessian there, < 0."""
+        """Return a stationary point w of Phi with a direction of descent, and lambda_min of the Hessian there, < 0."""
         raise self._missing("strict saddle")
 
     def minima(self) -> Array:
-        """Local minima of Phi, all of them unless the problem says otherwise : (count, d_w)."""
-        raise self._missing("list of minima")
+        """Return local minima of Phi, all of them unless the problem says otherwise : (count, d_w).
+
+        The w of a saddle point of f is a minimum of Phi.
+        """
+        if type(self).saddle is Defaults.saddle:
+            raise self._missing("list of minima")
+        return self.saddle()[0][None]
+
+
+class Centred(Defaults):
+    """A problem that draws its records with mean 0, in the size ``bound``."""
+
+    bound: Any
+    draw: ClassVar[Any]  # sphere or signs
+
+    @classmethod
+    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Self:
+        """Draw ``n`` records of mean 0 in ``d`` dimensions: :func:`sphere` or :func:`signs`, of size ``bound``."""
+        return cls(cls.draw(n, d, rng, constants.get("bound", cls.bound)), **constants)  # type: ignore[call-arg]
+
+
+class Wells(Defaults):
+    """A double well along w_1, quadratic across; Phi' is x^3 - g x + q along w_1, with g = ``descent``."""
+
+    descent: Any
+
+    @property
+    def zbar(self) -> Array:
+        """The mean record."""
+        mean: Array = self.records.mean(0)
+        return mean
+
+    def saddle_point(self) -> tuple[Array, float]:
+        """Return the stationary point between the minima (a maximum where d = 1), and lambda_min there."""
+        roots = self._roots()
+        require(len(roots) == 3, "records", "have a mean that leaves Phi two minima", f"zbar_1 = {self.zbar[0]:.6g}")
+        w = within(self._point(roots[1]), self.radius, "saddle")
+        return w, float(3 * w[0] ** 2 - self.descent)
+
+    def minima(self) -> Array:
+        """Return both minima, the right one first, or the one that is left."""
+        return np.array([within(self._point(root), self.radius, "minimum") for root in self._roots()[::2]])
+
+    def _roots(self) -> Array:
+        """Return the stationary values of w_1, in falling order."""
+        raise NotImplementedError
+
+    def _point(self, first: float) -> Array:
+        """Return the stationary point whose first coordinate is ``first``."""
+        raise NotImplementedError
+
+    def _steepest(self, curvature: float) -> float:
+        """Return the largest slope over W of w_1^4/4 - curvature w_1^2/2 + (w_2^2 + ...)/2.
+
+        With s = w_1^2 its square is s (s - curvature)^2 + |w|^2 - s, largest at |w| = R for some s in [0, R^2]
+        (s = |w|^2 where d = 1).
+        """
+        s, square = Polynomial([0.0, 1.0]), self.radius**2
+        steepest = s * (s - curvature) ** 2
+        if self.dim_w > 1:
+            steepest = steepest + square - s
+        return math.sqrt(largest_on(steepest, 0.0, square))
+
+
+class Groups(StronglyConcave):
+    """A problem f = <F(w), v> - mu/2 |v|^2 over the simplex, F the risks of K groups."""
+
+    mu_y: Any
+
+    def risks(self, w: Array) -> Array:
+        """Return F : (K,)."""
+        raise NotImplementedError
+
+    def best_response(self, w: Array) -> Array:
+        return simplex_response(self.risks(w) / self.mu_y)
+
+    def primal(self, w: Array) -> float:
+        y = self.best_response(w)
+        return float(y @ self.risks(w) - self.mu_y / 2 * y @ y)
+
+    def primal_gradient(self, w: Array) -> Array:
+        return self.best_response(w) @ self._slopes(w)
+
+    def _slopes(self, w: Array) -> Array:
+        """Return F' : (K, d)."""
+        raise NotImplementedError
 
 
 def spectral(p: float, q: float, mu: float) -> float:
-    """Spectral norm of [[p, q], [q, -mu]].
+    """Return the spectral norm of [[p, q], [q, -mu]].
 
-    It is convex in p and increasing in |q|: over an interval of p the ends are enough.
+    It is convex in p and increases with |q|: over an interval of p it is largest at an end.
     """
     return abs(p - mu) / 2 + math.hypot((p + mu) / 2, q)
 
 
 def largest_on(polynomial: Polynomial, low: float, high: float) -> float:
-    """Maximum of a polynomial over [low, high]."""
+    """Return the maximum of a polynomial over [low, high]."""
     inner = np.clip(polynomial.deriv().roots().real, low, high)
     return float(max(polynomial(np.array([low, high, *inner]))))
 
 
 def depressed_cubic_roots(g: float, q: float) -> Array:
-    """Real roots of x^3 - g x + q, g > 0, in falling order: three of them where |q| < 2 (g/3)^{3/2}, else one."""
+    """Return the real roots of x^3 - g x + q, g > 0, falling: three where |q| < 2 (g/3)^{3/2}, else one."""
     if abs(q) < 2 * (g / 3) ** 1.5:
         angle = math.acos(-1.5 * q / g * math.sqrt(3 / g)) / 3
         return np.asarray(2 * math.sqrt(g / 3) * np.cos(angle - 2 * np.pi / 3 * np.arange(3)))
@@ -78,19 +152,33 @@ def depressed_cubic_roots(g: float, q: float) -> Array:
 
 
 def within(w: Array, radius: float, what: str) -> Array:
-    """``w`` if it lies in the ball of this radius, else an error naming the radius."""
+    """Return ``w`` if it lies in the ball of this radius, else raise InputError naming the radius."""
     norm = float(np.linalg.norm(w))
     require(norm <= radius * (1 + 1e-12), "radius", f"be at least the {what}'s norm {norm:.6g}", radius)
     return w
 
 
+def within_box(w: Array, radius: float) -> Array:
+    """Return ``w`` if it lies in the box [-radius, radius]^d, else raise InputError naming the radius."""
+    largest = float(np.abs(w).max())
+    require(largest <= radius, "radius", f"be at least the saddle's largest entry {largest:.6g}", radius)
+    return w
+
+
+def require_labelled(rows: Array) -> None:
+    """Check records (x, y): labels y of -1 or 1, |x| <= 1."""
+    require(bool((np.abs(rows[:, -1]) == 1).all()), "records", "have labels -1 or 1", np.unique(rows[:, -1]))
+    largest = float(np.linalg.norm(rows[:, :-1], axis=1).max())
+    require(largest <= 1 + 1e-9, "records", "have |x| <= 1", largest)
+
+
 def require_room(room: float) -> None:
-    """V is at least as wide as the best responses reach."""
+    """Check that V is at least as wide as the best responses reach."""
     require(1 <= room < math.inf, "room", "be finite and >= 1", room)
 
 
 def sphere(n: int, d: int, rng: np.random.Generator, radius: float) -> Array:
-    """``n`` records uniform on the sphere of this radius, of mean 0 : (n, d)."""
+    """Draw ``n`` records uniform on the sphere of this radius, of mean 0 : (n, d)."""
     require_count(n, "n")
     require_count(d, "d")
     rows = rng.standard_normal((n, d))
@@ -98,26 +186,26 @@ def sphere(n: int, d: int, rng: np.random.Generator, radius: float) -> Array:
 
 
 def signs(n: int, d: int, rng: np.random.Generator, size: float) -> Array:
-    """``n`` records with independent entries +-size, of mean 0 : (n, d)."""
+    """Draw ``n`` records with independent entries +-size, of mean 0 : (n, d)."""
     require_count(n, "n")
     require_count(d, "d")
     return size * rng.choice([-1.0, 1.0], (n, d))
 
 
 def simplex_response(gains: Array) -> Array:
-    """argmax over the unit simplex of <gains, v> - |v|^2/2: the projection of ``gains``."""
+    """Return the argmax over the unit simplex of <gains, v> - |v|^2/2: the projection of ``gains``."""
     v: Array = np.array(gains, dtype=float)
     project(v, blocks((len(v), SIMPLEX, 1.0)))
     return v
 
 
 def simplex_hessian(risks: Array, slopes: Array, curvatures: Array, mu: float) -> Array:
-    """Hessian of w -> max over the simplex of <F(w), v> - mu/2 |v|^2, F of K parts.
+    """Return the Hessian of w -> max over the simplex of <F(w), v> - mu/2 |v|^2, F of K parts.
 
     risks, slopes, curvatures : F, its gradients and Hessians, (K,), (K, d) and (K, d, d)
 
     On the support S of y* the response moves by (I - 11'/|S|) F_S'/mu; the Hessian jumps where S
-    changes, and there an error is raised.
+    changes, and there InputError is raised.
     """
     y = simplex_response(risks / mu)
     inside = y > 0

@@ -13,16 +13,15 @@ is the spectral norm of [[A, B'], [B, -mu I]].
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, require_room, sphere, within
-from dpcheck.problems.problem import Array, as_records, ball, bounded_rows
+from dpcheck.problems.problem import Array, Constants, as_records, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -80,16 +79,17 @@ class NonconvexQuadratic(StronglyConcave):
     room: float = 1.5
     name: str = "nonconvex_quadratic"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    convex = False
+
     def __post_init__(self) -> None:
-        for name in ("mu_y", "bound", "radius"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("mu_y", "bound", "radius")
         require_room(self.room)
         A, B = as_records(self.A, "A"), as_records(self.B, "B")
         require(A.shape[0] == A.shape[1] and np.array_equal(A, A.T), "A", "be symmetric", A.tolist())
         require(B.shape[1] == len(A), "B", f"have {len(A)} columns, as A has", B.shape[1])
-        object.__setattr__(self, "A", A)
-        object.__setattr__(self, "B", B)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound, len(B)))
+        self._set(A=A, B=B, records=bounded_rows(self.records, self.bound, len(B)))
 
     @classmethod
     def sample(
@@ -103,16 +103,7 @@ class NonconvexQuadratic(StronglyConcave):
         require_count(d, "d")
         basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
         A = np.eye(d) - (1 + curvature) * np.outer(basis[0], basis[0])
-        return cls(sphere(n, d, rng, constants.get("bound", 1.0)), A, coupling * np.eye(d), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> NonconvexQuadratic:
-        """Draw the example: 200 records in 3 dimensions, lambda_min = -3/4."""
-        return cls.sample(200, 3, rng)
-
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
+        return cls(sphere(n, d, rng, constants.get("bound", cls.bound)), A, coupling * np.eye(d), **constants)
 
     @property
     def params(self) -> Array:
@@ -121,7 +112,6 @@ class NonconvexQuadratic(StronglyConcave):
 
     @property
     def dim_w(self) -> int:
-        """Dimension of w."""
         return len(self.A)
 
     @property
@@ -134,40 +124,17 @@ class NonconvexQuadratic(StronglyConcave):
         """Lam = room (|B| R + b)/mu."""
         return self.room * (self.norms[1] * self.radius + self.bound) / self.mu_y
 
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R; ``start``, its centre, is the saddle of data of mean 0."""
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        """The ball of radius Lam."""
-        return ball(self.dim_v, self.reach)
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = |A| R + |B| Lam."""
-        a, b = self.norms
-        return a * self.radius + b * self.reach
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = |B| R + b + mu Lam."""
-        return self.norms[1] * self.radius + self.bound + self.mu_y * self.reach
-
-    @property
-    def smoothness(self) -> float:
-        """Spectral norm of [[A, B'], [B, -mu I]]."""
-        return float(np.linalg.norm(np.block([[self.A, self.B.T], [self.B, -self.mu_y * np.eye(self.dim_v)]]), 2))
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = 0."""
-        return 0.0
+    def constants(self) -> Constants:
+        """L is the spectral norm of [[A, B'], [B, -mu I]]."""
+        (a, b), mu, Lam = self.norms, self.mu_y, self.reach
+        joint = np.block([[self.A, self.B.T], [self.B, -mu * np.eye(self.dim_v)]])
+        return Constants(
+            lipschitz_w=a * self.radius + b * Lam,
+            lipschitz_v=b * self.radius + self.bound + mu * Lam,
+            smoothness=float(np.linalg.norm(joint, 2)),
+            concavity=mu,
+            hessian_lipschitz=0.0,
+        )
 
     def best_response(self, w: Array) -> Array:
         return (self.B @ w + self.zbar) / self.mu_y
@@ -180,11 +147,11 @@ class NonconvexQuadratic(StronglyConcave):
         return self.A @ w + self.B.T @ self.best_response(w)
 
     def primal_hessian(self, w: Array | None = None) -> Array:
-        """H, the same for all w."""
+        """Return H, the same for all w."""
         return self.A + self.B.T @ self.B / self.mu_y
 
     def saddle_point(self) -> tuple[Array, float]:
-        """The stationary point; an error where H is no saddle's or the point leaves W."""
+        """Return the stationary point; an error where H is no saddle's or the point leaves W."""
         H = self.primal_hessian()
         curvatures = np.linalg.eigvalsh(H)
         require(curvatures[0] < 0 and bool((curvatures != 0).all()), "A", "make A + B'B/mu indefinite", curvatures)

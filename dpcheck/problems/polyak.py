@@ -16,15 +16,14 @@ at most that of [[1 + (P + B + V)/4, 1], [1, rho]].
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require_count, require_positive
+from dpcheck.errors import require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Defaults, ball, bounded_rows
+from dpcheck.problems.problem import Array, Constants, Defaults, ball, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -61,43 +60,32 @@ class Polyak(Defaults):
     radius: float = 3.0
     name: str = "polyak"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("rho")
+    convex = False
+    dim_w = dim_v = 1
+    pl: ClassVar[float] = 0.25
+
     def __post_init__(self) -> None:
-        for name in ("rho", "bound", "radius"):
-            require_positive(getattr(self, name), name)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound, columns=1))
+        self._require_positive("rho", "bound", "radius")
+        self._set(records=bounded_rows(self.records, self.bound, columns=1))
 
     @classmethod
     def sample(cls, n: int, rng: np.random.Generator, **constants: Any) -> Polyak:
         """Draw z uniformly from [-B, B]."""
         require_count(n, "n")
-        return cls(rng.uniform(-1, 1, (n, 1)) * constants.get("bound", 1.0), **constants)
+        return cls(rng.uniform(-1, 1, (n, 1)) * constants.get("bound", cls.bound), **constants)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Polyak:
         """Draw the example: 200 records."""
         return cls.sample(200, rng)
 
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-    pl: ClassVar[float] = 0.25
-
-    @property
-    def params(self) -> Array:
-        return np.array([self.rho], float)
-
     @property
     def start(self) -> Array:
-        """w = -R/2."""
+        """w = -R/2 and v = 0."""
         return np.array([-0.5 * self.radius, 0.0])
-
-    @property
-    def dim_w(self) -> int:
-        return 1
-
-    @property
-    def dim_v(self) -> int:
-        return 1
 
     @property
     def reach(self) -> float:
@@ -105,32 +93,19 @@ class Polyak(Defaults):
         return 0.75 * self.radius + 0.25 * math.sqrt(1 + self.radius**2) + self.bound
 
     @property
-    def domain_w(self) -> Array:
-        return ball(1, self.radius)
-
-    @property
     def domain_v(self) -> Array:
+        """[-(P + B)/rho, (P + B)/rho]."""
         return ball(1, self.reach / self.rho)
 
-    @property
-    def lipschitz_w(self) -> float:
-        return self.reach * (1 + 1 / self.rho)
-
-    @property
-    def lipschitz_v(self) -> float:
-        return 2 * self.reach
-
-    @property
-    def smoothness(self) -> float:
-        return float(np.linalg.norm([[1 + 0.25 * self.lipschitz_w, 1.0], [1.0, self.rho]], 2))
-
-    @property
-    def concavity(self) -> float:
-        return self.rho
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        return float((1 + 1 / self.rho) * (0.75 + 0.375 * 1.25**-2.5 * self.reach))
+    def constants(self) -> Constants:
+        G_w = self.reach * (1 + 1 / self.rho)
+        return Constants(
+            lipschitz_w=G_w,
+            lipschitz_v=2 * self.reach,
+            smoothness=float(np.linalg.norm([[1 + 0.25 * G_w, 1.0], [1.0, self.rho]], 2)),
+            concavity=self.rho,
+            hessian_lipschitz=float((1 + 1 / self.rho) * (0.75 + 0.375 * 1.25**-2.5 * self.reach)),
+        )
 
     def best_response(self, w: Array) -> Array:
         return np.array([self._rest(w) / self.rho])
@@ -146,9 +121,10 @@ class Polyak(Defaults):
         return np.array([[(1 + 1 / self.rho) * (_slope(w[0]) ** 2 + self._rest(w) * bend)]])
 
     def _rest(self, w: Array) -> float:
-        """phi(w) - zbar."""
+        """Return phi(w) - zbar."""
         return float(0.75 * w[0] + 0.25 * math.sqrt(1 + w[0] ** 2) - self.records.mean())
 
 
 def _slope(w: float) -> float:
+    """Return phi'(w)."""
     return 0.75 + 0.25 * w / math.sqrt(1 + w * w)

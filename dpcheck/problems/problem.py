@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, require, require_positive
 from dpcheck.kernels import gradients
 from dpcheck.kernels.parts import BALL, BOX, SIMPLEX
 
@@ -124,41 +124,119 @@ class Problem(Protocol):
         """Return the duality gap of w (d_w,) and v (d_v,)."""
 
 
+@dataclass(frozen=True)
+class Constants:
+    """The constants that are proved of a problem; :class:`Problem` says what each of them bounds.
+
+    They are public numbers: fields and sizes decide them, never the values of the records. ``convexity`` and
+    ``concavity`` may be left out; they follow from :attr:`Defaults.convex` and :attr:`Defaults.concave` then.
+    """
+
+    lipschitz_w: float = inf
+    lipschitz_v: float = inf
+    smoothness: float = inf
+    convexity: float | None = None
+    concavity: float | None = None
+    hessian_lipschitz: float = inf
+    ascent_limit: float = 0.0
+
+
+def fields_read(*names: str) -> Any:
+    """Return the property ``params`` of a problem whose kernels read these fields, in this order."""
+    return property(lambda problem: np.array([getattr(problem, name) for name in names], float))
+
+
+def columns(count: Callable[[int], int]) -> Any:
+    """Return a property that computes a dimension from the number of columns of the records."""
+    return property(lambda problem: count(int(problem.records.shape[1])))
+
+
 class Defaults:
-    """What holds for a problem that does not say otherwise."""
+    """What holds for a problem that does not say otherwise.
+
+    A problem states its numbers in :meth:`constants`. Its domains are the balls of radius :attr:`radius` for w and
+    :attr:`reach` for v, unless it has domains of its own.
+    """
 
     name: str
     records: Any
-    dim_v: Any
+    radius: Any
+    gradient: ClassVar[Callable[..., Any]]
+    value: ClassVar[Callable[..., Any]]
+    sample: ClassVar[Callable[..., Any]]
     mean: ClassVar[Callable[..., Any]] = staticmethod(gradients.mean)
     difference: ClassVar[Callable[..., Any]] = staticmethod(gradients.difference)
     convex: ClassVar[bool] = True  # in w
     concave: ClassVar[bool] = True  # in v
-    smoothness: Any
-    ascent_limit: Any = 0.0
-    hessian_lipschitz: Any = inf
+    example_size: ClassVar[tuple[int, int]] = (200, 3)  # n and d
 
-    @property
-    def arranged(self) -> Array:
-        """The records."""
-        return np.asarray(self.records)
+    dim_v: Any
+
+    def constants(self) -> Constants:
+        """Return the constants that are proved of this problem."""
+        return Constants()
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Self:
+        """Draw the small instance that algorithms run on by default, of :attr:`example_size` records and dimensions."""
+        drawn: Self = cls.sample(*cls.example_size, rng)
+        return drawn
 
     @property
     def dim_w(self) -> int:
-        """The records' columns."""
         return int(self.records.shape[1])
+
+    @property
+    def arranged(self) -> Array:
+        """The records as they are."""
+        return np.asarray(self.records)
 
     @property
     def start(self) -> Array:
         return np.zeros(self.dim_w + self.dim_v)
 
     @property
+    def reach(self) -> float:
+        """The radius of the domain of v."""
+        return float(self.radius)
+
+    @property
+    def domain_w(self) -> Array:
+        return ball(self.dim_w, self.radius)
+
+    @property
+    def domain_v(self) -> Array:
+        return ball(self.dim_v, self.reach)
+
+    @property
+    def lipschitz_w(self) -> float:
+        return self.constants().lipschitz_w
+
+    @property
+    def lipschitz_v(self) -> float:
+        return self.constants().lipschitz_v
+
+    @property
+    def smoothness(self) -> float:
+        return self.constants().smoothness
+
+    @property
+    def hessian_lipschitz(self) -> float:
+        return self.constants().hessian_lipschitz
+
+    @property
+    def ascent_limit(self) -> float:
+        return self.constants().ascent_limit
+
+    @property
     def convexity(self) -> float:
-        return 0.0 if self.convex else -float(self.smoothness)
+        stated = self.constants().convexity
+        return stated if stated is not None else 0.0 if self.convex else -float(self.smoothness)
 
     @property
     def concavity(self) -> float:
-        return 0.0 if self.concave else -float(self.smoothness)
+        stated = self.constants().concavity
+        return stated if stated is not None else 0.0 if self.concave else -float(self.smoothness)
 
     @property
     def empirical_concavity(self) -> float:
@@ -184,6 +262,16 @@ class Defaults:
 
     def _missing(self, what: str) -> InputError:
         return InputError(f"problem must have a {what} in closed form, got {self.name}")
+
+    def _require_positive(self, *names: str) -> None:
+        """Raise InputError unless these fields are finite numbers above 0."""
+        for name in names:
+            require_positive(getattr(self, name), name)
+
+    def _set(self, **fields: Any) -> None:
+        """Replace fields by what checking made of them; the dataclasses are frozen."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
 
 AnyProblem = TypeVar("AnyProblem", bound=Problem)
@@ -270,19 +358,4 @@ def require_within(sizes: Array, bound: float, what: str) -> None:
     require(largest <= bound * (1 + 1e-12), "records", f"have {what} <= {bound}", largest)
 
 
-__all__ = [
-    "BALL",
-    "BOX",
-    "SIMPLEX",
-    "Array",
-    "Defaults",
-    "Problem",
-    "as_records",
-    "ball",
-    "blocks",
-    "bounded_entries",
-    "bounded_pairs",
-    "bounded_rows",
-    "require_within",
-    "with_record",
-]
+__all__ = ["BALL", "BOX", "SIMPLEX"]  # kinds of blocks, passed on from the kernels

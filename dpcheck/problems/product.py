@@ -10,16 +10,14 @@ maximiser <m, w>/mu is feasible, so Phi(w) = <m, w>^2/(2 mu), smallest (0) where
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.linear import Linear
-from dpcheck.problems.problem import Array, Defaults, ball, bounded_rows
+from dpcheck.problems.problem import Array, Constants, Defaults, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -60,62 +58,33 @@ class Product(Defaults):
     radius: float = 1.0
     name: str = "product"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("mu")
+    dim_v = 1
+
     def __post_init__(self) -> None:
-        require_positive(self.radius, "radius")
+        self._require_positive("radius")
         require(1 <= self.mu < math.inf, "mu", "be at least 1", self.mu)
-        object.__setattr__(self, "records", bounded_rows(self.records, 1))
+        self._set(records=bounded_rows(self.records, 1))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, mu: float = 1.0, radius: float = 1.0) -> Product:
         """Draw the population of :meth:`Linear.sample`: E z = e_1/2."""
         return cls(Linear.sample(n, d, rng).records, mu, radius)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Product:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
     @property
     def start(self) -> Array:
-        """(D/2) e_1: at 0 there would be nothing to do."""
+        """(D/2) e_1: 0 is stationary."""
         x = np.zeros(self.dim_w + 1)
         x[0] = 0.5 * self.radius
         return x
 
-    @property
-    def params(self) -> Array:
-        return np.array([self.mu], float)
-
-    @property
-    def dim_v(self) -> int:
-        return 1
-
-    @property
-    def domain_w(self) -> Array:
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        return ball(1, self.radius)
-
-    @property
-    def lipschitz_w(self) -> float:
-        return self.radius
-
-    @property
-    def lipschitz_v(self) -> float:
-        return self.radius * (1 + self.mu)
-
-    @property
-    def smoothness(self) -> float:
-        return 0.5 * (self.mu + math.sqrt(self.mu**2 + 4))
-
-    @property
-    def concavity(self) -> float:
-        return self.mu
+    def constants(self) -> Constants:
+        D, mu = self.radius, self.mu
+        return Constants(
+            lipschitz_w=D, lipschitz_v=D * (1 + mu), smoothness=0.5 * (mu + math.sqrt(mu**2 + 4)), concavity=mu
+        )
 
     def best_response(self, w: Array) -> Array:
         return np.array([self.records.mean(0) @ w / self.mu])

@@ -7,14 +7,12 @@ mean, max over v gives Phi(w) = mu/2 w^2 + D |m| |w|, smallest at 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Defaults, ball
+from dpcheck.problems.problem import Array, Constants, Defaults, columns, fields_read
 from dpcheck.problems.product import Product
 
 
@@ -56,64 +54,33 @@ class ProductMirror(Defaults):
     radius: float = 1.0
     name: str = "product_mirror"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("mu")
+    dim_w = 1
+    dim_v = columns(lambda count: count)
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "records", Product(self.records, self.mu, self.radius).records)
+        self._set(records=Product(self.records, self.mu, self.radius).records)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, mu: float = 1.0, radius: float = 1.0) -> ProductMirror:
         """Draw the records of :meth:`Product.sample`."""
         return cls(Product.sample(n, d, rng, mu=mu, radius=radius).records, mu, radius)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> ProductMirror:
-        """Draw the example: the records of product's example."""
-        return cls(Product.example(rng).records)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        return np.array([self.mu], float)
-
     @property
     def start(self) -> Array:
-        """(D/2) e_1 in v: at 0 there would be nothing to do."""
+        """(D/2) e_1 in v: 0 is stationary."""
         x = np.zeros(1 + self.dim_v)
         x[1] = 0.5 * self.radius
         return x
 
-    @property
-    def dim_w(self) -> int:
-        return 1
-
-    @property
-    def dim_v(self) -> int:
-        return int(self.records.shape[1])
-
-    @property
-    def domain_w(self) -> Array:
-        return ball(1, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        return ball(self.dim_v, self.radius)
-
-    @property
-    def lipschitz_w(self) -> float:
-        return self.radius * (1 + self.mu)
-
-    @property
-    def lipschitz_v(self) -> float:
-        return self.radius
-
-    @property
-    def smoothness(self) -> float:
-        return Product(self.records, self.mu, self.radius).smoothness
-
-    @property
-    def convexity(self) -> float:
-        return self.mu
+    def constants(self) -> Constants:
+        mirrored = Product(self.records, self.mu, self.radius).constants()
+        return replace(
+            mirrored, lipschitz_w=mirrored.lipschitz_v, lipschitz_v=mirrored.lipschitz_w, convexity=mirrored.concavity,
+            concavity=mirrored.convexity,
+        )  # fmt: skip
 
     def primal(self, w: Array) -> float:
         largest = self.radius * float(np.linalg.norm(self.records.mean(0)))

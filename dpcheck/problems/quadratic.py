@@ -9,16 +9,15 @@ unconstrained saddle solves [[mu_x, a], [-a, mu_y]] (w; v) = (-bbar; -cbar).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.problems.problem import Array, Defaults, ball, bounded_pairs
+from dpcheck.problems.problem import Array, Constants, Defaults, bounded_pairs, columns, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -65,70 +64,33 @@ class Quadratic(Defaults):
     radius: float = 1.0
     name: str = "quadratic"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("mu_x", "coupling", "mu_y")
+    dim_w = dim_v = columns(lambda count: count // 2)
+
     def __post_init__(self) -> None:
         require(0 <= self.coupling < np.inf, "coupling", "be finite and >= 0", self.coupling)
-        for name in ("mu_x", "mu_y", "bound", "radius"):
-            require_positive(getattr(self, name), name)
-        object.__setattr__(self, "records", bounded_pairs(self.records, self.bound))
+        self._require_positive("mu_x", "mu_y", "bound", "radius")
+        self._set(records=bounded_pairs(self.records, self.bound))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Quadratic:
         """Draw ``n`` records of the population of :meth:`Bilinear.sample`."""
-        bound = constants.get("bound", 1.0)
-        return cls(Bilinear.sample(n, d, rng, bound=bound).records, **constants)
+        return cls(Bilinear.sample(n, d, rng, bound=constants.get("bound", cls.bound)).records, **constants)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Quadratic:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """(mu_x, a, mu_y)."""
-        return np.array([self.mu_x, self.coupling, self.mu_y], float)
-
-    @property
-    def dim_w(self) -> int:
-        """Dimension d of w, and of v."""
-        return int(self.records.shape[1]) // 2
-
-    dim_v = dim_w
-
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R, for w and for v."""
-        return ball(self.dim_w, self.radius)
-
-    domain_v = domain_w
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = mu_x R + a R + B."""
-        return (self.mu_x + self.coupling) * self.radius + self.bound
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = a R + mu_y R + B."""
-        return (self.mu_y + self.coupling) * self.radius + self.bound
-
-    @property
-    def smoothness(self) -> float:
-        """Spectral norm of [[mu_x, a], [a, -mu_y]]."""
-        return float(np.linalg.norm([[self.mu_x, self.coupling], [self.coupling, -self.mu_y]], 2))
-
-    @property
-    def convexity(self) -> float:
-        return self.mu_x
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
+    def constants(self) -> Constants:
+        """L is the spectral norm of [[mu_x, a], [a, -mu_y]]."""
+        return Constants(
+            lipschitz_w=(self.mu_x + self.coupling) * self.radius + self.bound,
+            lipschitz_v=(self.mu_y + self.coupling) * self.radius + self.bound,
+            smoothness=float(np.linalg.norm([[self.mu_x, self.coupling], [self.coupling, -self.mu_y]], 2)),
+            convexity=self.mu_x,
+            concavity=self.mu_y,
+        )
 
     def saddle(self, b: Array | None = None, c: Array | None = None) -> tuple[Array, Array]:
-        """Unconstrained saddle of the game with means b, c, the records' by default.
+        """Return the unconstrained saddle of the game with means b, c, by default those of the records.
 
         An error where it leaves the balls.
         """
@@ -142,16 +104,16 @@ class Quadratic(Defaults):
         return w, v
 
     def gap(self, w: Array, v: Array) -> float:
-        """Duality gap over the whole space, a quadratic form about the saddle."""
+        """Return the duality gap over the whole space, a quadratic form about the saddle."""
         best_w, best_v = self.saddle()
         curved_w = self.mu_x + self.coupling**2 / self.mu_y
         curved_v = self.mu_y + self.coupling**2 / self.mu_x
         return float(0.5 * curved_w * np.sum((w - best_w) ** 2) + 0.5 * curved_v * np.sum((v - best_v) ** 2))
 
     def weak_gap(self, outputs: Array) -> float:
-        """Weak primal-dual population gap of runs ``outputs`` : (R, 2d), under :meth:`sample`.
+        """Return the weak primal-dual population gap of runs ``outputs`` : (R, 2d), under :meth:`sample`.
 
-        Yang et al. 2022, Definition 4. The quadratic terms make it feel the runs' variance.
+        Yang et al. 2022, Definition 4. Through the quadratic terms the variance of the runs enters.
         """
         d = self.dim_w
         b = np.zeros(d)
@@ -167,6 +129,6 @@ class Quadratic(Defaults):
 
 
 def _largest(u: Array, mu: float, radius: float) -> float:
-    """Maximum over |x| <= radius of <u, x> - mu/2 |x|^2."""
+    """Return the maximum over |x| <= radius of <u, x> - mu/2 |x|^2."""
     size = min(float(np.linalg.norm(u)) / mu, radius)
     return float(np.linalg.norm(u)) * size - 0.5 * mu * size * size

@@ -22,26 +22,22 @@ rho_Phi = 6 R: only the first entry, 3 w_1^2 - g, of the diagonal Hessian moves.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import (
+    Centred,
     StronglyConcave,
+    Wells,
     depressed_cubic_roots,
-    largest_on,
     require_room,
     spectral,
     sphere,
-    within,
 )
-from dpcheck.problems.problem import Array, ball, bounded_rows
+from dpcheck.problems.problem import Array, Constants, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -66,7 +62,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Quartic(StronglyConcave):
+class Quartic(Centred, Wells, StronglyConcave):
     """A double well with data in the dual term.
 
     Parameters
@@ -90,35 +86,21 @@ class Quartic(StronglyConcave):
     room: float = 1.5
     name: str = "quartic"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("curvature", "coupling", "mu_y")
+    draw = staticmethod(sphere)
+    convex = False
+
     def __post_init__(self) -> None:
-        for name in ("curvature", "coupling", "mu_y", "bound", "radius"):
-            require_positive(getattr(self, name), name)
+        self._require_positive("curvature", "coupling", "mu_y", "bound", "radius")
         require(self.descent > 0, "curvature", f"be > {self.coupling**2 / self.mu_y:g}", self.curvature)
         require_room(self.room)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound))
-
-    @classmethod
-    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Quartic:
-        """Draw ``n`` records uniformly from the sphere of radius B, of mean 0."""
-        return cls(sphere(n, d, rng, constants.get("bound", 0.5)), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Quartic:
-        """Draw the example: 200 records in 3 dimensions."""
-        return cls.sample(200, 3, rng)
-
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        """(c, b, mu)."""
-        return np.array([self.curvature, self.coupling, self.mu_y], float)
+        self._set(records=bounded_rows(self.records, self.bound))
 
     @property
     def descent(self) -> float:
-        """The curvature g = c - b^2/mu with which Phi falls off the saddle of data of mean 0."""
+        """g = c - b^2/mu; the curvature of Phi at the saddle of data of mean 0 is -g."""
         return self.curvature - self.coupling**2 / self.mu_y
 
     @property
@@ -126,44 +108,16 @@ class Quartic(StronglyConcave):
         """Lam = room (b R + B)/mu."""
         return self.room * (self.coupling * self.radius + self.bound) / self.mu_y
 
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R; ``start``, its centre, is the saddle of data of mean 0."""
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        """The ball of radius Lam."""
-        return ball(self.dim_v, self.reach)
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w, see the file's head."""
-        s, square = Polynomial([0.0, 1.0]), self.radius**2
-        steepest = s * (s - self.curvature) ** 2
-        if self.dim_w > 1:
-            steepest = steepest + square - s
-        return math.sqrt(largest_on(steepest, 0.0, square)) + self.coupling * self.reach
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = b R + B + mu Lam."""
-        return self.coupling * self.radius + self.bound + self.mu_y * self.reach
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
+    def constants(self) -> Constants:
+        b, mu = self.coupling, self.mu_y
         ends = (-self.curvature, 3 * self.radius**2 - self.curvature, 1.0)
-        return max(spectral(p, self.coupling, self.mu_y) for p in ends[: 2 if self.dim_w == 1 else 3])
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = 6 R."""
-        return 6 * self.radius
+        return Constants(
+            lipschitz_w=self._steepest(self.curvature) + b * self.reach,
+            lipschitz_v=b * self.radius + self.bound + mu * self.reach,
+            smoothness=max(spectral(p, b, mu) for p in ends[: 2 if self.dim_w == 1 else 3]),
+            concavity=mu,
+            hessian_lipschitz=6 * self.radius,
+        )
 
     def best_response(self, w: Array) -> Array:
         return (self.coupling * w + self.zbar) / self.mu_y
@@ -182,17 +136,6 @@ class Quartic(StronglyConcave):
         diagonal = np.full(self.dim_w, 1 + self.coupling**2 / self.mu_y)
         diagonal[0] = 3 * w[0] ** 2 - self.descent
         return np.diag(diagonal)
-
-    def saddle_point(self) -> tuple[Array, float]:
-        """The stationary point between the minima; a maximum where d = 1."""
-        roots = self._roots()
-        require(len(roots) == 3, "records", "have a mean that leaves Phi two minima", f"zbar_1 = {self.zbar[0]:.6g}")
-        w = within(self._point(roots[1]), self.radius, "saddle")
-        return w, float(3 * w[0] ** 2 - self.descent)
-
-    def minima(self) -> Array:
-        """Both minima, the right one first, or the one that is left."""
-        return np.array([within(self._point(root), self.radius, "minimum") for root in self._roots()[::2]])
 
     def _roots(self) -> Array:
         return depressed_cubic_roots(self.descent, float(self.coupling * self.zbar[0] / self.mu_y))

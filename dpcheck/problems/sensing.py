@@ -22,17 +22,15 @@ are the leading pair of A, |U| = |V| = R/sqrt 2, b = -B. Without bounds (inf, as
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.matrix_sensing import MatrixSensing
+from dpcheck.problems.matrix_sensing import Factors, MatrixSensing
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, as_records, ball, require_within
+from dpcheck.problems.problem import Array, Constants, require_within
 
 
 @kernel(VALUE_SIGNATURE)
@@ -69,7 +67,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Sensing(Minimisation):
+class Sensing(Factors, Minimisation):
     """The value function of the experiment of Xu et al. 2026.
 
     Parameters
@@ -100,25 +98,20 @@ class Sensing(Minimisation):
     radius: float = math.inf
     name: str = "sensing"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    convex = False
+    example_size = (400, 4)  # a 4 x 4 matrix of rank 2; the paper's has 20 x 20 and rank 3
+
     def __post_init__(self) -> None:
-        require_count(self.rows, "rows")
-        require_count(self.rank, "rank")
-        for name in ("bound_a", "bound_b", "radius"):
-            require(getattr(self, name) > 0, name, "be > 0", getattr(self, name))
-        records = as_records(self.records, "records")
-        size = records.shape[1] - 1
-        good = size > 0 and size % self.rows == 0
-        require(good, "records", f"have 1 column and a multiple of {self.rows}", records.shape)
+        records, initial = self._checked(("bound_a", "bound_b", "radius"), beside=1)
         matrices = records[:, :-1].reshape(len(records), self.rows, -1)
         require_within(np.linalg.norm(matrices, 2, axis=(1, 2)), self.bound_a, "|A|")
         require_within(np.abs(records[:, -1]), self.bound_b, "|b|")
-        initial = np.ascontiguousarray(self.initial, dtype=float)
-        width = (self.rows + size // self.rows) * self.rank
-        require(initial.shape == (width,), "initial", f"have shape ({width},)", initial.shape)
+        self._require_start(initial, records.shape[1] - 1)
         norm = float(np.linalg.norm(initial))
         require(norm <= self.radius, "initial", f"lie in the ball of radius {self.radius}", norm)
-        object.__setattr__(self, "records", records)
-        object.__setattr__(self, "initial", initial)
+        self._set(records=records, initial=initial)
 
     @classmethod
     def of(cls, problem: MatrixSensing) -> Sensing:
@@ -147,87 +140,40 @@ class Sensing(Minimisation):
         targets = np.clip(drawn.records[:, -1], -bound_b, bound_b)
         return cls(np.column_stack([matrices, targets]), drawn.initial, d, rank, bound_a, bound_b, radius)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Sensing:
-        """Draw the example: 400 measurements of a 4 x 4 matrix of rank 2; the paper's has 20 x 20 and rank 3."""
-        return cls.sample(400, 4, rng)
-
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
     @property
-    def params(self) -> Array:
-        """(p, q, rank)."""
-        return np.array([self.rows, (self.records.shape[1] - 1) // self.rows, self.rank], float)
+    def columns(self) -> int:
+        """The number q of columns of A."""
+        return (int(self.records.shape[1]) - 1) // self.rows
 
-    @property
-    def dim_w(self) -> int:
-        """(p + q) rank."""
-        return int(self.initial.size)
-
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R."""
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def start(self) -> Array:
-        """(U_0, V_0)."""
-        return self.initial.copy()
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G = m a R."""
-        return self._largest_residual * self.bound_a * self.radius
-
-    @property
-    def smoothness(self) -> float:
-        """L = a m + a^2 R^2."""
-        return self.bound_a * self._largest_residual + (self.bound_a * self.radius) ** 2
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho = 3 a^2 R."""
-        return 3 * self.bound_a**2 * self.radius
+    def constants(self) -> Constants:
+        """G = m a R, L = a m + a^2 R^2 and rho = 3 a^2 R, with m the largest residual."""
+        a, R = self.bound_a, self.radius
+        m = a * R**2 / 2 + self.bound_b
+        return Constants(lipschitz_w=m * a * R, smoothness=a * m + (a * R) ** 2, hessian_lipschitz=3 * a**2 * R)
 
     def primal(self, w: Array) -> float:
         return float(0.5 * np.mean(self._residuals(w) ** 2))
 
     def primal_gradient(self, w: Array) -> Array:
-        U, V = self._factors(w)
-        mean = self._mean(self._residuals(w))
-        return np.concatenate([(mean @ V).ravel(), (mean.T @ U).ravel()])
+        return self._turn(self._mean(self._residuals(w)), w)
 
     def primal_hessian(self, w: Array) -> Array:
-        n, split = len(self.records), self.rows * self.rank
-        U, V = self._factors(w)
+        n, (U, V) = len(self.records), self._factors(w)
         matrices = self.records[:, :-1].reshape(n, self.rows, -1)
         slopes = np.hstack([(matrices @ V).reshape(n, -1), (matrices.transpose(0, 2, 1) @ U).reshape(n, -1)])
-        hessian = slopes.T @ slopes / n
-        cross = np.kron(self._mean(self._residuals(w)), np.eye(self.rank))
-        hessian[:split, split:] += cross
-        hessian[split:, :split] += cross.T
-        return np.asarray((hessian + hessian.T) / 2)
+        return self._with_cross(slopes.T @ slopes / n, self._mean(self._residuals(w)))
 
     def saddle_point(self) -> tuple[Array, float]:
-        """0, and -sigma_1(Mbar)."""
+        """Return 0 and -sigma_1(Mbar)."""
         largest = float(np.linalg.norm(self._mean(self.records[:, -1]), 2))
         require(largest > 0, "records", "have a mean of b A other than 0", largest)
         return np.zeros(self.dim_w), -largest
 
-    @property
-    def _largest_residual(self) -> float:
-        return self.bound_a * self.radius**2 / 2 + self.bound_b
-
-    def _factors(self, w: Array) -> tuple[Array, Array]:
-        split = self.rows * self.rank
-        return w[:split].reshape(self.rows, -1), w[split:].reshape(-1, self.rank)
-
     def _residuals(self, w: Array) -> Array:
+        """Return <A_i, U V'> - b_i : (n,)."""
         U, V = self._factors(w)
         return np.asarray(self.records[:, :-1] @ (U @ V.T).ravel() - self.records[:, -1])
 
     def _mean(self, weights: Array) -> Array:
-        """(1/n) sum_i weights_i A_i : (p, q)."""
+        """Return (1/n) sum_i weights_i A_i : (p, q)."""
         return np.asarray((weights @ self.records[:, :-1] / len(weights)).reshape(self.rows, -1))

@@ -14,16 +14,15 @@ f is linear, hence convex, in w; saddle (-zbar, 0).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, signs, spectral
-from dpcheck.problems.problem import BOX, Array, as_records, blocks
+from dpcheck.problems.problem import BOX, Array, Constants, as_records, blocks
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -55,25 +54,21 @@ class Shift(StronglyConcave):
     radius: float = 0.5
     name: str = "shift"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    example_size = (200, 1)
+
     def __post_init__(self) -> None:
-        require_positive(self.radius, "radius")
+        self._require_positive("radius")
         records = as_records(self.records, "records", 1)
         require(bool((np.abs(records) == 1).all()), "records", "be -1 or 1", np.unique(records)[:5])
-        object.__setattr__(self, "records", records)
+        self._set(records=records)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Shift:
         """Draw ``n`` independent fair signs; d must be 1."""
         require(d == 1, "d", "be 1", d)
         return cls(signs(n, 1, rng, 1.0), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Shift:
-        """Draw the example: 200 signs."""
-        return cls.sample(200, 1, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
 
     @property
     def domain_w(self) -> Array:
@@ -85,24 +80,10 @@ class Shift(StronglyConcave):
         """[-1, 1]."""
         return blocks((1, BOX, 1.0))
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = 1."""
-        return 1.0
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = R + 2."""
-        return self.radius + 2
-
-    @property
-    def smoothness(self) -> float:
-        """(1 + sqrt 5)/2."""
-        return spectral(0.0, 1.0, 1.0)
-
-    @property
-    def concavity(self) -> float:
-        return 1.0
+    def constants(self) -> Constants:
+        return Constants(
+            lipschitz_w=1.0, lipschitz_v=self.radius + 2, smoothness=spectral(0.0, 1.0, 1.0), concavity=1.0
+        )
 
     def best_response(self, w: Array) -> Array:
         return np.clip(w + self.zbar, -1.0, 1.0)
@@ -115,17 +96,13 @@ class Shift(StronglyConcave):
         return self.best_response(w)
 
     def primal_hessian(self, w: Array) -> Array:
-        """1 inside V and 0 beyond; an error at the jump."""
+        """Return 1 inside V and 0 beyond; an error at the jump."""
         size = abs(float(w[0] + self.zbar[0]))
         require(size != 1, "w", "be off the jump of the Hessian", w)
         return np.array([[float(size < 1)]])
 
     def saddle(self) -> tuple[Array, Array]:
-        """(-zbar, 0); an error where it leaves W."""
+        """Return (-zbar, 0); an error where it leaves W."""
         size = abs(float(self.zbar[0]))
         require(size <= self.radius, "radius", f"be at least the saddle's {size:.6g}", self.radius)
         return -self.zbar, np.zeros(1)
-
-    def minima(self) -> Array:
-        """-zbar."""
-        return self.saddle()[0][None]

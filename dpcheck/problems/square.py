@@ -11,16 +11,13 @@ L (1 + L/mu) = 9.12, Lin, Jin and Jordan's bound). G_w = 2 Lam, G_v = 2 R + B + 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require_positive
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, require_room, spectral, sphere, within
-from dpcheck.problems.problem import Array, ball, bounded_rows
+from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, spectral, sphere, within
+from dpcheck.problems.problem import Array, Constants, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -41,7 +38,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Square(StronglyConcave):
+class Square(Centred, StronglyConcave):
     """A square whose curvature comes from the coupling alone.
 
     Parameters
@@ -60,63 +57,29 @@ class Square(StronglyConcave):
     room: float = 1.0
     name: str = "square"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    draw = staticmethod(sphere)
+    example_size = (200, 1)
+
     def __post_init__(self) -> None:
-        require_positive(self.bound, "bound")
-        require_positive(self.radius, "radius")
+        self._require_positive("bound", "radius")
         require_room(self.room)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound))
-
-    @classmethod
-    def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Square:
-        """Draw ``n`` records uniformly from the sphere of radius B, of mean 0."""
-        return cls(sphere(n, d, rng, constants.get("bound", 1.0)), **constants)
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Square:
-        """Draw the example: 200 records in one dimension."""
-        return cls.sample(200, 1, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
+        self._set(records=bounded_rows(self.records, self.bound))
 
     @property
     def reach(self) -> float:
         """Lam = room (2R + B)."""
         return self.room * (2 * self.radius + self.bound)
 
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R."""
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        """The ball of radius Lam."""
-        return ball(self.dim_v, self.reach)
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = 2 Lam."""
-        return 2 * self.reach
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = 2 R + B + Lam."""
-        return 2 * self.radius + self.bound + self.reach
-
-    @property
-    def smoothness(self) -> float:
-        """(1 + sqrt 17)/2."""
-        return spectral(0.0, 2.0, 1.0)
-
-    @property
-    def concavity(self) -> float:
-        return 1.0
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi = 0."""
-        return 0.0
+    def constants(self) -> Constants:
+        return Constants(
+            lipschitz_w=2 * self.reach,
+            lipschitz_v=2 * self.radius + self.bound + self.reach,
+            smoothness=spectral(0.0, 2.0, 1.0),
+            concavity=1.0,
+            hessian_lipschitz=0.0,
+        )
 
     def best_response(self, w: Array) -> Array:
         return 2 * w + self.zbar
@@ -132,9 +95,5 @@ class Square(StronglyConcave):
         return 4.0 * np.eye(self.dim_w)
 
     def saddle(self) -> tuple[Array, Array]:
-        """(-zbar/2, 0); an error where it leaves W."""
+        """Return (-zbar/2, 0); an error where it leaves W."""
         return within(-self.zbar / 2, self.radius, "saddle"), np.zeros(self.dim_v)
-
-    def minima(self) -> Array:
-        """-zbar/2."""
-        return self.saddle()[0][None]

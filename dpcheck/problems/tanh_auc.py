@@ -27,17 +27,16 @@ symmetric trilinear form is largest on the diagonal (Banach).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, largest_on
-from dpcheck.problems.problem import BALL, BOX, Array, as_records, ball, blocks
+from dpcheck.problems.nonconvex import StronglyConcave, largest_on, require_labelled
+from dpcheck.problems.problem import BALL, BOX, Array, Constants, as_records, blocks, columns
 
 H = Polynomial([0.0, 1.0])
 SLOPE = 1 - H**2  # of tanh, where its value is h
@@ -98,20 +97,24 @@ class TanhAUC(StronglyConcave):
     radius: float = 2.0
     name: str = "tanh_auc"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    convex = False
+    dim_w = columns(lambda count: count + 1)
+    dim_v = 1
+
     def __post_init__(self) -> None:
         require(0 < self.positive_share < 1, "positive_share", "lie in (0, 1)", self.positive_share)
-        require_positive(self.radius, "radius")
+        self._require_positive("radius")
         records = as_records(self.records, "records")
         require(records.shape[1] >= 2, "records", "have columns (x, y)", records.shape)
-        require(bool((np.abs(records[:, -1]) == 1).all()), "records", "have labels -1 or 1", np.unique(records[:, -1]))
-        largest = float(np.linalg.norm(records[:, :-1], axis=1).max())
-        require(largest <= 1 + 1e-9, "records", "have |x| <= 1", largest)
-        object.__setattr__(self, "records", records)
+        require_labelled(records)
+        self._set(records=records)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> TanhAUC:
         """Draw ``n`` records of two overlapping classes, the positive one with probability p."""
-        y = np.where(rng.random(n) < constants.get("positive_share", 0.5), 1.0, -1.0)
+        y = np.where(rng.random(n) < constants.get("positive_share", cls.positive_share), 1.0, -1.0)
         x = 0.5 * rng.standard_normal((n, d)) + 0.4 * y[:, None]
         x /= np.maximum(1.0, np.linalg.norm(x, axis=1, keepdims=True))
         return cls(np.column_stack([x, y]), **constants)
@@ -121,25 +124,11 @@ class TanhAUC(StronglyConcave):
         """Draw the example: 200 records in 5 dimensions, the positive class public at 0.3."""
         return cls.sample(200, 5, rng, positive_share=0.3)
 
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
     @property
     def params(self) -> Array:
         """(s+, s-, s0)."""
         p = self.positive_share
         return np.array([1 - p, p, p * (1 - p)])
-
-    @property
-    def dim_w(self) -> int:
-        """d + 2: theta, a, b."""
-        return int(self.records.shape[1]) + 1
-
-    @property
-    def dim_v(self) -> int:
-        """One."""
-        return 1
 
     @property
     def reach(self) -> float:
@@ -151,50 +140,23 @@ class TanhAUC(StronglyConcave):
         """|theta| <= R, |a| <= 1, |b| <= 1."""
         return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, 1.0))
 
-    @property
-    def domain_v(self) -> Array:
-        """|v| <= Lam."""
-        return ball(1, self.reach)
-
-    @property
-    def _numbers(self) -> tuple[float, float, float, float]:
-        """(s, s0, T, 2 + Lam)."""
+    def constants(self) -> Constants:
+        """The formulas of the file's head."""
         p = self.positive_share
-        return max(p, 1 - p), p * (1 - p), math.tanh(self.radius), 2 + self.reach
-
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w, see the file's head."""
-        s, _, T, far = self._numbers
-        return 2 * s * math.hypot(largest_on(SLOPE * (far + H), 0, T), 1 + T)
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = 2 s T + 2 s0 Lam."""
-        s, s0, T, _ = self._numbers
-        return 2 * s * T + 2 * s0 * self.reach
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
-        s, s0, T, far = self._numbers
+        s, s0, T, far = max(p, 1 - p), p * (1 - p), math.tanh(self.radius), 2 + self.reach
         curves = (SLOPE * (SLOPE + 2 * H * (far - H)), SLOPE * (2 * H * (far + H) - SLOPE))
         P, q = 2 * s * max(largest_on(curve, 0, T) for curve in curves), 2 * s
-        return float(np.linalg.norm([[P, q, q], [q, q, 0], [q, 0, 2 * s0]], 2))
-
-    @property
-    def concavity(self) -> float:
-        return float(2 * self.params[2])
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """rho_Phi, see the file's head."""
-        s, s0, T, far = self._numbers
         M1, M2 = largest_on(2 * H * SLOPE**2, 0, T), largest_on(2 * H * SLOPE, 0, T)
         third = 2 * SLOPE * (1 - 3 * H**2) * (far + H)
         M3 = max(largest_on(third, 0, T), largest_on(-third, 0, T))
         A3 = 2 * s * (3 * M1 + M3) + 6 / s0 * s * s * M2
-        return math.hypot(A3, 6 * s * M2)
+        return Constants(
+            lipschitz_w=2 * s * math.hypot(largest_on(SLOPE * (far + H), 0, T), 1 + T),
+            lipschitz_v=2 * s * T + 2 * s0 * self.reach,
+            smoothness=float(np.linalg.norm([[P, q, q], [q, q, 0], [q, 0, 2 * s0]], 2)),
+            concavity=float(2 * self.params[2]),
+            hessian_lipschitz=math.hypot(A3, 6 * s * M2),
+        )
 
     def best_response(self, w: Array) -> Array:
         _, weight, sign, h, _ = self._terms(w)
@@ -227,7 +189,7 @@ class TanhAUC(StronglyConcave):
         return hessian
 
     def _terms(self, w: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """x : (n, d), and for each record its weight q, its sign o, h and its centre c."""
+        """Return x : (n, d), and for each record its weight q, its sign o, h and its centre c."""
         x, positive = self.records[:, :-1], self.records[:, -1] > 0
         weight = np.where(positive, self.params[0], self.params[1])
         sign, centre = np.where(positive, -1.0, 1.0), np.where(positive, w[-2], w[-1])

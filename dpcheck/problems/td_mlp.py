@@ -26,16 +26,15 @@ from the Hessian grad u grad delta' + grad delta grad u' - grad u grad u' + u He
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpcheck.errors import InputError, require, require_count, require_positive
 from dpcheck.problems import td_mlp_kernels as kernels
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import Array, Defaults, as_records, ball
+from dpcheck.problems.problem import Array, Constants, Defaults, as_records, fields_read
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,21 +66,27 @@ class TDMLP(Defaults):
     name: str = "td_mlp"
     network: Network = field(init=False)
 
+    gradient = staticmethod(kernels.gradient)
+    value = staticmethod(kernels.value)
+    mean = staticmethod(kernels.mean)
+    difference = staticmethod(kernels.difference)
+    params = fields_read("gamma", "hidden")
+    convex = False
+
     def __post_init__(self) -> None:
         records = as_records(self.records, "records")
         k = records.shape[1] // 2 - 1
         require(k >= 1 and records.shape[1] % 2 == 0, "records", "have 2k + 2 columns, k >= 1", records.shape[1])
         largest = float(np.linalg.norm(records[:, : 2 * k].reshape(len(records), 2, k), axis=2).max())
         require(largest <= 1 + 1e-9, "records", "have states of norm <= 1", f"a state of norm {largest:.6g}")
-        require_positive(self.reward, "reward")
+        self._require_positive("reward")
         largest = float(np.abs(records[:, 2 * k]).max())
         require(largest <= self.reward, "records", f"have rewards of at most {self.reward} in size", largest)
         require(bool(np.isin(records[:, -1], (0, 1)).all()), "records", "end in 0 or 1", records[:, -1])
         require_count(self.hidden, "hidden")
         require(0 <= self.gamma < 1, "gamma", "lie in [0, 1)", self.gamma)
         require(self.radius > 0, "radius", "be > 0", self.radius)
-        object.__setattr__(self, "records", records)
-        object.__setattr__(self, "network", Network((k, self.hidden, 1), 1.0))
+        self._set(records=records, network=Network((k, self.hidden, 1), 1.0))
 
     @classmethod
     def from_transitions(
@@ -176,65 +181,35 @@ class TDMLP(Defaults):
         """Draw the example: 200 transitions of the chain, 4 hidden units, B = 2."""
         return cls.chain(200, rng, hidden=4, radius=2.0)
 
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(kernels.gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(kernels.value)
-    mean: ClassVar[Callable[..., Any]] = staticmethod(kernels.mean)
-    difference: ClassVar[Callable[..., Any]] = staticmethod(kernels.difference)
-
-    @property
-    def params(self) -> Array:
-        """(gamma, H)."""
-        return np.array([self.gamma, self.hidden], float)
-
     @property
     def dim_w(self) -> int:
-        """Parameters of V, and as many in omega."""
+        """The number of parameters of V, and of omega."""
         return self.network.size
 
     dim_v = dim_w
 
     @property
-    def domain_w(self) -> Array:
-        """The ball of radius B, for theta and for omega."""
-        return ball(self.dim_w, self.radius)
-
-    domain_v = domain_w
-
-    @property
     def start(self) -> Array:
         return np.concatenate([self.network.begin(self.seed, self.radius), np.zeros(self.dim_v)])
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w, see the file's head."""
-        B = self.radius
+    def constants(self) -> Constants:
+        """G_w, G_v and the bound on L in the file's head, with its letters."""
+        B, g, k = self.radius, 1 + self.gamma, 4 / (3 * math.sqrt(3))
         if math.isinf(B):
-            return math.inf
-        D, E, N, _ = self._bounds
-        return (1 + self.gamma) * D**2 * B + (E + D * B) * N * B
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v, see the file's head."""
-        if math.isinf(self.radius):
-            return math.inf
-        D, E, _, _ = self._bounds
-        return (E + D * self.radius) * D
-
-    @property
-    def smoothness(self) -> float:
-        """The bound on L, see the file's head."""
-        B, g = self.radius, 1 + self.gamma
-        if math.isinf(B):
-            return math.inf
-        D, E, N, T = self._bounds
+            return Constants()
+        A = math.sqrt(min(self.hidden, 2 * B**2) + 1)
+        D, E, T = math.sqrt(2 * B**2 + A**2), self.reward + g * A * B, 4 * math.sqrt(2) * B + 6 * k
+        N = float(np.linalg.norm([[math.sqrt(2), 2 * k * B], [0.0, math.sqrt(2)]], 2))
         U = math.hypot(N * B, D)
         joint = float(np.linalg.norm([[T * B, N], [N, 0.0]], 2))
-        return 2 * g * D * U + U**2 + g * D * B * N + (E + D * B) * joint
+        return Constants(
+            lipschitz_w=g * D**2 * B + (E + D * B) * N * B,
+            lipschitz_v=(E + D * B) * D,
+            smoothness=2 * g * D * U + U**2 + g * D * B * N + (E + D * B) * joint,
+        )
 
     def features(self, w: Array) -> tuple[Array, Array]:
-        """Psi : (n, d) and delta : (n,) of the records at theta = w."""
+        """Return Psi : (n, d) and delta : (n,) of the records at theta = w."""
         k = self.network.widths[0]
         matrix, last = self.network.layers(w)
         s = np.column_stack([self.records[:, :k], np.ones(len(self.records))])
@@ -247,23 +222,12 @@ class TDMLP(Defaults):
         return psi, delta
 
     def best_response(self, w: Array) -> Array:
-        """The shortest maximiser over all omega: least squares of delta on Psi."""
+        """Return the shortest maximiser over all omega: least squares of delta on Psi."""
         psi, delta = self.features(w)
         omega: Array = np.asarray(np.linalg.lstsq(psi, delta, rcond=None)[0], float)
         return omega
 
     def primal(self, w: Array) -> float:
-        """The mean-squared projected Bellman error, Eq. (67)."""
+        """Return the mean-squared projected Bellman error, Eq. (67)."""
         psi, delta = self.features(w)
         return float(0.5 * np.mean((psi @ np.linalg.lstsq(psi, delta, rcond=None)[0]) ** 2))
-
-    @property
-    def _bounds(self) -> tuple[float, float, float, float]:
-        """D, E, N, T of the file's head."""
-        B, k = self.radius, 4 / (3 * math.sqrt(3))
-        A = math.sqrt(min(self.hidden, 2 * B**2) + 1)
-        N = float(np.linalg.norm([[math.sqrt(2), 2 * k * B], [0.0, math.sqrt(2)]], 2))
-        return (
-            math.sqrt(2 * B**2 + A**2), self.reward + (1 + self.gamma) * A * B, N,
-            4 * math.sqrt(2) * B + 6 * k,
-        )  # fmt: skip

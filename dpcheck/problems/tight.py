@@ -9,16 +9,14 @@ feasible. With all records 0 but one, which is g or -g, it is -+g/(mu n): exchan
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require_count, require_positive
+from dpcheck.errors import require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, ball, bounded_rows
+from dpcheck.problems.problem import Array, Constants, bounded_rows, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -50,10 +48,14 @@ class Tight(Minimisation):
     bound: float = 1.0
     name: str = "tight"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    params = fields_read("mu")
+    dim_w = 1
+
     def __post_init__(self) -> None:
-        for name in ("mu", "bound"):
-            require_positive(getattr(self, name), name)
-        object.__setattr__(self, "records", bounded_rows(self.records, self.bound, columns=1))
+        self._require_positive("mu", "bound")
+        self._set(records=bounded_rows(self.records, self.bound, columns=1))
 
     @classmethod
     def spike(cls, n: int, *, mu: float = 1.0, bound: float = 1.0) -> Tight:
@@ -68,37 +70,14 @@ class Tight(Minimisation):
         """Draw the example: 200 records."""
         return cls.spike(200)
 
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
-    @property
-    def params(self) -> Array:
-        return np.array([self.mu], float)
-
-    @property
-    def dim_w(self) -> int:
-        return 1
-
     @property
     def radius(self) -> float:
         """g/(mu n)."""
         return self.bound / (self.mu * len(self.records))
 
-    @property
-    def domain_w(self) -> Array:
-        return ball(1, self.radius)
-
-    @property
-    def lipschitz_w(self) -> float:
-        return self.bound * (1 + 1 / len(self.records))
-
-    @property
-    def smoothness(self) -> float:
-        return self.mu
-
-    @property
-    def convexity(self) -> float:
-        return self.mu
+    def constants(self) -> Constants:
+        G = self.bound * (1 + 1 / len(self.records))
+        return Constants(lipschitz_w=G, smoothness=self.mu, convexity=self.mu)
 
     def primal(self, w: Array) -> float:
         return float(0.5 * self.mu * w[0] ** 2 + self.records.mean() * w[0])
@@ -110,9 +89,9 @@ class Tight(Minimisation):
         return np.array([[self.mu]])
 
     def saddle(self) -> tuple[Array, Array]:
-        """The feasible minimiser."""
+        """Return the feasible minimiser."""
         return np.clip([-self.records.mean() / self.mu], -self.radius, self.radius), np.empty(0)
 
     def gap(self, w: Array, v: Array) -> float:
-        """Excess empirical risk over the interval."""
+        """Return the excess empirical risk over the interval."""
         return self.primal(w) - self.primal(self.saddle()[0])

@@ -18,16 +18,16 @@ f is not smooth, and neither convex nor concave.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.problems import wgan_kernels as kernels
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import Array, Defaults, as_records, ball
+from dpcheck.problems.problem import Array, Constants, Defaults, as_records
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +63,12 @@ class WGAN(Defaults):
     name: str = "wgan"
     networks: tuple[Network, Network] = field(init=False)
 
+    gradient = staticmethod(kernels.gradient)
+    value = staticmethod(kernels.value)
+    mean = staticmethod(kernels.mean)
+    difference = staticmethod(kernels.difference)
+    convex = concave = False
+
     def __post_init__(self) -> None:
         records = as_records(self.records, "records")
         require_count(self.latent, "latent")
@@ -70,14 +76,13 @@ class WGAN(Defaults):
         require(k >= 1, "latent", f"be less than the columns of records, {records.shape[1]}", self.latent)
         largest = float(np.abs(records[:, :k]).max())
         require(largest <= 1, "records", "have pixels in [-1, 1]", largest)
-        largest = float(np.linalg.norm(records[:, k:], axis=1).max())
-        require(largest <= self._reach * (1 + 1e-9), "records", f"have |z| <= {self._reach:.6g}", largest)
+        largest, longest = float(np.linalg.norm(records[:, k:], axis=1).max()), 2 * math.sqrt(self.latent)
+        require(largest <= longest * (1 + 1e-9), "records", f"have |z| <= {longest:.6g}", largest)
         require(0 <= self.penalty < math.inf, "penalty", "be finite and >= 0", self.penalty)
         require(self.radius > 0, "radius", "be > 0", self.radius)
         made = Network((self.latent, *self.generator, k), self.slope)
         judged = Network((k, *self.discriminator, 1), self.slope)
-        object.__setattr__(self, "records", records)
-        object.__setattr__(self, "networks", (made, judged))
+        self._set(records=records, networks=(made, judged))
 
     @classmethod
     def from_images(
@@ -120,13 +125,6 @@ class WGAN(Defaults):
         X = np.clip(kinds[rng.integers(0, 2, 200)] + 0.1 * rng.standard_normal((200, 6)), 0, 1)
         return cls.from_images(X, latent=2, generator=(5,), discriminator=(4,), radius=3.0)
 
-    convex: ClassVar[bool] = False
-    concave: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(kernels.gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(kernels.value)
-    mean: ClassVar[Callable[..., Any]] = staticmethod(kernels.mean)
-    difference: ClassVar[Callable[..., Any]] = staticmethod(kernels.difference)
-
     @property
     def params(self) -> Array:
         """(lambda, slope, number of G's widths, G's widths, D's widths)."""
@@ -135,56 +133,31 @@ class WGAN(Defaults):
 
     @property
     def dim_w(self) -> int:
-        """Parameters of the generator."""
         return self.networks[0].size
 
     @property
     def dim_v(self) -> int:
-        """Parameters of the discriminator."""
         return self.networks[1].size
-
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius B."""
-        return ball(self.dim_w, self.radius)
-
-    @property
-    def domain_v(self) -> Array:
-        """The ball of radius B."""
-        return ball(self.dim_v, self.radius)
 
     @property
     def start(self) -> Array:
         made, judged = self.networks
         return np.concatenate([made.begin(self.seed, self.radius), judged.begin(self.seed + 1, self.radius)])
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w, see the file's head."""
-        return self._bounds(1)[2] * self._bounds(0)[1]
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v, see the file's head."""
-        return 2 * self._bounds(1)[1] + (2 * self.penalty * self.radius if self.penalty > 0 else 0.0)
-
-    smoothness = math.inf
+    def constants(self) -> Constants:
+        made, judged = self.networks
+        _, slope_made, _ = made.bounds(2 * math.sqrt(self.latent), self.radius)
+        _, slope_judged, back = judged.bounds(math.sqrt(judged.widths[0]), self.radius)
+        own = 2 * self.penalty * self.radius if self.penalty > 0 else 0.0
+        return Constants(lipschitz_w=back * slope_made, lipschitz_v=2 * slope_judged + own)
 
     def images(self, w: Array, z: Array) -> Array:
-        """G(z) of the rows of z : (n, m), pixels in [0, 1]."""
+        """Return G(z) of the rows of z : (n, m), pixels in [0, 1]."""
         return (np.tanh(self.networks[0].outputs(w, z)) + 1) / 2
 
     def estimate(self, w: Array, v: Array) -> float:
-        """The Wasserstein estimate that the paper plots: mean D(x) - mean D(G(z)) over the records."""
+        """Return the Wasserstein estimate that the paper plots: mean D(x) - mean D(G(z)) over the records."""
         k = self.networks[1].widths[0]
         x, z = self.records[:, :k], self.records[:, k:]
         fake = np.tanh(self.networks[0].outputs(w, z))
         return float((self.networks[1].outputs(v, x) - self.networks[1].outputs(v, fake)).mean())
-
-    @property
-    def _reach(self) -> float:
-        return 2 * math.sqrt(self.latent)
-
-    def _bounds(self, which: int) -> tuple[float, float, float]:
-        reach = self._reach if which == 0 else math.sqrt(self.networks[1].widths[0])
-        return self.networks[which].bounds(reach, self.radius)

@@ -17,16 +17,15 @@ v_k) the Hessian is [[p, q], [q, -mu]], p in [0, s/4], |q| <= G_w, of norm conve
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, simplex_hessian, simplex_response, spectral
-from dpcheck.problems.problem import SIMPLEX, Array, as_records, ball, blocks
+from dpcheck.problems.nonconvex import Groups, require_labelled, simplex_hessian, spectral
+from dpcheck.problems.problem import SIMPLEX, Array, Constants, as_records, blocks, columns
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -58,7 +57,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class WorstGroup(StronglyConcave):
+class WorstGroup(Groups):
     """Worst-group logistic regression.
 
     Parameters
@@ -77,9 +76,13 @@ class WorstGroup(StronglyConcave):
     radius: float = 5.0
     name: str = "worst_group"
 
+    gradient = staticmethod(gradient)
+    value = staticmethod(value)
+    dim_w = columns(lambda count: count - 2)
+    example_size = (500, 3)
+
     def __post_init__(self) -> None:
-        require_positive(self.mu_y, "mu_y")
-        require_positive(self.radius, "radius")
+        self._require_positive("mu_y", "radius")
         shares = np.ascontiguousarray(self.shares, dtype=float)
         good = shares.ndim == 1 and shares.size >= 2 and bool((shares > 0).all())
         require(good and abs(shares.sum() - 1) < 1e-9, "shares", "be at least two positive numbers of sum 1", shares)
@@ -88,11 +91,8 @@ class WorstGroup(StronglyConcave):
         groups = records[:, 0]
         whole = bool((groups == np.floor(groups)).all() and groups.min() >= 0 and groups.max() < shares.size)
         require(whole, "records", f"hold groups 0 to {shares.size - 1}", np.unique(groups)[:5])
-        require(bool((np.abs(records[:, -1]) == 1).all()), "records", "have labels -1 or 1", np.unique(records[:, -1]))
-        largest = float(np.linalg.norm(records[:, 1:-1], axis=1).max())
-        require(largest <= 1 + 1e-9, "records", "have |x| <= 1", largest)
-        object.__setattr__(self, "records", records)
-        object.__setattr__(self, "shares", shares)
+        require_labelled(records[:, 1:])
+        self._set(records=records, shares=shares)
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> WorstGroup:
@@ -108,33 +108,14 @@ class WorstGroup(StronglyConcave):
         labels[rng.random(n) < 0.1] *= -1
         return cls(np.column_stack([groups, x, labels]), shares, **constants)
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> WorstGroup:
-        """Draw the example: 500 records of 3 groups in 3 dimensions."""
-        return cls.sample(500, 3, rng)
-
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(value)
-
     @property
     def params(self) -> Array:
         """(mu, p_1, ..., p_K)."""
         return np.concatenate([[self.mu_y], self.shares])
 
     @property
-    def dim_w(self) -> int:
-        """Dimension d of x and w."""
-        return int(self.records.shape[1]) - 2
-
-    @property
     def dim_v(self) -> int:
-        """K."""
         return int(self.shares.size)
-
-    @property
-    def domain_w(self) -> Array:
-        """The ball of radius R."""
-        return ball(self.dim_w, self.radius)
 
     @property
     def domain_v(self) -> Array:
@@ -146,39 +127,19 @@ class WorstGroup(StronglyConcave):
         """0 and the groups' shares."""
         return np.concatenate([np.zeros(self.dim_w), self.shares])
 
-    @property
-    def lipschitz_w(self) -> float:
-        """G_w = s/(1 + exp(-R))."""
-        return 1 / (float(self.shares.min()) * (1 + math.exp(-self.radius)))
-
-    @property
-    def lipschitz_v(self) -> float:
-        """G_v = sqrt(s^2 e^2 + mu^2)."""
-        return math.hypot((self.radius + math.log1p(math.exp(-self.radius))) / float(self.shares.min()), self.mu_y)
-
-    @property
-    def smoothness(self) -> float:
-        """L, see the file's head."""
-        ends = (0.0, 0.25 / float(self.shares.min()))
-        return max(spectral(p, self.lipschitz_w, self.mu_y) for p in ends)
-
-    @property
-    def concavity(self) -> float:
-        return self.mu_y
+    def constants(self) -> Constants:
+        least, R, mu = float(self.shares.min()), self.radius, self.mu_y
+        G_w = 1 / (least * (1 + math.exp(-R)))
+        return Constants(
+            lipschitz_w=G_w,
+            lipschitz_v=math.hypot((R + math.log1p(math.exp(-R))) / least, mu),
+            smoothness=max(spectral(p, G_w, mu) for p in (0.0, 0.25 / least)),
+            concavity=mu,
+        )
 
     def risks(self, w: Array) -> Array:
-        """F : (K,)."""
+        """Return F : (K,)."""
         return self._weights() @ np.logaddexp(0.0, -self._margins(w))
-
-    def best_response(self, w: Array) -> Array:
-        return simplex_response(self.risks(w) / self.mu_y)
-
-    def primal(self, w: Array) -> float:
-        y = self.best_response(w)
-        return float(y @ self.risks(w) - self.mu_y / 2 * y @ y)
-
-    def primal_gradient(self, w: Array) -> Array:
-        return self.best_response(w) @ self._slopes(w)
 
     def primal_hessian(self, w: Array) -> Array:
         """An error where a group is about to get weight."""
@@ -188,19 +149,18 @@ class WorstGroup(StronglyConcave):
         return simplex_hessian(self.risks(w), self._slopes(w), curvatures, self.mu_y)
 
     def _weights(self) -> Array:
-        """1/(n p_k) for the records of group k : (K, n)."""
+        """Return 1/(n p_k) for the records of group k : (K, n)."""
         member = self.records[:, 0] == np.arange(self.dim_v)[:, None]
         return np.asarray(member / (len(self.records) * self.shares[:, None]))
 
     def _margins(self, w: Array) -> Array:
-        """y <w, x> : (n,)."""
+        """Return y <w, x> : (n,)."""
         return np.asarray(self.records[:, -1] * (self.records[:, 1:-1] @ w))
 
     def _sigmoid(self, w: Array) -> Array:
-        """1/(1 + exp(margin)) : (n,)."""
+        """Return 1/(1 + exp(margin)) : (n,)."""
         return np.asarray(np.exp(-np.logaddexp(0.0, self._margins(w))))
 
     def _slopes(self, w: Array) -> Array:
-        """F' : (K, d)."""
         pull = -self._sigmoid(w) * self.records[:, -1]
         return np.asarray(self._weights() @ (pull[:, None] * self.records[:, 1:-1]))
