@@ -222,7 +222,7 @@ EXPERIMENTS = (
         predicted=partial(by_moments, printed=True), within=1.15,
     ),
     experiment(
-        "ada_dp_spider", "table_1", FINE, 36, equal_spread(7), factors=ALL,
+        "ada_dp_spider", "table_1", FINE, 36, equal_spread(5), factors=ALL,
         predicted=partial(simulated, "ada_dp_spider"), within=1.1,
     ),
     experiment(
