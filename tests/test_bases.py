@@ -261,9 +261,9 @@ def test_only_the_named_records_count(name):
 def test_cached_code_goes_stale_with_the_solver_inside():
     """AL-SVRE's machine code holds the extragradient loop of another file."""
     from dpcheck.bases import al_svre, jin_sidford_tian
-    from dpcheck.kernels.jit import _index
+    from dpcheck.kernels.numba_private import index_of
 
-    outer, inner = _index(al_svre.run), _index(jin_sidford_tian.inner)
+    outer, inner = index_of(al_svre.run), index_of(jin_sidford_tian.inner)
     if outer is None or inner is None:
         pytest.skip("no cache can be written here")
     assert inner._source_stamp in outer._source_stamp[2]

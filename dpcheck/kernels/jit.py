@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit, types
-from numba.core.compiler_lock import global_compiler_lock
+
+try:
+    from dpcheck.kernels import numba_private
+except ImportError:  # a version of Numba that has moved them
+    numba_private = None  # type: ignore[assignment]
 
 VECTOR = types.float64[::1]
 MATRIX = types.float64[:, ::1]
@@ -62,7 +65,9 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile for ``signature`` when first needed, without the GIL, cached on disk where any folder can be written.
+    """Compile for ``signature`` when first needed, without the GIL, cached on disk where a folder can be written.
+
+    A version of Numba that lacks what :mod:`dpcheck.kernels.numba_private` needs compiles at import, without a cache.
 
     ``apart`` : the caller sees to it that no two arrays overlap; a write to one is not looked for in the others
     """
@@ -75,64 +80,14 @@ def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., An
             if "cannot cache" not in str(error):
                 raise
             compiled = njit(**options)(function)
-        if compiled is not function:  # with NUMBA_DISABLE_JIT it is
-            if apart:
-                compiled._compiler._customize_flags = _apart
-            _stamp(compiled)
-            _on_demand(compiled, signature)
+        if compiled is function:  # with NUMBA_DISABLE_JIT
+            return function
+        if numba_private is None or numba_private.missing(compiled):
+            return njit(signature, **options)(function)  # type: ignore[no-any-return]
+        if apart:
+            numba_private.assume_apart(compiled)
+        numba_private.stamp(compiled, Path(__file__).parent)
+        numba_private.compile_on_demand(compiled, signature)
         return compiled  # type: ignore[no-any-return]
 
     return compile_
-
-
-def _apart(flags: Any) -> Any:
-    flags.noalias = True
-    return flags
-
-
-def _on_demand(compiled: Any, signature: Any) -> None:
-    """Have the kernel compiled for ``signature``, and nothing else, at its first call, by Python or another kernel.
-
-    A run needs a fraction of the kernels that its imports bring along.
-    """
-    compile_now = compiled.compile
-
-    def compile_declared(_: Any) -> Any:
-        with global_compiler_lock:  # threads may come to a kernel's first call together
-            if not compiled.overloads:
-                compile_now(signature)
-                compiled.disable_compile()
-            (found,) = compiled.overloads.values()
-            return found.entry_point
-
-    def compile_and_retry(*_: Any, **__: Any) -> Any:
-        compile_declared(None)
-        return compiled  # is called again, and now checks and converts the arguments
-
-    compiled.compile = compile_declared
-    compiled._compile_for_args = compile_and_retry
-
-
-def _stamp(compiled: Any) -> None:
-    """Have the cached code go stale with any file of this folder, and with the kernels called from elsewhere.
-
-    A kernel holds the code of those it calls, and Numba looks at one file only.
-    """
-    index = _index(compiled)
-    if index is not None:
-        function = compiled.py_func
-        called = (_index(function.__globals__.get(name)) for name in function.__code__.co_names)
-        stamps = tuple(other._source_stamp for other in called if other is not None)
-        index._source_stamp = (index._source_stamp, _folder_stamp(), stamps)
-
-
-def _index(compiled: Any) -> Any:
-    """Return Numba's index of a kernel's cached code, if it has one."""
-    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    return index if hasattr(index, "_source_stamp") else None
-
-
-@cache
-def _folder_stamp() -> tuple[tuple[str, float, int], ...]:
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
