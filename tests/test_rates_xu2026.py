@@ -5,8 +5,10 @@ The planted faults take minutes: ``pytest -n 0 -m experiment tests/test_rates_xu
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import replace
+from importlib import import_module
 
 import mutants
 import numpy as np
@@ -173,12 +175,12 @@ def spread(factor):
 
 
 STEP = "        K = (max(2, math.ceil(L / mu)) if repaired else"
-NOISE = "sigma_v, sigma_u = z * 2 * C_v / S1, z * 2 * C_u / S2"
+NOISE = "sigma_v, sigma_u = z * share_v * 2 * C_v / S1, z * share_u * 2 * C_u / S2"
 IN_DP_RGDA = {
     "step times n^-0.15": (STEP, f"        eta = eta * n**-0.15\n{STEP}"),
     "step times n^-0.25": (STEP, f"        eta = eta * n**-0.25\n{STEP}"),
     "noise times sqrt d": (NOISE, f"{NOISE.replace('z *', 'math.sqrt(sizes.d) * z *')}"),
-    "noise that does not shrink with n": (NOISE, "sigma_v, sigma_u = z * 2 * C_v / 1000, z * 2 * C_u / 200"),
+    "noise that does not shrink with n": (NOISE, NOISE.replace("S1", "1000").replace("S2", "200")),
 }
 IN_THE_KERNEL = {
     "no refresh": ("refresh = t % q == 0 or (repaired and perturbed)", "refresh = t == 0"),
@@ -207,6 +209,16 @@ IN_THE_BASELINES = {
         "sto_spider", "copy(path[chosen if chosen >= 0 else seen - 1], out)", "copy(path[seen - 1], out)",
     ),
 }  # fmt: skip
+
+
+def test_what_the_faults_change_is_there_once():
+    """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
+    in_solvers = [(module, old) for module, old, _ in IN_THE_BASELINES.values()]
+    in_solvers += [("dp_rgda", old) for old, _ in IN_DP_RGDA.values()]
+    for module, old in in_solvers:
+        assert inspect.getsource(import_module(f"dpcheck.solvers.{module}")).count(old) == 1, (module, old)
+    for old, _ in IN_THE_KERNEL.values():
+        assert inspect.getsource(rgda).count(old) == 1, old
 
 
 @pytest.mark.experiment
