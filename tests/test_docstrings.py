@@ -75,12 +75,12 @@ def spared(thing: object) -> set[str]:
     owner, _, name = getattr(thing, "__qualname__", "").rpartition(".")
     if inspect.isclass(thing) or not owner:
         return set()
-    if thing.__module__.startswith("dpcheck.problems."):
-        brief = name == "sample" or "Parameters\n" not in (thing.__doc__ or "")
-        return ({"PR01"} if brief else set()) | ({"GL08"} if owner != "Problem" and name in vars(Problem) else set())
+    problem = thing.__module__.startswith("dpcheck.problems.")
     bases = inspect.getmro(getattr(sys.modules[thing.__module__], owner, object))[1:]
-    above = [inspect.getdoc(vars(base)[name]) or "" for base in bases if name in vars(base)]
-    return {"PR01"} if any("Parameters\n" in text for text in above) else set()
+    above = [vars(base)[name].__doc__ or "" for base in (*bases, Problem) if name in vars(base)]
+    brief = problem and (name == "sample" or "Parameters\n" not in (thing.__doc__ or ""))
+    found = {"PR01"} if brief or any("Parameters\n" in text for text in above) else set()
+    return found | ({"GL08"} if problem and owner != "Problem" and any(above) else set())
 
 
 def faults(thing: object) -> list[str]:

@@ -81,7 +81,7 @@ class Huber(Centred, StronglyConcave):
         return blocks((self.dim_v, BOX, self.threshold))
 
     def constants(self) -> Constants:
-        """rho_Phi is inf where W reaches the jump of the Hessian."""
+        """Return the constants; rho_Phi is inf where W reaches the jump of the Hessian."""
         return Constants(
             lipschitz_w=math.sqrt(self.dim_w) * self.threshold,
             lipschitz_v=math.sqrt(self.dim_w) * (self.radius + self.bound + self.threshold),
