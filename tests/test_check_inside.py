@@ -193,9 +193,9 @@ def test_a_planted_fault_turns_its_finding_red(fault, monkeypatch):
     assert re.search(words, found.reason), found.reason
 
 
-SUM = "one[d:])\n        add_clipped(one, d, clip, batch, out)"
+SUM = "g_v)\n        add_clipped(one, d, clip, batch, out)"
 CLIPPED_MEAN = {
-    SUM: "one[d:])\n        add_clipped(one, d, np.full(2, np.inf), batch, out)\n"
+    SUM: "g_v)\n        add_clipped(one, d, np.full(2, np.inf), batch, out)\n"
     "    first, second = clip_factor(out[:d], clip[0]), clip_factor(out[d:], clip[1])\n"
     "    for i in range(out.size):\n        out[i] *= first if i < d else second\n    for j in range(0):\n        pass"
 }

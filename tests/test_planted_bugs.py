@@ -48,7 +48,7 @@ RAW_RECORD_IN_THE_STEP = {STEP: f"{STEP} * (1 + 1e-3 * records[index[0], 0])"}
 
 # Edits of the clipped mean.
 CLIP = "scale = clip_factor(g[:d], clip[0]) / batch"
-SUM = "one[d:])\n        add_clipped(one, d, clip, batch, out)"
+SUM = "g_v)\n        add_clipped(one, d, clip, batch, out)"
 CANARY_UNCLIPPED = {SUM: SUM.replace("clip, batch", "np.array([np.inf, clip[1]]) if index[j] == 0 else clip, batch")}
 NOTHING_CLIPPED = {CLIP: "scale = 1.0 / batch"}
 REALISED_BATCH = {SUM: SUM.replace("batch", "index.size")}
