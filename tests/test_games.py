@@ -39,7 +39,7 @@ def verdicts(chosen: Entry, trials: int = 20_000) -> set[str]:
     """Of the transcript, against the claim and against the certified curve."""
     game = chosen.game
     against_claim = audit(CONTEXT, game.scores, game.data, game.neighbour, trials, 1)
-    return {against_claim.verdict, curve(CONTEXT, "an algorithm", chosen, game.scores, trials).verdict}
+    return {against_claim.verdict, curve(CONTEXT, "an algorithm", chosen, trials, {}).verdict}
 
 
 def with_kernel(chosen: Entry, kernel) -> Entry:

@@ -237,7 +237,7 @@ def test_half_the_noise_is_seen_against_the_certified_curve(name, label):
     assert entry.game.reached(0).max() > 0.9
     weak = replace(entry, game=replace(entry.game, solver=weaker(entry.game.solver, 0.5)))
     trials = 100_000 if label.startswith("as_printed") else 30_000
-    assert curve(CONTEXT, name, weak, weak.game.scores, trials).verdict == "violated"
+    assert curve(CONTEXT, name, weak, trials, {}).verdict == "violated"
 
 
 @pytest.mark.parametrize("name", ["nseg", "dp_spider"])

@@ -71,8 +71,7 @@ def private(n: int, d: int) -> Cell:
     return {"n": n, "d": d, "epsilon": math.sqrt(-d * math.log(delta) / n) / PRIVATE, "delta": delta}
 
 
-SIZES = (40_000, 70_000, 125_000, 220_000)
-NOISY = (*(private(n, 8) for n in SIZES), private(70_000, 3), private(70_000, 24))
+NOISY = (*(private(n, 8) for n in doubling(40_000, 320_000)), private(80_000, 3), private(80_000, 24))
 
 
 EXPERIMENTS = (
