@@ -8,37 +8,8 @@ moves with probability about 1/n a step.
 
 from __future__ import annotations
 
-import numpy as np
-
-from dpcheck.bases.catalyst import add, extrapolate, plan
+from dpcheck.bases.catalyst import around
+from dpcheck.bases.inside import with_inner
 from dpcheck.bases.jin_sidford_tian import inner
-from dpcheck.kernels.jit import BASE_SIGNATURE, kernel
-from dpcheck.kernels.saddle import ENERGY, MOST, certificate, confine, full
 
-
-@kernel(BASE_SIGNATURE)
-def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """Make a pass at the start, then solve one subproblem after the other."""
-    n, size, d, most = index.size, z.size, data[5], constants[MOST]
-    sub, relative, where = np.empty(constants.size), np.empty(2), np.empty(size)
-    planned = plan(constants, n, d, size, sub, relative)
-    confine(data, z)
-    if n > most:
-        return -1
-    g, ahead, last, y = np.empty(size), np.empty(size), z.copy(), z.copy()
-    count, first = full(gradient, data, index, constants, centre, z, g), True
-    while certificate(data, constants, z, g, ahead) > constants[ENERGY]:
-        if planned[2] > 0.0 and not first:
-            extrapolate(planned, data, z, last, y)
-            if count + n > most:
-                return -count
-            count += full(gradient, data, index, constants, centre, z, g)
-        add(planned, constants, d, centre, y, z, where, g, 1.0)
-        first = False
-        sub[MOST] = most - count
-        more = inner(gradient, data, index, sub, where, relative, y, rng, z, g)
-        if more < 0:
-            return -(count + ~more)
-        count += more
-        add(planned, constants, d, centre, y, z, where, g, -1.0)
-    return count
+run = with_inner(around, inner, "al_svre")

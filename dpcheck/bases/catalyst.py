@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import types
 
 from dpcheck.kernels.jit import DATA, VECTOR, kernel
 from dpcheck.kernels.parts import copy
-from dpcheck.kernels.saddle import ENERGY, MU_V, MU_W, R_V, R_W, L, confine
+from dpcheck.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L, certificate, confine, full
 
 # begin and end of the block x in z, beta, the factor of the extrapolation
 PLAN = types.Tuple((types.int64, types.int64, types.float64, types.float64))  # type: ignore[no-untyped-call]
@@ -73,3 +74,32 @@ def extrapolate(planned, data, z, last, y):  # type: ignore[no-untyped-def]
         last[j] = z[j]
         z[j] = y[j]
     confine(data, z)
+
+
+def around(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
+    """Make a pass at the start, then solve one subproblem after the other by ``inner``."""
+    n, size, d, most = index.size, z.size, data[5], constants[MOST]
+    sub, relative, where = np.empty(constants.size), np.empty(2), np.empty(size)
+    planned = plan(constants, n, d, size, sub, relative)
+    confine(data, z)
+    if n > most:
+        return -1
+    g, ahead, last, y = np.empty(size), np.empty(size), z.copy(), z.copy()
+    count, first = full(gradient, data, index, constants, centre, z, g), True
+    while certificate(data, constants, z, g, ahead) > constants[ENERGY]:
+        if planned[2] > 0.0 and not first:
+            extrapolate(planned, data, z, last, y)
+            if count + n > most:
+                return -count
+            count += full(gradient, data, index, constants, centre, z, g)
+        add(planned, constants, d, centre, y, z, where, g, 1.0)
+        first = False
+        sub[MOST] = most - count
+        more = inner(  # type: ignore[name-defined]  # noqa: F821
+            gradient, data, index, sub, where, relative, y, rng, z, g
+        )
+        if more < 0:
+            return -(count + ~more)
+        count += more
+        add(planned, constants, d, centre, y, z, where, g, -1.0)
+    return count

@@ -27,14 +27,14 @@ import math
 
 import numpy as np
 
-from dpcheck.kernels.jit import BASE_SIGNATURE, kernel
+from dpcheck.bases.inside import after_a_pass, with_inner
+from dpcheck.kernels.jit import kernel
 from dpcheck.kernels.parts import below, copy
 from dpcheck.kernels.saddle import (
     INNER_SIGNATURE,
     MOST,
     MU_V,
     MU_W,
-    confine,
     full,
     pull,
     reached,
@@ -72,14 +72,4 @@ def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g)
     return count
 
 
-@kernel(BASE_SIGNATURE)
-def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """Make a pass, then run :func:`inner`."""
-    confine(data, z)
-    if index.size > constants[MOST]:
-        return -1
-    g, left, nothing = np.empty(z.size), constants.copy(), np.zeros(2)
-    count = full(gradient, data, index, constants, centre, z, g)
-    left[MOST] -= count
-    more = inner(gradient, data, index, left, centre, nothing, z, rng, z, g)
-    return count + more if more >= 0 else -(count + ~more)
+run = with_inner(after_a_pass, inner, "jin_sidford_tian")
