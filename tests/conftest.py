@@ -20,7 +20,11 @@ import dpcheck
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = ("checked", "test_claims.py", "test_solver_audits.py", "test_readme.py", "test_bases.py", "test_mlp.py")
-TOGETHER = {"test_base_costs.py": "test_bases.py", "test_missing_constants.py": "test_mlp.py"}  # compile the same
+TOGETHER = {  # compile the same
+    "test_base_costs.py": "test_bases.py",
+    "test_missing_constants.py": "test_mlp.py",
+    "test_docstrings.py": "test_dp_sgda.py",
+}
 RATE_FAULTS = 20  # at least so many are planted
 OUTPUTS = {"json": "report.json", "junit": "report.xml", "sarif": "report.sarif", "html": "report.html"}
 
