@@ -192,11 +192,6 @@ def equal_spread(runs: int) -> Callable[[Cell], int]:
     return lambda cell: math.ceil(4 * runs / cell["d"])
 
 
-def fewer(runs: int) -> Callable[[Cell], int]:
-    """So many runs at the least n, and fewer where one takes longer."""
-    return lambda cell: math.ceil(runs * math.sqrt(COARSE[0]["n"] / cell["n"]))
-
-
 def arms(n: tuple[float, ...], d: tuple[float, ...], epsilon: tuple[float, ...], base: Cell) -> tuple[Cell, ...]:
     """One factor at a time; n at d = 4, d and epsilon at the n of ``base``."""
     fixed = {"delta": DELTA}
@@ -208,17 +203,17 @@ def arms(n: tuple[float, ...], d: tuple[float, ...], epsilon: tuple[float, ...],
 
 DELTA, HIGH = 1e-5, 0.95  # delta far below epsilon, else less noise is private than the order says
 EPSILONS = (0.119, 0.34, HIGH)
-COARSE = arms((900, 1900, 4500), (2, 6, 16), EPSILONS, {"n_d": 1800, "n_epsilon": 3000})
+COARSE = arms((800, 1750, 4000), (2, 6, 16), EPSILONS, {"n_d": 1800, "n_epsilon": 3000})
 FINE = arms((2000, 4500, 10000), (2, 6, 16), EPSILONS, {"n_d": 4500, "n_epsilon": 8400})
 ALL = ("n", "d", "epsilon")
 
 EXPERIMENTS = (
     experiment(
-        "dp_spider", "table_1", COARSE[:3], 30, fewer(33), factors=("n",), predicted=partial(by_moments, printed=False),
+        "dp_spider", "table_1", COARSE[:3], 30, equal_spread(33), factors=("n",), predicted=partial(by_moments, printed=False),
         within=1.12, clear=4.0,
     ),
     experiment(
-        "dp_spider", "table_1.as_printed", COARSE[:3], 30, fewer(33), factors=("n",), variant="as_printed",
+        "dp_spider", "table_1.as_printed", COARSE[:3], 30, equal_spread(33), factors=("n",), variant="as_printed",
         predicted=partial(by_moments, printed=True), within=1.15,
     ),
     experiment(
