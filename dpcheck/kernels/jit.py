@@ -80,10 +80,11 @@ def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., An
             if "cannot cache" not in str(error):
                 raise
             compiled = njit(**options)(function)
-        if compiled is function:  # with NUMBA_DISABLE_JIT
+        if not hasattr(compiled, "py_func"):  # with NUMBA_DISABLE_JIT
             return function
         if numba_private is None or numba_private.missing(compiled):
-            return njit(signature, **options)(function)  # type: ignore[no-any-return]
+            eager: Callable[..., Any] = njit(signature, **options)(function)
+            return eager
         if apart:
             numba_private.assume_apart(compiled)
         numba_private.stamp(compiled, Path(__file__).parent)

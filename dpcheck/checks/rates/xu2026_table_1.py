@@ -209,8 +209,8 @@ ALL = ("n", "d", "epsilon")
 
 EXPERIMENTS = (
     experiment(
-        "dp_spider", "table_1", COARSE[:3], 30, equal_spread(33), factors=("n",), predicted=partial(by_moments, printed=False),
-        within=1.12, clear=4.0,
+        "dp_spider", "table_1", COARSE[:3], 30, equal_spread(33), factors=("n",),
+        predicted=partial(by_moments, printed=False), within=1.12, clear=4.0,
     ),
     experiment(
         "dp_spider", "table_1.as_printed", COARSE[:3], 30, equal_spread(33), factors=("n",), variant="as_printed",
