@@ -12,7 +12,7 @@ FORMATS = ("terminal", "json", "junit", "sarif", "html")
 _RUNS_OTHERS_CODE = ("audit", "check", "prove")
 _SEED = "all randomness follows from it (default 0)"
 EXIT_CODES = """\
-exit codes: 0 consistent with what is recorded, 1 a guarantee is violated (or undecided, where there
+exit codes: 0 every verdict is the expected one, 1 a guarantee is violated (or undecided, where there
 is --fail-on inconclusive), 2 wrong usage or input, 3 internal error, 130 interrupted"""
 
 

@@ -191,7 +191,7 @@ def test_costs_grow_as_stated(keep):
 
 
 def test_the_kept_table_is_that_of_these_lines():
-    """What is on record was measured along today's lines, for today's stated costs."""
+    """The kept table was measured along today's lines, for today's stated costs."""
     kept = tables.read("base_costs")
     assert_as_stated(kept)
     today = pd.DataFrame([described(line) for line in lines(small=False)])

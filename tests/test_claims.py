@@ -1,4 +1,4 @@
-"""The claims: verdicts on record, evidence recomputed, files of one's own, and time-outs."""
+"""The claims: expected verdicts, evidence recomputed, files of one's own, and time-outs."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_help_lists_every_command(call):
     code, out, err = call("--help")
     assert (code, err) == (0, "")
     assert re.findall(r"^    (\w+) {2,}\w", out, re.M) == list(OPTIONS)
-    assert "exit codes: 0 consistent with what is recorded, 1 a guarantee is violated" in out
+    assert "exit codes: 0 every verdict is the expected one, 1 a guarantee is violated" in out
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -176,7 +176,7 @@ def test_prove_table(call):
     assert rows[0].startswith("Y17")
     assert "refuted" in rows[0]
     assert empty == ""
-    assert re.fullmatch(r"1 claim: 1 refuted; [\d.]+ s; every verdict is the recorded one", summary)
+    assert re.fullmatch(r"1 claim: 1 refuted; [\d.]+ s; every verdict is the expected one", summary)
 
 
 def test_prove_explains(call):

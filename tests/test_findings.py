@@ -1,4 +1,4 @@
-"""Findings and reports: when a verdict is the recorded one, and the same content in every format."""
+"""Findings and reports: when a verdict is the expected one, and the same content in every format."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_without_a_record_only_a_broken_guarantee_is_an_alarm():
 @pytest.mark.parametrize("expected", WORDS)
 @pytest.mark.parametrize("verdict", WORDS)
 def test_with_a_record_every_other_verdict_is_an_alarm(verdict, expected):
-    """A breach that is on record is none; a claim that no longer falls is one."""
+    """A breach that is expected is none; a claim that no longer falls is one."""
     assert finding(verdict, expected=expected).ok == (verdict == expected)
 
 

@@ -82,7 +82,7 @@ def plant(monkeypatch, build, changes):
 
 
 def broken(findings):
-    """Ids of the violated findings as they come, without the one that the print is known for."""
+    """Ids of the violated findings as they come, without the one that the paper as published is known for."""
     known = "dp_sgda.as_printed.class_counts"
     return (f.id.removeprefix("dp_sgda.") for f in findings if f.verdict == "violated" and f.id != known)
 

@@ -95,7 +95,7 @@ def test_privatediff_as_printed_moves_its_maximiser_beyond_lemma_9():
 def test_privatediff_differences_pair_records_in_the_repaired_variant_only():
     """Where neither x nor y moves, a difference of the same records is 0; of different records it is their noise.
 
-    With C2 |x_r - x_{r-1}| near 0 that is clipped at C3, which the print needs and the repair does not.
+    With C2 |x_r - x_{r-1}| near 0 that is clipped at C3, which the paper as published needs and the repair does not.
     """
     records = np.column_stack([RNG.uniform(-1, 1, 12), np.zeros(12)])  # grad_x = b_i at w = v = 0
     problem = Quadratic(records, mu_x=0.5, mu_y=1.0, coupling=0.0)
@@ -142,7 +142,7 @@ def recursive(problem, variant, **changes):
 
 @pytest.mark.parametrize(("variant", "factor"), [("as_printed", 21.0), ("repaired", 1.0)])
 def test_dp_rgda_as_printed_moves_a_clipped_mean_by_all_of_its_length(variant, factor):
-    """21 signs with mean 1/21, one of them flipped: the mean clipped to C turns round, S times 2C/S.
+    """21 signs with mean 1/21, one of them flipped: the mean clipped to C flips sign, S times 2C/S.
 
     The mean of clipped gradients moves by 2C/S, neither more nor less.
     """
@@ -170,7 +170,7 @@ def test_dp_rgda_as_printed_never_moves_y():
 
 
 def test_dp_rgda_as_printed_adds_a_stale_difference_to_a_fresh_gradient():
-    """At a refresh v is the gradient at x_t already; the print adds that at x_t less that at x_{t-1} again.
+    """At a refresh v is the gradient at x_t already; the paper as published adds that at x_t less that at x_{t-1} again.
 
     Whole data, no noise and no clipping: the repaired v is the gradient to rounding at every refresh.
     """
@@ -188,7 +188,7 @@ def test_dp_rgda_as_printed_adds_a_stale_difference_to_a_fresh_gradient():
 
 
 def test_dp_rgda_as_printed_returns_an_anchor_that_it_left():
-    """Out of iterations: the print returns the last anchor, the repair the last iterate, and says so."""
+    """Out of iterations: the paper as published returns the last anchor, the repair the last iterate, and says so."""
     problem = Cosine.sample(30, 2, RNG)
     for variant in DPRGDA.variants:
         solver = recursive(problem, variant, alpha=0.5, steps=5, K=2, t_thres=100, escapes=1)
@@ -333,7 +333,7 @@ def test_dp_sgda_as_printed_draws_a_record_twice():
     ],
 )
 def test_what_the_accountant_says_of_the_printed_noise(name, sizes, low, high):
-    """Epsilon certified over epsilon claimed, on the sensitivities that the print declares: below 1 it is wasted.
+    """Epsilon certified over epsilon claimed, on the sensitivities that the paper declares: below 1 it is wasted.
 
     The repaired noise is what the accountant asks for, no less and at most 1 % more.
     """

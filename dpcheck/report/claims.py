@@ -72,7 +72,7 @@ def summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | Non
     if changed is None:
         return line
     if not changed:
-        return f"{line}; every verdict is the recorded one"
+        return f"{line}; every verdict is the expected one"
     return f"{line}; not as recorded: {', '.join(f'{each.claim.id} ({each.verdict})' for each in changed)}"
 
 

@@ -66,7 +66,7 @@ class Estimator:
 
 
 def replay(a: Floats, b: Floats) -> Callable[..., Floats]:
-    """A mechanism that puts out what was drawn before, each once and in order."""
+    """A mechanism that returns what was drawn before, each once and in order."""
     samples, used = (b, a), [0, 0]
 
     def mechanism(value: int, rng: Any, size: int) -> Floats:

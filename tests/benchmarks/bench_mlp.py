@@ -64,7 +64,7 @@ def ours(X, y, batch, sigma, steps, dtype):
     problem = AUCMLP.from_data(X, y, positive_share=P, hidden=(HIDDEN,), slope=SLOPE)
     eta, scheme = np.full(steps, ETA), "with_replacement" if batch < len(X) else "without_replacement"
     solver = DPSGDA(eta, eta, sigma, sigma, batch, scheme, CLIP, CLIP, "last")
-    # the last iterate that is put out has seen one update less
+    # the last iterate that is returned has seen one update less
     return lambda seed=0: solver.outputs(problem, np.random.default_rng(seed), 1)[0]
 
 
