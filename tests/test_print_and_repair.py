@@ -170,7 +170,7 @@ def test_dp_rgda_as_printed_never_moves_y():
 
 
 def test_dp_rgda_as_printed_adds_a_stale_difference_to_a_fresh_gradient():
-    """At a refresh v is the gradient at x_t already; the paper as published adds that at x_t less that at x_{t-1} again.
+    """At a refresh v is the gradient at x_t already; the published line adds that at x_t less that at x_{t-1} again.
 
     Whole data, no noise and no clipping: the repaired v is the gradient to rounding at every refresh.
     """
