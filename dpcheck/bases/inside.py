@@ -17,7 +17,7 @@ def with_inner(loop: Callable[..., Any], inner: Callable[..., Any], name: str) -
 
     Numba compiles a function with the names of its module; ``inner`` is therefore added to a copy of them.
     """
-    copied = FunctionType(loop.__code__, {**loop.__globals__, "inner": inner}, name)  # type: ignore[attr-defined]
+    copied = FunctionType(loop.__code__, {**loop.__globals__, "inner": inner}, name)
     copied.__qualname__ = name  # which names the file in the cache
     copied.__doc__ = loop.__doc__
     return kernel(BASE_SIGNATURE)(copied)

@@ -81,7 +81,7 @@ def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., An
                 raise
             compiled = njit(**options)(function)
         if compiled is function:  # with NUMBA_DISABLE_JIT
-            return function
+            return function  # type: ignore[no-any-return]
         if numba_private is None or numba_private.missing(compiled):
             return njit(signature, **options)(function)  # type: ignore[no-any-return]
         if apart:

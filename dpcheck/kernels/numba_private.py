@@ -79,7 +79,7 @@ def compile_on_demand(compiled: Any, signature: Any) -> None:
     compiled._compile_for_args = compile_and_retry
 
 
-class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
+class CheckedFile(IndexDataCacheFile):
     """The cached code of one kernel; code that does not match its checksum counts as absent."""
 
     def load(self, key: Any) -> Any:
