@@ -148,7 +148,7 @@ EXPERIMENTS = (
     experiment("theorem_2", "repaired", 0.08, certified, Grid(FEW, 20), Grid(FEW, 60), runs=60),
     experiment(
         "theorem_2.as_printed", "as_printed", 0.15, printed, Grid(MANY, 40), Grid(MANY, 120),
-        runs=lambda cell: 20 if cell["d"] == 5 else 40,  # three grid points tell the power of d
+        runs=lambda cell: 30 if cell["d"] == 5 else 40,  # three grid points tell the power of d
         settings=lambda problem, cell: {"batch": 1},
     ),
 )  # fmt: skip
