@@ -174,7 +174,7 @@ def spread(factor):
     return PACKED.replace("self.sigma_1, self.sigma_2", f"*(np.array([self.sigma_1, self.sigma_2]) * ({factor}))")
 
 
-STEP = "        K = (max(2, math.ceil(L / mu)) if repaired else"
+STEP = "        K = plan.K() if K is None else K"
 NOISE = "sigma_v, sigma_u = z * share_v * 2 * C_v / S1, z * share_u * 2 * C_u / S2"
 IN_DP_RGDA = {
     "step times n^-0.15": (STEP, f"        eta = eta * n**-0.15\n{STEP}"),

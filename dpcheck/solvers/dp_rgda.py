@@ -57,6 +57,7 @@ from dpcheck.kernels import tree
 from dpcheck.kernels.rgda import rgda
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.escape import escape, outside, unproved
+from dpcheck.solvers.schedules_xu2026 import SCHEDULES
 from dpcheck.solvers.solver import (
     Packed,
     Sizes,
@@ -232,85 +233,46 @@ class DPRGDA(Solver):
         repaired = variant == "repaired"
         once = population and repaired
         L_Phi = L * (1 + L / mu) if mu > 0 else math.inf
-        if alpha is None:
-            alpha = n ** (-1 / 3) + math.sqrt(a) if population else a ** (2 / 3)
+        plan = SCHEDULES[theorem, repaired](
+            n, sizes.d, delta, a, L, mu, F0, failure, lambda needed: bounded(problem, needed)
+        )
+        alpha = plan.alpha() if alpha is None else alpha
         C_v = max(problem.lipschitz_w, problem.lipschitz_v) if C_v is None else C_v
         require_norm(C_v, "C_v", finite=True)
-        logs = math.log(4 / failure)
-        length = math.sqrt(a) / (L * logs)  # Lemma 8's eta, r and sqrt D
-        if eta is None:
-            eta = (alpha / L if repaired else length) if population else (alpha / (2 * L) if repaired else 1 / (2 * L))
-        K = (max(2, math.ceil(L / mu)) if repaired else math.ceil(L / mu) if population else 1) if K is None else K
-        if steps is None:
-            if population:
-                steps = math.ceil(F0 / (eta * alpha) if repaired else a ** (-2 / 3))
-            elif repaired:
-                steps = math.ceil(L_Phi * F0 / alpha**2)
-            else:  # Lemma 5
-                least = ((L * F0) ** 0.25 / (math.sqrt(bounded(problem, "steps")) * a)) ** (4 / 3)
-                steps = math.ceil(max(least, 1 / (a * math.sqrt(-math.log(delta)))))
-        if period is None:
-            if population:
-                period = math.ceil(a / alpha**3 + 1 / (n * alpha**4)) if repaired else math.floor(a ** (-1 / 3))
-            else:
-                period = math.floor(1 / ((1 if repaired else L**2) * steps * a**2))
-            period = max(1, period)
+        eta = plan.eta(alpha) if eta is None else eta
+        K = plan.K() if K is None else K
+        steps = plan.steps(alpha, eta) if steps is None else steps
+        period = max(1, plan.period(alpha, steps)) if period is None else period
         escapes = max(1, math.ceil(steps / period)) if escapes is None else escapes
         require_count(escapes, "escapes", least=0)
         refreshes = _refreshes(steps, period, escapes if repaired else 0)
         differences = steps * K - math.ceil(steps / period)  # at most, where those that are 0 are left out
-        if S1 is None:
-            S1 = max(1, n // 2 // refreshes) if once else math.ceil(n ** (2 / 3)) if population else n
-        if S2 is None:
-            if once:
-                S2 = max(1, n // 2 // differences)
-            elif population:
-                S2 = min(n, math.ceil(logs**2 * L / mu * a ** (-1 / 3)))
-            elif repaired:
-                S2 = min(n, max(1, math.ceil(max(n / math.sqrt(steps), 1 / (steps * a**2)))))
-            else:  # Lemma 5
-                M = bounded(problem, "S2")
-                shares = M / (math.sqrt(F0 * L) * a), M * n * sizes.d * -math.log(delta) / math.sqrt(F0 * L)
-                S2 = min(n, max(1, math.ceil(max(shares[0] ** (2 / 3), shares[1] ** (1 / 3)))))
+        S1 = plan.S1(refreshes) if S1 is None else S1
+        S2 = plan.S2(steps, differences) if S2 is None else S2
         if once:
             needed = S1 * refreshes + S2 * differences
             require(
                 needed <= n, "problem", f"have {needed} records, of which {refreshes} refreshes and {differences} "
                 "differences use each once; a larger alpha takes fewer", n,
             )  # fmt: skip
-        if C_u is None:
-            C_u = (2 if population else 1) * alpha if repaired else L * eta
+        C_u = plan.C_u(alpha, eta) if C_u is None else C_u
         eta_H = 1 / L_Phi if eta_H is None else eta_H
         lam = 1 / (6 * L) if lam is None else lam
         alpha_H, d = math.sqrt(max(rho, 1e-12) * alpha), problem.dim_w
         most = L_Phi * eta_H * alpha_H / (C * max(rho, 1e-12))
         if r is None or t_thres is None or D_bar is None:
-            R = most if repaired else 1 / (2 * L_Phi * eta_H)
-            if population and not repaired:
-                r, D_bar = length if r is None else r, length**2 if D_bar is None else D_bar
+            R, own = plan.R(most, L_Phi, eta_H), plan.perturbation()
+            if own is not None:
+                r, D_bar = own if r is None else r, own**2 if D_bar is None else D_bar
             r, t_thres, D_bar = escape(
                 R, most, failure / math.sqrt(d), eta_H, alpha_H if repaired else 1.0, r, t_thres, D_bar
             )
         require(max(S1, S2) <= n, "S1 and S2", f"be at most the number of records, {n}", max(S1, S2))
         require(K >= 2 or not repaired, "K", "be at least 2", K)
         most_sums = tree.levels(min(steps, period) * K - 1) if once else 1
-        if not private:
-            sigma_v = sigma_u = 0.0
-        elif once:
-            z = calibrate(lambda z: (Gaussian(z),), epsilon=epsilon, delta=delta) * math.sqrt(2)
-            sigma_v, sigma_u = z * 2 * C_v / S1, z * math.sqrt(most_sums) * 2 * C_u / S2
-        elif repaired:
-            share_v, share_u = noise_share(S1, n, refreshes), noise_share(S2, n, steps * K)
-
-            def events(z: float) -> tuple[Event, ...]:
-                return _events(z * share_v, z * share_u, n, S1, S2, refreshes, steps * K)
-
-            z = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
-            sigma_v, sigma_u = z * share_v * 2 * C_v / S1, z * share_u * 2 * C_u / S2
-        else:  # Algorithm 3, lines 1 and 2
-            factor = math.sqrt(math.log(1 / delta)) / epsilon
-            sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)
-            sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
+        sigma_v, sigma_u = 0.0, 0.0
+        if private:
+            sigma_v, sigma_u = _noise(sizes, repaired, once, steps, period, K, S1, S2, C_v, C_u, refreshes, most_sums)
         notes = (
             *private_modulus(problem),
             *outside(steps, t_thres, r, most, escapes if repaired else math.inf, alpha / alpha_H if rho > 0 else 0.0),
@@ -366,6 +328,30 @@ class DPRGDA(Solver):
                       self.once]),
             np.empty((0, 0)),
         )  # fmt: skip
+
+
+def _noise(
+    sizes: Sizes, repaired: bool, once: bool, steps: int, period: int, K: int, S1: int, S2: int, C_v: float, C_u: float,
+    refreshes: int, most_sums: int,
+) -> tuple[float, float]:  # fmt: skip
+    """Return sigma_v and sigma_u: as published, or the least in that proportion that the accountant certifies."""
+    n, epsilon, delta = sizes.n, sizes.epsilon, sizes.delta
+    if once:
+        z = calibrate(lambda z: (Gaussian(z),), epsilon=epsilon, delta=delta) * math.sqrt(2)
+        sigma_v, sigma_u = z * 2 * C_v / S1, z * math.sqrt(most_sums) * 2 * C_u / S2
+    elif repaired:
+        share_v, share_u = noise_share(S1, n, refreshes), noise_share(S2, n, steps * K)
+
+        def events(z: float) -> tuple[Event, ...]:
+            return _events(z * share_v, z * share_u, n, S1, S2, refreshes, steps * K)
+
+        z = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
+        sigma_v, sigma_u = z * share_v * 2 * C_v / S1, z * share_u * 2 * C_u / S2
+    else:  # Algorithm 3, lines 1 and 2
+        factor = math.sqrt(math.log(1 / delta)) / epsilon
+        sigma_v = C_v * factor * max(1 / S1, math.sqrt(steps / period) / n)
+        sigma_u = C_u * factor * max(1 / S2, math.sqrt(steps) / n)
+    return sigma_v, sigma_u
 
 
 def bounded(problem: Problem, name: str) -> float:
