@@ -98,11 +98,13 @@ def test_a_constant_of_polyak_and_lojasiewicz_that_is_too_large_is_seen(monkeypa
 def test_a_form_that_refuses_its_own_example_is_seen(monkeypatch):
     problem = example("quadratic")
 
-    def refuses(self):
+    def saddle(self):
         raise InputError("radius must be at least the saddle's norm 2, got 1")
 
-    monkeypatch.setattr(type(problem), "saddle", refuses)
-    assert "stop with InputError: radius must be at least" in of_problem("nseg", "quadratic", problem).reason
+    monkeypatch.setattr(type(problem), "saddle", saddle)
+    finding = of_problem("nseg", "quadratic", problem)
+    assert finding.reason.startswith("The saddle of quadratic stops with InputError: radius must be at least")
+    assert finding.place.startswith("tests/test_closed_forms.py:")
 
 
 def test_wrong_gradients_are_seen(monkeypatch):

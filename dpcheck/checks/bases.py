@@ -31,6 +31,7 @@ SIZE, DIMENSION = 20, 3
 KAPPAS = (3.0, 60.0)
 ENERGIES = (1e-3, 1e-9)
 REGULARISERS = ((0.0, 0.0), (0.3, 0.1))
+MOST = 2_000_000  # gradients, twice what the slowest of them takes
 PASSES = 2  # by which rounding may move the end
 
 
@@ -89,7 +90,9 @@ def of_base(name: str, base: str, *, minimisation: bool) -> Finding:
     for setting in settings(minimisation):
         for energy in ENERGIES:
             try:
-                found = optimum(base, setting.problem, energy=energy, regulariser=setting.r, centre=setting.centre)
+                found = optimum(
+                    base, setting.problem, energy=energy, regulariser=setting.r, centre=setting.centre, most=MOST
+                )  # fmt: skip
             except InputError as error:
                 wrong = wrong or f"it stops on {setting.words}: {error}"
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -30,7 +31,8 @@ def of_problem(name: str, chosen: str, problem: Any) -> Finding:
                 wrong = each
             largest[each.form] = max(largest.get(each.form, 0.0), each.off)
     except (InputError, ArithmeticError, ValueError) as error:  # a form that refuses the problem's own example
-        wrong = wrong or Compared("value", "closed forms", math.inf, f"stop with {raised(error)}")
+        form = _raising(problem, error)
+        wrong = wrong or Compared(form, form.replace("_", " "), math.inf, f"stops with {raised(error)}")
     words = ", ".join(form.replace("_", " ") for form in largest)
     return Finding(
         f"{name}.closed_forms.{chosen}", "utility", f"closed forms of the problem {chosen}",
@@ -39,6 +41,12 @@ def of_problem(name: str, chosen: str, problem: Any) -> Finding:
         evidence={"largest difference, relative": largest},
         place=place_of(_code(problem, wrong.form if wrong else "value")),
     )  # fmt: skip
+
+
+def _raising(problem: Any, error: BaseException) -> str:
+    """The problem's own function that an error came from."""
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    return next((name for name in reversed(names) if hasattr(type(problem), name)), "value")
 
 
 def _code(problem: Any, form: str) -> Callable[..., Any]:
