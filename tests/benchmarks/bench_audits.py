@@ -325,7 +325,7 @@ def test_bounds_and_times(keep) -> None:
 def test_false_alarms_of_others(keep) -> None:
     """How often each bound exceeds the truth, 1,000 runs a dataset, 1,000 repeats; not all earn their label.
 
-    dpcheck's own have tables of 2,000 repeats, by tests/test_false_alarms.py.
+    dpcheck's own have tables of 2,000 repeats, by tests/audits/test_false_alarms.py.
     """
     left_out = (at_a_point, in_family, bands, split, all_clopper_pearson)  # the last is valid by its construction
     frame = measured(ALARMED, (1_000,), lambda each, _: 0 if 0 in each.repeats or each.bound in left_out else 1_000)

@@ -1,6 +1,6 @@
 """AUC on ijcnn1 against Table 2 of Yang et al. 2022: linear scores, delta = 1e-6, five splits of 80 and 20.
 
-    DPCHECK_DATA=... pytest -n 0 -s -m experiment tests/test_experiment_ijcnn1.py [--keep-tables]
+    DPCHECK_DATA=... pytest -n 0 -s -m experiment tests/solvers/test_experiment_ijcnn1.py [--keep-tables]
 
 Their settings for ijcnn1 are minibatches of 64, 15 epochs and domains of radius 10 (Table 4). Here the share of
 positives is a public 0.1, rows x are x/2 (their norm is at most 2), gradients are clipped and the noise is what

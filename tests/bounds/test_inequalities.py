@@ -1,7 +1,7 @@
 """The prover against inequalities whose truth is known: none is decided wrongly, and few are left open.
 
 The ordinary suite takes a slice. All of them, with z3, cvc5 and sympy beside them at the same limit, take about
-15 minutes of one core: ``pytest -n 0 -s -m experiment tests/test_inequalities.py --keep-tables``.
+15 minutes of one core: ``pytest -n 0 -s -m experiment tests/bounds/test_inequalities.py --keep-tables``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The README's commands and examples do what it shows.
 
 Run as a script it renews the report that the README shows:
-``dpcheck check dp_sgda | python tests/test_readme.py``
+``dpcheck check dp_sgda | python tests/command/test_readme.py``
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 TEXT = README.read_text("utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.M | re.S)

@@ -26,7 +26,7 @@ from dpcheck.checks.declared_sampling import sampling
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.solvers import ALGORITHMS
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "noisy_sgda.py"
 N = 12
 BATCHES = Repeated(Sampled((Gaussian(5.0),), "without_replacement", N, 4), 3)
@@ -223,7 +223,7 @@ def test_certificate(multiplier, verdict):
             "the declared events are certified at epsilon 1.009 at delta 1e-05, above the claimed 1: all noise would "
             "have to be 1.01 times as large"
         )
-        assert found.place.startswith("tests/test_declared.py:")
+        assert found.place.startswith("tests/checks/test_declared.py:")
 
 
 def test_multipliers_are_one_a_release():
@@ -275,7 +275,7 @@ def test_wrong_releases(name):
     assert found.verdict == "violated"
     assert words in found.reason
     assert "\n" not in found.reason
-    assert found.place.startswith("tests/test_declared.py:")
+    assert found.place.startswith("tests/checks/test_declared.py:")
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -2,7 +2,7 @@
 
 Null hypotheses: the interval covers the exponent; a true claim is not contradicted; a claim that is
 .15 too fast is not supported. The long run keeps its table with ``--keep-tables``:
-``pytest -n 0 -s -m experiment tests/test_rate_laws.py``.
+``pytest -n 0 -s -m experiment tests/audits/test_rate_laws.py``.
 """
 
 from __future__ import annotations

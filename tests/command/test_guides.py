@@ -115,7 +115,7 @@ def test_names_occur_in_the_code(guide, name):
 def everything() -> str:
     """The text of the package, of its tests and of what sets the project up, but for these pages and this file."""
     names = [name for name in (*sources(), *others()) if name.endswith((".py", ".toml", ".txt", ".json"))]
-    return "\n".join((ROOT / name).read_text("utf-8") for name in names if name != "tests/test_guides.py")
+    return "\n".join((ROOT / name).read_text("utf-8") for name in names if name != "tests/command/test_guides.py")
 
 
 # The picture of the layers

@@ -3,7 +3,7 @@
 Gradients of one record are counted, since seconds hang on the machine. The problems range from phases with more
 records than kappa^2 to phases with far fewer records than kappa, the condition number.
 
-The whole table: ``pytest -n 0 -s -m experiment tests/test_default_base.py``, with ``--keep-tables`` to keep it.
+The whole table: ``pytest -n 0 -s -m experiment tests/solvers/test_default_base.py``, with ``--keep-tables`` to keep it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from dpcheck.bounds.statement import Statement
 from dpcheck.bounds.symbols import c
 from dpcheck.bounds.zhang2022.theorem_3_3 import EMPIRICAL
 
-READINGS = Path(__file__).parent / "measured" / "readings" / "zhang2022.md"
+READINGS = Path(__file__).parents[1] / "measured" / "readings" / "zhang2022.md"
 RNG = np.random.default_rng(2206)
 CLAIMS = {claim.id: claim for claim in registry.claims("zhang2022")}
 PROJECTED = ("Z08", "Z09", "Z16", "Z18", "Z20", "Z29", "Z30", "Z36", "Z37", "Z38", "Z47")

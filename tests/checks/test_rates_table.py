@@ -1,6 +1,6 @@
 """All rates of the quick profile in one table, with the verdict that is expected of each and the seconds it takes.
 
-``pytest -n 0 -s -m experiment --keep-tables tests/test_rates_table.py``
+``pytest -n 0 -s -m experiment --keep-tables tests/checks/test_rates_table.py``
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ expected, is read off the registry. Accuracy is relative to the start's distance
 the same along a line. Records differ in curvature (Ridges, Pairs), so that sampling has variance; on
 the game of ``dpcheck.problems.quadratic`` they do not, and the step sizes alone show.
 
-Long lines: ``pytest -n 0 -s -m experiment tests/test_base_costs.py``, with ``--keep-tables`` to keep their table.
+Long lines: ``pytest -n 0 -s -m experiment tests/solvers/test_base_costs.py``, with
+``--keep-tables`` to keep their table.
 """
 
 from __future__ import annotations

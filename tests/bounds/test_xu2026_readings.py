@@ -13,7 +13,7 @@ import pytest
 
 from dpcheck.bounds import ledger
 
-READINGS = Path(__file__).resolve().parent / "measured" / "readings" / "xu2026.md"
+READINGS = Path(__file__).resolve().parents[1] / "measured" / "readings" / "xu2026.md"
 MINE = {id: entry for id, entry in ledger.recorded().items() if id.startswith("002:")}
 
 

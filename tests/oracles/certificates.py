@@ -1,7 +1,8 @@
 """The proofs by certificate that the catalogue's claims rest on, kept in ``measured/certificates.jsonl``.
 
 A line is one proof and needs no other line: the claim's id, the step that it proves, and the polynomials that
-``polynomials.replay`` expands again without the prover. ``pytest tests/test_claims.py --keep-tables`` writes the file.
+``polynomials.replay`` expands again without the prover. ``pytest tests/bounds/test_claims.py --keep-tables``
+writes the file.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from dpcheck.bounds.claim import ClaimResult
 
-FILE = Path(__file__).resolve().parent / "measured" / "certificates.jsonl"
+FILE = Path(__file__).resolve().parents[1] / "measured" / "certificates.jsonl"
 
 
 def lines_of(results: Iterable[ClaimResult]) -> list[str]:

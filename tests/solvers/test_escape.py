@@ -3,7 +3,8 @@
 The promise is a point of gradient norm at most alpha and curvature at least -sqrt(rho alpha) with probability
 1 - delta_1 - delta_2 (0.8 at failure = 0.1 each). At every alpha here the saddle itself is no such point.
 Accuracies are given, since a^{2/3} with constant 1 is below the noise of these sizes; epsilon = 10 for the same
-reason. The long run is ``pytest -n 0 -s -m experiment tests/test_escape.py``, with ``--keep-tables`` to keep its table.
+reason. The long run is ``pytest -n 0 -s -m experiment tests/solvers/test_escape.py``, with
+``--keep-tables`` to keep its table.
 """
 
 from __future__ import annotations

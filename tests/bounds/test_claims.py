@@ -27,7 +27,7 @@ from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.yang2022 import minibatch_draws
 from dpcheck.errors import InputError
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 IDS = (ROOT / "tests" / "claim_ids.txt").read_text("utf-8").splitlines()
 quick = settings(deadline=None, max_examples=50)
 x, y = sympy.symbols("x y", positive=True)

@@ -1,6 +1,6 @@
 """Rates of DP-RGDA and its baselines: premises, predictions by second routes, and planted faults.
 
-The planted faults take minutes: ``pytest -n 0 -m experiment tests/test_rates_xu2026.py``.
+The planted faults take minutes: ``pytest -n 0 -m experiment tests/checks/test_rates_xu2026.py``.
 """
 
 from __future__ import annotations

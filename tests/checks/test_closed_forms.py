@@ -78,7 +78,7 @@ def test_the_place_is_that_of_the_form(monkeypatch):
 
     monkeypatch.setattr(type(problem), "best_response", best_response)
     finding = of_problem("dp_rgda", "cosine", problem)
-    assert finding.place.startswith("tests/test_closed_forms.py:")
+    assert finding.place.startswith("tests/checks/test_closed_forms.py:")
     assert finding.reason.startswith("The best response of cosine moves by 0.1 along its gradient at w = (")
 
 
@@ -104,7 +104,7 @@ def test_a_form_that_refuses_its_own_example_is_seen(monkeypatch):
     monkeypatch.setattr(type(problem), "saddle", saddle)
     finding = of_problem("nseg", "quadratic", problem)
     assert finding.reason.startswith("The saddle of quadratic stops with InputError: radius must be at least")
-    assert finding.place.startswith("tests/test_closed_forms.py:")
+    assert finding.place.startswith("tests/checks/test_closed_forms.py:")
 
 
 def test_wrong_gradients_are_seen(monkeypatch):

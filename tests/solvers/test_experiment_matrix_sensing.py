@@ -1,6 +1,6 @@
 """Matrix sensing against Table 2 of Xu et al. 2026: four methods, (2, 1e-6), their sizes, five seeds.
 
-    pytest -n 0 -s -m experiment tests/test_experiment_matrix_sensing.py
+    pytest -n 0 -s -m experiment tests/solvers/test_experiment_matrix_sensing.py
 
 The settings are those of Appendix D. It leaves out the scale of X*, the constants of the escape (set here; no run
 gets there) and all that PrivateDiff alone has: here minibatches of 200, restarts every 10 rounds, T2 = K, the dual

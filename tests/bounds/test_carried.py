@@ -22,7 +22,7 @@ from dpcheck.checks.rates import experiments
 from dpcheck.checks.rates.experiment import Experiment
 from dpcheck.errors import InputError
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 THEOREMS = {thm.id: thm for thm in registry.theorems()}
 FIELDS = [(id, field) for id, thm in THEOREMS.items() for field in formulas(thm)]
 CLAIMS = {claim.id: claim for claim in registry.claims()}
