@@ -60,7 +60,9 @@ BASE = types.FunctionType(BASE_SIGNATURE)
 PHASED_SIGNATURE = types.void(BASE, GRADIENT, DATA, VECTOR, INDICES, MATRIX, STREAM, VECTOR, TAPE)
 PHASED = types.FunctionType(PHASED_SIGNATURE)
 
-# Sums may be reordered (that is what makes them fast); infinities and NaN keep their meaning.
+# Sums may be reordered (that is what makes them fast); infinities and NaN keep their meaning. So two copies of a kernel,
+# compiled into two callers, may differ in the last bit, and of copies under one name the first that is loaded serves
+# all. Kernels are therefore inlined: each caller keeps its own copy, whatever was loaded before.
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -73,7 +75,7 @@ def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., An
     """
 
     def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FASTMATH}
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FASTMATH, "forceinline": True}
         try:
             compiled: Any = njit(cache=True, **options)(function)
         except RuntimeError as error:  # neither the package nor a user cache can be written

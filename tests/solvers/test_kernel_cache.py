@@ -76,6 +76,31 @@ def test_a_damaged_cache_heals(damage: Any, files: str, cached: Path, tmp_path: 
     assert run(folder) == [pytest.approx(RESULT), 1]
 
 
+# A mean of clipped gradients, last bit and all, after other kernels were loaded.
+MEAN = """
+import json
+import numpy as np
+from dpcheck.kernels import gradients
+from dpcheck.problems.matrix_sensing import MatrixSensing
+{first}
+problem = MatrixSensing.example(np.random.default_rng(1))
+rng = np.random.default_rng(0)
+out = np.empty(problem.dim_w + problem.dim_v)
+x = rng.normal(size=out.size)
+n = len(problem.records)
+data = problem.params, problem.arranged, problem.domain_w, problem.domain_v, problem.start, problem.dim_w
+problem.mean(problem.gradient, data, np.arange(n), n, x, np.ones(2), out)
+print(json.dumps([float(each).hex() for each in out]))
+"""
+LOADED_FIRST = "gradients.add_clipped(np.ones(3), 2, np.ones(2), 1, np.zeros(3))"
+
+
+def test_bits_do_not_depend_on_what_is_in_the_cache_or_was_loaded_before(tmp_path: Path) -> None:
+    compiled = run(tmp_path, MEAN.format(first=""))
+    assert run(tmp_path, MEAN.format(first="")) == compiled
+    assert run(tmp_path, MEAN.format(first=LOADED_FIRST)) == compiled
+
+
 def test_the_installed_numba_has_the_private_parts() -> None:
     """A version that fails here runs all the same, slower: add what it calls these parts, or leave it at that."""
 
