@@ -135,9 +135,14 @@ def test_a_carried_formula_proves_nothing_by_itself() -> None:
 
 
 def test_no_check_types_an_exponent() -> None:
-    """Each fit is relative to an order, a number that its theorem gives at every grid point, or claims nothing."""
+    """Each fit is relative to an order, a number that its theorem gives at every grid point, or claims nothing.
+
+    The tests of the testers themselves claim exponents of laws that they make up.
+    """
     seen = 0
     for file in (ROOT / "dpcheck" / "checks").rglob("*.py"):
+        if file.name == "testers.py":
+            continue
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "fit_rate":
                 given = {word.arg: ast.unparse(word.value) for word in node.keywords}

@@ -440,7 +440,7 @@ def test_double_well_in_numbers():
     tilted = DoubleWell(np.array([[0.9, 0.1]]))  # beyond 2 (1/3)^{3/2} = 0.385
     assert len(tilted.minima()) == 1
     np.testing.assert_allclose(tilted.primal_gradient(tilted.minima()[0]), 0, atol=1e-12)
-    with pytest.raises(InputError, match="records must have a mean that leaves two minima"):
+    with pytest.raises(InputError, match="records must have a mean that leaves Phi two minima"):
         tilted.saddle_point()
     line = DoubleWell(np.array([[0.1], [-0.1]]))
     assert line.smoothness == 3 * 1.5**2 - 1
