@@ -123,7 +123,8 @@ FAULTS = {
     "PrivateDiff returns the start": (
         privatediff_file, {"1 + below(rounds, rng)": "0"}, "privatediff", "repaired.inside.output", "after step 0"),
     "DP-SPIDER returns the last iterate": (
-        dp_spider_file, {"below(T, rng)": "T - 1"}, "dp_spider", "repaired.inside.uniform", r"(\d+) of \1 runs return iterate 30"),
+        dp_spider_file, {"below(T, rng)": "T - 1"}, "dp_spider", "repaired.inside.uniform",
+        r"(\d+) of \1 runs return iterate 30"),
     "refresh skipped": (
         dp_spider_file, {"estimate(t % q == 0": "estimate(t == 0"}, "dp_spider", "repaired.inside.minibatches",
         "at step 8, holds 6 records, not 20"),
