@@ -61,8 +61,8 @@ PHASED_SIGNATURE = types.void(BASE, GRADIENT, DATA, VECTOR, INDICES, MATRIX, STR
 PHASED = types.FunctionType(PHASED_SIGNATURE)
 
 # Sums may be reordered (that is what makes them fast); infinities and NaN keep their meaning. So two copies of a
-# kernel, compiled into two callers, may differ in the last bit, and of copies under one name the first that is loaded serves
-# all. Kernels are therefore inlined: each caller keeps its own copy, whatever was loaded before.
+# kernel, compiled into two callers, may differ in the last bit, and of copies under one name the first that is loaded
+# serves all. Kernels are therefore inlined: each caller keeps its own copy, whatever was loaded before.
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
