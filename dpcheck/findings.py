@@ -40,6 +40,8 @@ class Report(Results):
         Wall-clock time.
     tables : dict of str to list of dict
         Measured tables by title, a dict for each row.
+    made : dict of str to str
+        Where and how the report was made: date, command, platform, versions.
     """
 
     def to_html(self, path: str | Path) -> None:
@@ -96,6 +98,7 @@ class Report(Results):
             return cls(
                 findings, tuple(found["algorithms"]), found["profile"], found["seed"], found["version"],
                 found["seconds"], found["tables"],
+                {str(name): str(value) for name, value in found.get("made", {}).items()},
             )  # fmt: skip
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             said = f"{type(error).__name__}: {error}"

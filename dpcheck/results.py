@@ -100,6 +100,7 @@ class Results:
     version: str
     seconds: float
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -124,6 +125,7 @@ class Results:
             "seconds": round(self.seconds, 3),
             "findings": [asdict(f) | {"ok": f.ok, "slack": f.slack} for f in self.findings],
             "tables": self.tables,
+            "made": self.made,
         }
 
     def to_json(self, path: str | Path | None = None) -> str:
