@@ -296,12 +296,16 @@ def _problem_of(options: Namespace) -> tuple[Any, Any]:
 
 def _deliver(report: Report, options: Namespace) -> int:
     from dpcheck.files import write_text
+    from dpcheck.report.explanation import explanations
     from dpcheck.report.render import render
 
     for name, target in _targets(options).items():
         if name != "output":
             write_text(target, render(report, name.removesuffix("_output")))
-    text = render(report, options.format, color=options.output is None and terminal.coloured())
+    if options.explain:
+        text = explanations(report, options.explain, width=terminal.width()) + "\n"
+    else:
+        text = render(report, options.format, color=options.output is None and terminal.coloured())
     if options.output:
         write_text(options.output, text)
     else:

@@ -72,11 +72,15 @@ def _drop_the_rest() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def width() -> int:
+    """How many columns there are to write in."""
+    return max(shutil.get_terminal_size().columns, 40)
+
+
 def named(name: str, text: str) -> str:
     """A name and what belongs to it, in as many lines as the terminal needs, between words."""
-    width = max(shutil.get_terminal_size().columns, 40)
     return textwrap.fill(
-        f"{name:>13}  {text}", width, subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
+        f"{name:>13}  {text}", width(), subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
     )
 
 
