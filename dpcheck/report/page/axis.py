@@ -46,7 +46,7 @@ class Axis:
 
     def _decades(self) -> list[float]:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        for parts in ((1, 2, 5), (1, 3), (1,)):
+        for parts in (range(1, 10), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
             found = [part * 10.0**power for power in range(first, last + 1) for part in parts]
             found = [each for each in found if self.low <= each <= self.high]
             if len(found) <= _MOST:

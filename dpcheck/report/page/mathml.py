@@ -18,7 +18,8 @@ _ELEMENTS = frozenset(
     "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd "
     "mpadded mstyle".split()
 )
-_WORDS = frozenset({"mathvariant", "columnalign", "accent", "linethickness"})  # attributes whose values are words
+_BREAKS = frozenset("=<>≤≥+−")
+_WORDS = frozenset({"form", "mathvariant", "columnalign", "accent", "linethickness"})  # attributes whose values are words
 _PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 # A command with its name, text in braces, or a name of several letters, which TeX would take for a product of letters.
 _NAMES = re.compile(r"\\(?:text|operatorname\*?|mathtt|mathrm|begin|end)\{[^{}]*\}|\\[A-Za-z]+|([A-Za-z]{2,})")
@@ -31,7 +32,7 @@ def mathml(latex: str) -> Markup | None:
 
     try:
         tree = convert_to_element(_NAMES.sub(_whole, latex))
-        return Markup("".join(_written(tree)))
+        return Markup("<wbr>").join(Markup("".join(_written(each))) for each in _lines(tree))
     except Exception:  # of whatever kind: the page then shows the text
         return None
 
@@ -46,7 +47,24 @@ def with_formulas(text: str) -> Markup:
 
 
 def _whole(found: re.Match[str]) -> str:
-    return rf"\,\text{{{found[1]}}}\," if found[1] else found[0]
+    if found[1]:
+        return rf"\,\text{{{found[1]}}}\,"
+    if found[0].startswith(r"\mathtt"):
+        return r"\text" + found[0].removeprefix(r"\mathtt").replace(r"\_", "_")
+    return found[0]
+
+
+def _lines(tree: Element) -> Iterator[Element]:
+    """The formula in parts between which a line may end: before its own signs, which browsers do not break at."""
+    (row,) = tree
+    part = Element("math")
+    for child in row:
+        if child.tag == "mo" and html.unescape(child.text or "") in _BREAKS and len(part):
+            yield part
+            part = Element("math")
+            child.set("form", "infix")
+        part.append(child)
+    yield part
 
 
 def _written(element: Element) -> Iterator[str]:

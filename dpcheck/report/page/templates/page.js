@@ -55,6 +55,13 @@
   addEventListener("hashchange", follow);
   follow();
 
+  // A formula that is too wide scrolls, by keyboard too.
+  document.addEventListener("toggle", (event) => {
+    for (const each of all(".formula", event.target)) {
+      if (each.scrollWidth > each.clientWidth) each.tabIndex = 0;
+    }
+  }, true);
+
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = all("details:not([open])");
