@@ -305,7 +305,10 @@ def _deliver(report: Report, options: Namespace) -> int:
     if options.explain:
         text = explanations(report, options.explain, width=terminal.width()) + "\n"
     else:
-        text = render(report, options.format, color=options.output is None and terminal.coloured())
+        text = render(
+            report, options.format, color=options.output is None and terminal.coloured(),
+            width=120 if options.output else terminal.width(120), verbose=options.verbose,
+        )  # fmt: skip
     if options.output:
         write_text(options.output, text)
     else:

@@ -72,9 +72,9 @@ def _drop_the_rest() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def width() -> int:
-    """How many columns there are to write in."""
-    return max(shutil.get_terminal_size().columns, 40)
+def width(otherwise: int = 80) -> int:
+    """How many columns there are to write in, and ``otherwise`` where that is no terminal."""
+    return max(shutil.get_terminal_size((otherwise, 24)).columns, 40)
 
 
 def named(name: str, text: str) -> str:

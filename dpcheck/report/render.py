@@ -7,8 +7,11 @@ import io
 from dpcheck.results import Results
 
 
-def render(report: Results, format: str, *, color: bool = False) -> str:
-    """Return ``report`` as text in a format: "terminal", "json", "junit", "sarif" or "html"."""
+def render(report: Results, format: str, *, color: bool = False, width: int = 120, verbose: bool = False) -> str:
+    """Return ``report`` as text in a format: "terminal", "json", "junit", "sarif" or "html".
+
+    color, width, verbose : for the terminal's format: its escapes, its columns, and a row for every finding
+    """
     if format == "json":
         return report.to_json() + "\n"
     if format == "junit":
@@ -28,7 +31,6 @@ def render(report: Results, format: str, *, color: bool = False) -> str:
     from dpcheck.report.terminal import print_report
 
     stream = io.StringIO()
-    width = None if color else 140
-    console = Console(file=stream, force_terminal=color, width=width or Console().width, highlight=False)
-    print_report(report, console)
+    console = Console(file=stream, force_terminal=color, width=width, highlight=False)
+    print_report(report, console, verbose=verbose)
     return stream.getvalue()

@@ -141,11 +141,11 @@ class Summary:
     def command(self, finding: Finding) -> str:
         """Return the command that explains a finding: what it rests on, step by step."""
         if finding.kind == "claim":
-            return f"dpcheck prove {shlex.quote(finding.evidence.get('id') or finding.id.split('.', 1)[1])} --explain"
+            return f"dpcheck prove {_quoted(str(finding.evidence.get('id') or finding.id.partition('.')[2]))} --explain"
         name = finding.id.split(".", 1)[0]
         options = f" --seed {self.report.seed}" * bool(self.report.seed)
         options += f" --profile {self.report.profile}" * (self.report.profile != "quick")
-        return f"dpcheck check {name}{options} --explain {shlex.quote(finding.id)}"
+        return f"dpcheck check {name}{options} --explain {_quoted(finding.id)}"
 
     def _of(self, kind: str) -> list[Finding]:
         return [f for f in self.report.findings if f.kind == kind]
@@ -219,6 +219,11 @@ def _title(paper: str) -> str:
         return (importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "").strip().split("\n", 1)[0]
     except ModuleNotFoundError:
         return ""
+
+
+def _quoted(name: str) -> str:
+    """A name for the shell, with double quotes around one that holds a single quote."""
+    return f'"{name}"' if "'" in name and not set(name) & set('"$`\\!') else shlex.quote(name)
 
 
 def _seriousness(verdict: str) -> int:

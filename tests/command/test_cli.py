@@ -30,7 +30,7 @@ from dpcheck.solvers import ALGORITHMS
 
 OPTIONS = {
     "check": {"--profile", "--seed", "--jobs", "--format", "--output", "--json-output", "--junit-output",
-              "--sarif-output", "--html-output", "--fail-on", "--store"},
+              "--sarif-output", "--html-output", "--fail-on", "--store", "--verbose", "--explain"},
     "list": {"--format"},
     "show": {"--latex"},
     "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq"},
@@ -43,7 +43,7 @@ OPTIONS = {
     "solve": {"--problem", "--data", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
               "--plot", "--format"},
     "report": {"--format", "--output", "--json-output", "--junit-output", "--sarif-output", "--html-output",
-               "--fail-on"},
+               "--fail-on", "--verbose", "--explain"},
 }  # fmt: skip
 
 
@@ -802,7 +802,7 @@ def test_report_of_a_violation(report, tmp_path):
     found = replace(REPORT, findings=(*REPORT.findings, new))
     code, out, _ = report(found)
     assert code == 1
-    assert "1 finding(s) are not as expected" in out
+    assert "Regression: 1 new violation\n" in out
     assert [report(found, "--format", name)[0] for name in ("json", "junit", "sarif", "html")] == [1] * 4
     assert_documents(found, {name: report(found, "--format", name)[1] for name in ("json", "junit", "sarif", "html")})
 
@@ -856,7 +856,7 @@ def test_check_refuses_before_it_works(call, tmp_path, arguments, words):
 
 def test_check_ends_with_what_is_recorded(checked):
     assert checked.code == 0, checked.out + checked.err
-    assert "Verdict: every finding is as expected." in checked.out
+    assert "\nRegression: as expected\n" in checked.out
     assert re.match(rf"dpcheck {re.escape(dpcheck.__version__)}  dp_sgda  profile quick, seed 0, \d+ s\n", checked.out)
 
 
