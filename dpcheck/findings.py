@@ -108,10 +108,9 @@ class Report(Results):
         """Return a table with one row for each finding."""
         import pandas as pd
 
-        columns = (
-            "id", "kind", "verdict", "expected", "ok", "audited", "certified", "claimed", "slack", "reason",
-        )  # fmt: skip
-        return pd.DataFrame([{c: getattr(f, c) for c in columns} for f in self.findings])
+        from dpcheck.report.render import rows
+
+        return pd.DataFrame(rows(self))
 
 
 def _number(name: str, value: Any) -> Any:

@@ -17,7 +17,7 @@ from dpcheck.errors import InputError
 def progress() -> Iterator[Callable[[str, int, int], None]]:
     """A progress bar on stderr; without a terminal there, one line a stage."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -30,7 +30,7 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
 
         yield line
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 

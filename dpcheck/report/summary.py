@@ -78,8 +78,12 @@ class Summary:
     @cached_property
     def papers(self) -> dict[str, str]:
         """The papers whose claims were decided, by id, each with its title."""
-        found = dict.fromkeys(str(f.evidence.get("paper", "")) or f.id.split(".", 1)[0] for f in self._of("claim"))
-        return {paper: _title(paper) for paper in found}
+        return {paper: _title(paper) for paper in dict.fromkeys(f.id.partition(".")[0] for f in self.statements)}
+
+    @cached_property
+    def statements(self) -> tuple[Finding, ...]:
+        """The decided statements of papers; a number that was computed about one of them is a finding, and none."""
+        return tuple(f for f in self._of("claim") if "statement" in f.evidence)
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
@@ -102,8 +106,8 @@ class Summary:
 
     @property
     def broken(self) -> tuple[Finding, ...]:
-        """The findings that break a guarantee or a statement, the most telling first, whatever was expected."""
-        kinds = list(KINDS)
+        """The findings that break a guarantee or a statement, whatever was expected: leaks, faults, then claims."""
+        kinds = [kind for kind in KINDS if kind != "claim"]
         found = [f for f in self.report.findings if f.verdict in BROKEN]
         return tuple(sorted(found, key=lambda f: (_index(kinds, f.kind), -_above(f.audited, f.claimed))))
 
@@ -140,9 +144,10 @@ class Summary:
 
     def command(self, finding: Finding) -> str:
         """Return the command that explains a finding: what it rests on, step by step."""
-        if finding.kind == "claim":
-            return f"dpcheck prove {_quoted(str(finding.evidence.get('id') or finding.id.partition('.')[2]))} --explain"
-        name = finding.id.split(".", 1)[0]
+        if finding in self.statements:
+            return f"dpcheck prove {_quoted(finding.id.partition('.')[2])} --explain"
+        names = self.report.algorithms
+        name = next((name for name in names if name == finding.id.partition(".")[0]), " ".join(names))
         options = f" --seed {self.report.seed}" * bool(self.report.seed)
         options += f" --profile {self.report.profile}" * (self.report.profile != "quick")
         return f"dpcheck check {name}{options} --explain {_quoted(finding.id)}"
@@ -191,7 +196,7 @@ class Summary:
         return [f"{count} further check{_s(count)} of the code {_are(count)} violated ({kinds})"]
 
     def _claims(self) -> list[str]:
-        claims = self._of("claim")
+        claims = self.statements
         if not claims:
             return []
         refuted = sum(f.verdict in BROKEN for f in claims)

@@ -74,7 +74,12 @@ def _blocks(heading: str, findings: Iterable[Finding], summary: Summary, console
     for number, f in enumerate(findings):
         if number == 0:
             _heading(console, heading)
-        say(console, Text.assemble(_word(f), _surprise(f), "  ", (f.id, "bold")))
+        word, id = Text.assemble(_word(f), _surprise(f)), Text(f.id, "bold")
+        if len(word) + len(id) + 2 <= console.width:
+            say(console, word.append("  ").append(id))
+        else:
+            say(console, word)
+            say(console, Text(_STACKED).append(id))
         paragraph(console, f.subject, first=_STACKED)
         paragraph(console, f.reason, first=_STACKED)
         if not f.ok and f.place:

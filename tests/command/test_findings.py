@@ -344,7 +344,7 @@ def test_terminal_cuts_nothing_off(width):
     found = [
         finding("violated", id="nseg.as_printed.transcript", kind="privacy", subject=long, reason=long, audited=4.05,
                 certified=25.8, claimed=1.0),
-        finding("refuted", id="yang2022.Y17", kind="claim", subject=long, reason=long, evidence={"id": "Y17"}),
+        finding("refuted", id="yang2022.Y17", kind="claim", subject=long, reason=long, evidence={"statement": long}),
         finding("inconclusive", id="nseg.rate.t", kind="rate", subject=long, reason=long),
     ]  # fmt: skip
     table = {"a table": [{"a heading of some length": 1.5, "another heading of some length": long}]}

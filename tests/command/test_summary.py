@@ -23,8 +23,7 @@ def sound(id="nseg.repaired.transcript", **fields):
 
 
 def claim(verdict, id="yang2022.Y17"):
-    paper, name = id.split(".", 1)
-    return Finding(id, "claim", "Lemma 6", verdict, "steps", evidence={"paper": paper, "id": name})
+    return Finding(id, "claim", "Lemma 6", verdict, "steps", evidence={"statement": "it holds"})
 
 
 def summary(*findings, algorithms=("nseg",), seed=0, profile="quick"):
@@ -101,6 +100,14 @@ def test_many_algorithms_are_counted_and_those_that_leak_named():
     assert found.title == "4 algorithms"
 
 
+def test_what_was_computed_about_a_claim_is_no_statement_of_the_paper():
+    further = Finding("yang2022.Y10.smaller_minibatch", "claim", "Remark 1", "refuted", "an exact pair")
+    found = summary(claim("proved"), further)
+    assert found.result == ("None of the 1 claims of yang2022 is refuted.",)
+    assert found.broken == (further,)
+    assert found.command(further) == "dpcheck check nseg --explain yang2022.Y10.smaller_minibatch"
+
+
 def test_counts_name_the_broken_first():
     found = summary(sound(), leak(), claim("proved"), claim("refuted", "yang2022.Y2"), claim("proved", "yang2022.Y3"))
     assert found.counts == {"privacy": {"violated": 1, "consistent": 1}, "claim": {"refuted": 1, "proved": 2}}
@@ -113,7 +120,7 @@ def test_the_command_that_explains_a_finding_can_be_run(finding):
     line = summary(finding, seed=3, profile="full").command(finding)
     options = _parse(shlex.split(line)[1:])
     if finding.kind == "claim":
-        assert (options.target, options.explain) == ("004:Lem8(r%T!=0)", True)
+        assert (options.target, options.explain) == (["004:Lem8(r%T!=0)"], True)
     else:
         assert (options.names, options.seed, options.profile) == (["nseg"], 3, "full")
         assert options.explain == [finding.id]
