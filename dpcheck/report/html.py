@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
+import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dpcheck.report.page.charts import HEIGHT, WIDTH, Chart, charts
 from dpcheck.report.page.rows import Row, rows_of
 from dpcheck.report.page.strips import Strips, exponents, sandwiches
-from dpcheck.report.page.template import fill
+from dpcheck.report.page.template import fill, part
 from dpcheck.report.figures import RATES
 from dpcheck.report.summary import Summary
 from dpcheck.report.verdicts import sign, standing
@@ -19,6 +20,7 @@ from dpcheck.results import Results
 
 _TITLES = {"privacy": "Privacy", "rate": "Rates and bounds", "claim": "Claims of the papers", "other": "Inside a run"}
 _KINDS = {"privacy": "privacy", "claim": "claim", "rate": "rate", "bound": "rate"}
+_INLINE = 300  # findings up to which the evidence stands in the page itself, which then shows it without a script
 _SANDWICH = (
     "Each bar runs from the audited lower bound on epsilon to the certified upper bound; a guarantee holds where both "
     "lie left of the claim."
@@ -55,6 +57,7 @@ def to_html(report: Results) -> str:
     """Return the page."""
     summary = Summary(report)
     rows = rows_of(summary)
+    inline = len(rows) <= _INLINE
     return fill(
         "report.html", report=report, made=report.made, title=f"dpcheck: {summary.title}", heading=summary.title,
         papers=[f"{id}: {title}" if title else id for id, title in summary.papers.items()],
@@ -64,7 +67,8 @@ def to_html(report: Results) -> str:
             {"word": word, "count": count, "tone": standing(word), "sign": sign(word)}
             for word, count in summary.totals.items()
         ],
-        sections=_sections(report, rows), about=_about(report), data=_packed(report), width=WIDTH, height=HEIGHT,
+        sections=_sections(report, rows), about=_about(report), inline=inline, data=_packed(report, [] if inline else rows),
+        width=WIDTH, height=HEIGHT,
     )  # fmt: skip
 
 
@@ -96,8 +100,11 @@ def _groups(rows: list[Row], several: bool) -> list[Group]:
     return [Group(name, [row for row in rows if _first(row) == name]) for name in _first_names(rows)]
 
 
-def _first_names(rows: Iterable[Row]) -> list[str]:
-    return list(dict.fromkeys(map(_first, rows)))
+def _first_names(rows: Sequence[Row]) -> list[str]:
+    """The algorithms or papers of these rows, those with a broken guarantee first."""
+    names = dict.fromkeys(map(_first, rows))
+    broken = {_first(row) for row in rows if row.tone == "broken"}
+    return sorted(names, key=lambda name: name not in broken)
 
 
 def _first(row: Row) -> str:
@@ -113,6 +120,7 @@ def _about(report: Results) -> list[tuple[str, str]]:
     return found + [(name, made.pop(name)) for name in order if name in made] + list(made.items())
 
 
-def _packed(report: Results) -> str:
-    """The whole report as JSON, compressed, for the reader's browser to unpack where it is asked for."""
-    return base64.b64encode(zlib.compress(report.to_json().encode(), 9)).decode()
+def _packed(report: Results, rows: list[Row]) -> str:
+    """The report and, for these rows, the evidence as the page shows it, for the reader's browser to unpack."""
+    text = json.dumps({"report": json.loads(report.to_json()), "shown": [part("inside", row) for row in rows]})
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

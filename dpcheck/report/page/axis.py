@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dpcheck.style import plain
 
 _MOST = 7  # ticks
+_HUGE = 1e150  # what is beyond it is drawn at the end of the axis
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Axis:
     @classmethod
     def around(cls, values: Iterable[float], *, logarithmic: bool, room: float = 0.06) -> Axis:
         """An axis with all of the values inside, and some room; on a logarithmic one only positive values count."""
-        known = [each for each in values if math.isfinite(each) and (each > 0 or not logarithmic)] or [1.0]
+        known = [each for each in values if (1 / _HUGE if logarithmic else -_HUGE) < each < _HUGE] or [1.0]
         low, high = min(known), max(known)
         if logarithmic:
             factor = max((high / low) ** room, 1.15)
@@ -32,11 +33,10 @@ class Axis:
 
     def at(self, value: float) -> float:
         """Where a value stands, in percent; one that is outside stands at the end."""
+        value = min(max(value, self.low), self.high)
         if self.logarithmic:
-            share = math.log(value / self.low) / math.log(self.high / self.low) if value > 0 else 0.0
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return round(100 * min(max(share, 0.0), 1.0), 2)
+            return round(100 * math.log(value / self.low) / math.log(self.high / self.low), 2)
+        return round(100 * (value - self.low) / (self.high - self.low), 2)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:

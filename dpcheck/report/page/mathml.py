@@ -19,7 +19,9 @@ _ELEMENTS = frozenset(
     "mpadded mstyle".split()
 )
 _BREAKS = frozenset("=<>≤≥+−")
-_WORDS = frozenset({"form", "mathvariant", "columnalign", "accent", "linethickness"})  # attributes whose values are words
+_WORDS = frozenset(
+    {"form", "mathvariant", "columnalign", "accent", "linethickness"}
+)  # attributes whose values are words
 _PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 # A command with its name, text in braces, or a name of several letters, which TeX would take for a product of letters.
 _NAMES = re.compile(r"\\(?:text|operatorname\*?|mathtt|mathrm|begin|end)\{[^{}]*\}|\\[A-Za-z]+|([A-Za-z]{2,})")

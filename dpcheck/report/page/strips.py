@@ -62,7 +62,9 @@ def sandwiches(findings: Sequence[Finding], algorithm: str) -> Strips | None:
     least, most = min(claims) / _FARTHEST, max(claims) * _FARTHEST
     shown = [value for each in variants for value in (*each.audits.values(), each.certified, each.claimed)]
     axis = Axis.around([value for value in shown if least < value < most] or claims, logarithmic=True)
-    rows = tuple(sorted((_sandwich(each, axis, algorithm) for each in variants), key=lambda row: _ORDER.index(row.tone)))
+    rows = tuple(
+        sorted((_sandwich(each, axis, algorithm) for each in variants), key=lambda row: _ORDER.index(row.tone))
+    )
     looks = {(mark.look.replace("leak", "audit"), mark.shape) for row in rows for mark in row.marks}
     said = {
         ("audits", ""): "red: audited above the claim, a leak", ("claim", ""): "claimed",

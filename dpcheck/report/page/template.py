@@ -29,6 +29,11 @@ def fill(template: str, **values: Any) -> str:
     return page.render(css=Markup(css), script=Markup(script), policy=policy, **values)
 
 
+def part(macro: str, *values: Any) -> str:
+    """Return what a macro of the templates makes of some values."""
+    return str(getattr(_environment().get_template("macros.html").module, macro)(*values))
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined

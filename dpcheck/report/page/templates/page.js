@@ -45,36 +45,48 @@
     filter();
   }
 
+  // What a page holds packed: the report, and on a large page the evidence of each finding as its template wrote it.
+  async function unpack() {
+    const bytes = Uint8Array.from(atob(one("#data").textContent), (letter) => letter.charCodeAt(0));
+    return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text());
+  }
+  let found = null, ready = null;
+  const unpacked = () => ready ??= unpack().then((data) => found = data);
+
+  function fill(each) {
+    const place = each.lastElementChild;
+    if (found && !place.hasChildNodes()) place.innerHTML = found.shown[each.dataset.order];
+    for (const formula of all(".formula", each)) { // one that is too wide scrolls, by keyboard too
+      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+    }
+  }
+  if (one("#data")?.dataset.inline === "no") unpacked(); // before anybody prints
+  document.addEventListener("toggle", async (event) => {
+    if (!event.target.matches(".finding[open]")) return;
+    if (!event.target.lastElementChild.hasChildNodes()) await unpacked();
+    fill(event.target);
+  }, true);
+
   function follow() {
-    const found = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (!found || !found.matches("details")) return;
-    found.hidden = false;
-    found.open = true;
-    found.scrollIntoView();
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (!target || !target.matches("details")) return;
+    target.hidden = false;
+    target.open = true;
+    target.scrollIntoView();
   }
   addEventListener("hashchange", follow);
   follow();
-
-  // A formula that is too wide scrolls, by keyboard too.
-  document.addEventListener("toggle", (event) => {
-    for (const each of all(".formula", event.target)) {
-      if (each.scrollWidth > each.clientWidth) each.tabIndex = 0;
-    }
-  }, true);
 
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = all("details:not([open])");
     for (const each of opened) each.open = true;
+    findings.forEach(fill);
   });
   addEventListener("afterprint", () => {
     for (const each of opened) each.open = false;
   });
 
-  async function report() {
-    const bytes = Uint8Array.from(atob(one("#data").textContent), (letter) => letter.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
-  }
   document.addEventListener("click", async (event) => {
     const button = event.target.closest(".json");
     if (button) {
@@ -83,11 +95,12 @@
       if (!open) return button.parentElement.nextElementSibling.remove();
       const shown = document.createElement("pre");
       shown.tabIndex = 0;
-      shown.textContent = JSON.stringify(JSON.parse(await report()).findings[button.dataset.index].evidence, null, 2);
+      shown.textContent = JSON.stringify((await unpacked()).report.findings[button.dataset.index].evidence, null, 2);
       button.parentElement.after(shown);
     } else if (event.target.id === "whole") {
+      const text = JSON.stringify((await unpacked()).report, null, 2);
       const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([await report()], { type: "application/json" }));
+      link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
       link.download = "report.json";
       link.click();
       URL.revokeObjectURL(link.href);
