@@ -7,7 +7,6 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from textwrap import shorten
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -25,18 +24,6 @@ _HEADINGS = {
     "claim": "claim", "verdict": "verdict", "method": "method", "seconds": "s",
     "crux": "critical constant or counterexample", "trust": "checked by", "location": "place in the paper",
 }  # fmt: skip
-
-
-def rows(results: Sequence[ClaimResult]) -> list[dict[str, Any]]:
-    """Return a row for each claim, for a table in any format."""
-    return [
-        {
-            "claim": each.claim.id, "paper": each.claim.paper, "location": each.claim.location,
-            "verdict": each.verdict, "statement": str(each.claim.statement), "note": each.note,
-            "method": each.method, "checked by": each.trust,
-        }
-        for each in results
-    ]  # fmt: skip
 
 
 def table(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:

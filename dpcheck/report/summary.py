@@ -165,7 +165,7 @@ class Summary:
 
     def _each(self) -> list[str]:
         """A sentence for each algorithm, all of its variants in it."""
-        said = {}
+        said: dict[str, str] = {}
         for each in self.variants:
             before = said.get(each.algorithm)
             said[each.algorithm] = f"{before}; {each.name or 'else'}: {each.words}" if before else each.sentence
