@@ -112,7 +112,7 @@ def run_prove(options: Namespace) -> int:
     if options.explain:
         shown = "\n\n".join(explanation(result) for result in results)
     else:
-        shown = table(results, color=terminal.coloured(), width=terminal.width(160))
+        shown = table(results, color=terminal.coloured(), width=terminal.width(160), file=target if own else None)
     terminal.say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
     return int(broken)
 

@@ -109,7 +109,7 @@ def test_what_a_notebook_shows_is_escaped():
 
 def test_a_report_prints_its_result_first_and_last():
     found = Report((Finding("a.b", "noise", "s", "violated", "r"),), ("a",), "quick", 0, "0.1.0", 1.0)
-    assert str(found).count("1 further check of the code is violated (noise).") == 2
+    assert str(found).count("1 check is violated (a.b).") == 2
     assert str(found).endswith("Regression: 1 new violation")
 
 
