@@ -22,7 +22,8 @@ from pathlib import Path
 from types import ModuleType
 
 from dpcheck.bounds.carried import carried
-from dpcheck.bounds.claim import OWN_FILE, Claim, ClaimResult
+from dpcheck.bounds.claim import OWN_FILE, Claim
+from dpcheck.bounds.results import ClaimResults
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.bounds.workers import decide_all, decide_file
 from dpcheck.errors import InputError, one_line, raised, require
@@ -155,7 +156,7 @@ def _says(claim: Claim, words: list[str]) -> bool:
 def prove(
     target: str | None = None, *, jobs: int | None = None, seconds: float = 60.0,
     watch: Callable[[str, int, int], object] | None = None,
-) -> tuple[ClaimResult, ...]:  # fmt: skip
+) -> ClaimResults:  # fmt: skip
     """Decide the claims of a paper, one claim, those of a theorem, of a Python file, or all.
 
     Every piece of evidence is recomputed, in processes of its own.
@@ -174,8 +175,9 @@ def prove(
 
     Returns
     -------
-    tuple of ClaimResult
-        For each claim its verdict (``proved``, ``refuted``, ``conditional`` or ``unresolved``) and the evidence.
+    ClaimResults
+        A tuple: for each claim its verdict (``proved``, ``refuted``, ``conditional`` or ``unresolved``) and the
+        evidence. ``print`` shows a line for each, ``to_frame()`` is a table.
 
     Raises
     ------
@@ -194,8 +196,8 @@ def prove(
     ('refuted', 'proof of Lemma 6(a), Appendix C.2')
     """
     if isinstance(target, str) and target.endswith(".py"):
-        return decide_file(target, jobs=jobs, seconds=seconds, watch=watch)
-    return decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch)
+        return ClaimResults(decide_file(target, jobs=jobs, seconds=seconds, watch=watch))
+    return ClaimResults(decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch))
 
 
 def _load(path: str) -> tuple[Claim, ...]:

@@ -86,7 +86,7 @@ def run_prove(options: Namespace) -> int:
     from dpcheck import tables
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import prove
-    from dpcheck.report.claims import explanation, rows, summary, table
+    from dpcheck.report.claims import explanation, summary, table
 
     started = time.perf_counter()
     target = " ".join(options.target) or None
@@ -107,12 +107,12 @@ def run_prove(options: Namespace) -> int:
         terminal.say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
         return int(broken)
     if options.format in tables.FORMATS:
-        terminal.say(tables.table(rows(results), options.format))
+        terminal.say(tables.table(results.rows, options.format))
         return int(broken)
     if options.explain:
         shown = "\n\n".join(explanation(result) for result in results)
     else:
-        shown = table(results, color=terminal.coloured(), width=terminal.width(160))
+        shown = table(results, color=terminal.coloured(), width=terminal.width(160), file=target if own else None)
     terminal.say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
     return int(broken)
 
@@ -147,13 +147,7 @@ def run_audit(options: Namespace) -> int:
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.audit/1", **found.to_dict()})
     else:
-        family = getattr(found, "in_family", None)
-        within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
-        terminal.say(
-            f"{found.verdict}: epsilon >= {found.epsilon_lower:.4f} at delta {found.delta:g} with confidence "
-            f"{found.confidence:g}, claimed {found.epsilon:g}; {found.trials} runs a dataset{within}\n"
-            f"witness: {found.event}"
-        )
+        terminal.say_verdict(found.verdict, str(found))
     undecided = found.verdict == "inconclusive"
     return _code(options, broken=found.verdict == "violated", undecided=undecided)
 
@@ -207,7 +201,7 @@ def run_rate(options: Namespace) -> int:
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
     else:
-        terminal.say(summary(fit))
+        terminal.say_verdict(fit.verdict, summary(fit))
     return _code(options, broken=fit.verdict == "contradicted", undecided=fit.verdict != "supported")
 
 

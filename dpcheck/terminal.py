@@ -67,6 +67,17 @@ def say(text: str) -> int:
     return 0
 
 
+def say_verdict(verdict: str, text: str) -> int:
+    """Print a result that begins with its verdict, which a terminal shows in the verdict's colour."""
+    if coloured() and text.startswith(verdict):
+        from rich.style import Style
+
+        from dpcheck.report.verdicts import colour
+
+        text = Style.parse(colour(verdict)).render(verdict) + text.removeprefix(verdict)
+    return say(text)
+
+
 def _drop_the_rest() -> None:
     """What is still buffered would fail again when the interpreter ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,7 +7,6 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from textwrap import shorten
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -27,32 +26,24 @@ _HEADINGS = {
 }  # fmt: skip
 
 
-def rows(results: Sequence[ClaimResult]) -> list[dict[str, Any]]:
-    """Return a row for each claim, for a table in any format."""
-    return [
-        {
-            "claim": each.claim.id, "paper": each.claim.paper, "location": each.claim.location,
-            "verdict": each.verdict, "statement": str(each.claim.statement), "note": each.note,
-            "method": each.method, "checked by": each.trust,
-        }
-        for each in results
-    ]  # fmt: skip
-
-
-def table(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:
+def table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
     """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place.
 
-    Below 100 columns they are stacked, each with the command that explains it.
+    Below 100 columns they are stacked, each with the command that explains it; claims of one's own are in ``file``.
     """
+    explain = "dpcheck prove {} --explain"
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=color, width=width, highlight=False)
     if width < _NARROW:
         for result in results:
-            _stacked(result, console)
+            _stacked(result, explain.format(shlex.quote(file or result.claim.id)), console)
     else:
         console.print(_table(results))
         say(console, "")
-        say(console, Text.assemble("Every step of one: ", (_command(results[0]), "cyan")))
+        say(
+            console,
+            Text.assemble("Every step of one: ", (explain.format(shlex.quote(file or results[0].claim.id)), "cyan")),
+        )
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
 
 
@@ -68,21 +59,16 @@ def _table(results: Sequence[ClaimResult]) -> Table:
     return found
 
 
-def _stacked(result: ClaimResult, console: Console) -> None:
+def _stacked(result: ClaimResult, command: str, console: Console) -> None:
     say(console, _word(result).append(f"  {result.claim.id}", "bold"))
     paragraph(console, f"{result.claim.location}: {result.claim.statement}", first="    ")
     if crux := _crux(result):
         paragraph(console, crux, first="    ")
-    say(console, Text(f"    {_command(result)}", "cyan"))
+    say(console, Text(f"    {command}", "cyan"))
 
 
 def _word(result: ClaimResult) -> Text:
     return Text(f"{sign(result.verdict)} {result.verdict}", colour(result.verdict))
-
-
-def _command(result: ClaimResult) -> str:
-    own = result.claim.paper not in PAPERS
-    return f"dpcheck prove {'FILE.py' if own else shlex.quote(result.claim.id)} --explain"
 
 
 def explanation(result: ClaimResult) -> str:

@@ -16,6 +16,7 @@ from functools import cached_property
 
 from dpcheck.report.verdicts import standing
 from dpcheck.results import BROKEN, Finding, Results
+from dpcheck.solvers import ALGORITHMS
 
 _MANY = 3  # algorithms from which on the result counts them, and names those that leak
 _VARIANTS = {"as_printed": "as published", "repaired": "repaired"}
@@ -97,12 +98,18 @@ class Summary:
         ordered = sorted(groups, key=lambda key: (self._place(key[0]), order.index(key[1])))
         return tuple(Variant(*key, tuple(groups[key])) for key in ordered)
 
-    @cached_property
+    @property
     def result(self) -> tuple[str, ...]:
-        """What is true of the papers and the code, in sentences, whatever was expected; the most telling first."""
+        """What is true of the papers and the code, in sentences, whatever was expected; what is broken first."""
+        return tuple(words for words, _ in self.sentences)
+
+    @cached_property
+    def sentences(self) -> tuple[tuple[str, bool], ...]:
+        """The sentences of the result, each with whether it says that something is broken; those first."""
         few = len(self.report.algorithms) <= _MANY
-        sentences = [*(self._each() if few else self._all()), *self._claims(), *self._rates(), *self._further()]
-        return tuple(f"{sentence}." for sentence in sentences) or ("Nothing was checked.",)
+        found = [*(self._each() if few else self._all()), *self._claims(), *self._rates(), *self._code()]
+        found.sort(key=lambda sentence: not sentence[1])
+        return tuple((f"{words}.", broken) for words, broken in found) or (("Nothing was checked.", False),)
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -148,6 +155,8 @@ class Summary:
             return f"dpcheck prove {_quoted(finding.id.partition('.')[2])} --explain"
         names = self.report.algorithms
         name = next((name for name in names if name == finding.id.partition(".")[0]), " ".join(names))
+        if name not in ALGORITHMS and finding.place:  # one that a file declares
+            name = _quoted(finding.place.rpartition(":")[0])
         options = f" --seed {self.report.seed}" * bool(self.report.seed)
         options += f" --profile {self.report.profile}" * (self.report.profile != "quick")
         return f"dpcheck check {name}{options} --explain {_quoted(finding.id)}"
@@ -163,45 +172,53 @@ class Summary:
         counts = Counter(f.verdict for f in findings)
         return {word: counts[word] for word in sorted(counts, key=lambda word: (_seriousness(word), word))}
 
-    def _each(self) -> list[str]:
+    def _each(self) -> list[tuple[str, bool]]:
         """A sentence for each algorithm, all of its variants in it."""
-        said = {}
+        said: dict[str, tuple[str, bool]] = {}
         for each in self.variants:
-            before = said.get(each.algorithm)
-            said[each.algorithm] = f"{before}; {each.name or 'else'}: {each.words}" if before else each.sentence
+            words, broken = said.get(each.algorithm, ("", False))
+            words = f"{words}; {each.name or 'else'}: {each.words}" if words else each.sentence
+            said[each.algorithm] = words, broken or each.verdict in BROKEN
         return list(said.values())
 
-    def _all(self) -> list[str]:
+    def _all(self) -> list[tuple[str, bool]]:
         """How many algorithms leak, and which."""
         leaks = [each for each in self.variants if each.verdict in BROKEN]
         audited = len(dict.fromkeys(each.algorithm for each in self.variants))
         if not leaks:
-            return [f"No privacy guarantee of {audited} audited algorithms was found broken"] if audited else []
+            words = f"No privacy guarantee of {audited} audited algorithms was found broken"
+            return [(words, False)] if audited else []
         count = len(dict.fromkeys(each.algorithm for each in leaks))
         verb = "breaks" if count == 1 else "break"
-        return [f"{count} of {audited} audited algorithms {verb} the claimed privacy", *(e.sentence for e in leaks)]
+        words = f"{count} of {audited} audited algorithms {verb} the claimed privacy"
+        return [(words, True), *((each.sentence, True) for each in leaks)]
 
-    def _rates(self) -> list[str]:
-        rates = self._of("rate")
-        against = sum(f.verdict in BROKEN for f in rates)
-        return [f"{against} of {len(rates)} measured rates {_are(against)} contradicted"] if against else []
-
-    def _further(self) -> list[str]:
-        """What else is broken; where a variant leaks, these are most often the causes."""
-        found = Counter(f.kind for f in self.broken if f.kind not in ("privacy", "rate", "claim"))
-        if not found:
-            return []
-        count = sum(found.values())
-        kinds = ", ".join(KINDS.get(kind, kind) for kind in found)
-        return [f"{count} further check{_s(count)} of the code {_are(count)} violated ({kinds})"]
-
-    def _claims(self) -> list[str]:
+    def _claims(self) -> list[tuple[str, bool]]:
         claims = self.statements
         if not claims:
             return []
         refuted = sum(f.verdict in BROKEN for f in claims)
         papers = " and ".join(self.papers) if len(self.papers) <= _MANY else f"{len(self.papers)} papers"
-        return [f"{refuted or 'None'} of the {len(claims)} claims of {papers} {_are(max(refuted, 1))} refuted"]
+        words = f"{refuted or 'None'} of the {len(claims)} claims of {papers} {_are(max(refuted, 1))} refuted"
+        return [(words, refuted > 0)]
+
+    def _rates(self) -> list[tuple[str, bool]]:
+        rates = self._of("rate")
+        against = sum(f.verdict in BROKEN for f in rates)
+        return [(f"{against} of {len(rates)} measured rates {_are(against)} contradicted", True)] if against else []
+
+    def _code(self) -> list[tuple[str, bool]]:
+        """What else is broken, named where it is little; where a variant leaks, these are most often the causes."""
+        found = [f for f in self.broken if f.kind not in ("privacy", "rate") and f not in self.statements]
+        if not found:
+            return []
+        kinds = dict.fromkeys(KINDS.get(f.kind, f.kind) for f in found)
+        named = ", ".join([f.id for f in found] if len(found) <= _MANY else kinds)
+        count = len(found)
+        return [(f"{count} {'further ' * bool(self._leaks())}check{_s(count)} {_are(count)} violated ({named})", True)]
+
+    def _leaks(self) -> bool:
+        return any(each.verdict in BROKEN for each in self.variants)
 
 
 def figure(value: float | None) -> str:

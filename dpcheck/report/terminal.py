@@ -52,10 +52,9 @@ def print_report(report: Results, console: Console, *, verbose: bool = False) ->
 def _summary(summary: Summary, console: Console) -> None:
     """The two statements, apart: what was found, and whether that was expected."""
     say(console, "")
-    first, *more = summary.result
-    paragraph(console, first, style=colour("consistent" if summary.holds else "violated"), first="Result:     ")
-    for sentence in more:
-        paragraph(console, sentence, first=" " * 12)
+    for number, (words, broken) in enumerate(summary.sentences):
+        style = colour("violated") if broken else colour("consistent") if summary.holds else ""
+        paragraph(console, words, style=style, first=" " * 12 if number else "Result:     ")
     counts = ", ".join(f"{count} {word}" for word, count in summary.totals.items())
     paragraph(
         console, f"{counts}. Consistent means that no violation was found, not that none exists.", style="dim",

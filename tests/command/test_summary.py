@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -82,9 +83,20 @@ def test_what_else_is_broken_is_never_left_out():
     rate = Finding("nseg.rate.t", "rate", "rate", "contradicted", "slow")
     noise = Finding("nseg.noise", "noise", "noise", "violated", "less")
     assert summary(sound(), rate, noise).result == (
-        "nseg repaired: consistent.",
         "1 of 1 measured rates is contradicted.",
-        "1 further check of the code is violated (noise).",
+        "1 check is violated (nseg.noise).",
+        "nseg repaired: consistent.",
+    )
+    many = [replace(noise, id=f"nseg.noise{number}") for number in range(4)]
+    assert summary(leak(), *many).result[1] == "4 further checks are violated (noise)."
+    assert [broken for _, broken in summary(sound(), rate, leak()).sentences] == [True, True]
+    assert [broken for _, broken in summary(sound(), claim("proved")).sentences] == [False, False]
+
+
+def test_the_command_of_an_algorithm_of_one_s_own_names_its_file():
+    noise = Finding("my_sgd.releases", "noise", "noise", "violated", "less", place="a folder/my_sgd.py:8")
+    assert summary(noise, algorithms=("my_sgd",)).command(noise) == (
+        "dpcheck check 'a folder/my_sgd.py' --explain my_sgd.releases"
     )
 
 
@@ -103,7 +115,9 @@ def test_many_algorithms_are_counted_and_those_that_leak_named():
 def test_what_was_computed_about_a_claim_is_no_statement_of_the_paper():
     further = Finding("yang2022.Y10.smaller_minibatch", "claim", "Remark 1", "refuted", "an exact pair")
     found = summary(claim("proved"), further)
-    assert found.result == ("None of the 1 claims of yang2022 is refuted.",)
+    assert found.result == (
+        "1 check is violated (yang2022.Y10.smaller_minibatch).", "None of the 1 claims of yang2022 is refuted.",
+    )  # fmt: skip
     assert found.broken == (further,)
     assert found.command(further) == "dpcheck check nseg --explain yang2022.Y10.smaller_minibatch"
 
