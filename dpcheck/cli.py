@@ -13,7 +13,7 @@ from dpcheck.cli_examples import epilog
 from dpcheck.completion import complete
 from dpcheck.tables import FORMATS as TABLES
 
-FORMATS = ("terminal", "json", "junit", "sarif", "html")
+FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
 _RUNS_OTHERS_CODE = ("audit", "check", "prove")
 _SEED = "all randomness follows from it (default 0)"
 EXIT_CODES = """\
@@ -141,10 +141,14 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _add_format(prove, ("terminal", "json", *TABLES))
 
     audit = command("audit", "audit a mechanism of your own: bound its epsilon from below")
-    audit.add_argument("mechanism", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
-    audit.add_argument("--data", required=True, help="dataset: JSON, or a .npy, .csv or .json file")
-    audit.add_argument("--neighbour", required=True, help="the neighbouring dataset, likewise")
-    claimed = audit.add_mutually_exclusive_group(required=True)
+    audit.add_argument("mechanism", nargs="?", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
+    audit.add_argument(
+        "--all", nargs="?", const="pyproject.toml", metavar="FILE.toml",
+        help="audit every mechanism of [tool.dpcheck] in FILE.toml (default pyproject.toml) in place of one",
+    )  # fmt: skip
+    audit.add_argument("--data", help="dataset: JSON, or a .npy, .csv or .json file")
+    audit.add_argument("--neighbour", help="the neighbouring dataset, likewise")
+    claimed = audit.add_mutually_exclusive_group()
     claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
     claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
     audit.add_argument("--delta", type=float, default=0.0, help="claimed delta (default 0)")
@@ -157,8 +161,9 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     audit.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
     audit.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
     audit.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
-    _add_format(audit)
-    _add_fail_on(audit)
+    audit.add_argument("--baseline", metavar="FILE.json", help="findings that are known: the others and changes fail")
+    audit.add_argument("--write-baseline", metavar="FILE.json", help="write the findings as known ones, and exit with 0")
+    _add_outputs(audit)
 
     bugs = command("bugs", "bugs that broke privacy: list them, or audit some of them beside their fixed twins")
     bugs.add_argument(

@@ -11,6 +11,7 @@ from typing import Any
 from dpcheck.files import write_text
 
 SCHEMA = "dpcheck.report/1"
+AUDIT = "audit"  # begins the profile of a report about mechanisms of one's own
 
 # The words that say a guarantee does not hold; any other word is no alarm by itself.
 BROKEN = frozenset({"violated", "refuted", "contradicted"})
