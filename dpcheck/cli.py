@@ -74,7 +74,26 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         if near:
             parser.error(f"unknown command {name}: did you mean dpcheck {near[0]}?")
         return parser.parse_args([name, *rest])  # which knows --help and --version, and what is wrong with the rest
-    return commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
+    options = commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
+    if name == "audit":
+        _require_one_or_all(commands[name], options)
+    return options
+
+
+def _require_one_or_all(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """One mechanism needs its data and its claim; a file of mechanisms has them."""
+    if options.all:
+        if options.mechanism is not None:
+            parser.error("argument MODULE:FUNCTION: not allowed with argument --all")
+        return
+    given = {
+        "MODULE:FUNCTION": options.mechanism, "--data": options.data, "--neighbour": options.neighbour,
+        "--epsilon or --claim": options.claim if options.epsilon is None else "given",
+    }  # fmt: skip
+    missing = ", ".join(name for name, value in given.items() if value is None)
+    if missing:
+        other = "" if options.mechanism else "; or --all"
+        parser.error(f"the following arguments are required: {missing}{other}")
 
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:

@@ -129,9 +129,6 @@ def run_audit(options: Namespace) -> int:
 
     if options.all:
         return _audit_all(options)
-    for name in ("mechanism", "data", "neighbour"):
-        require(getattr(options, name) is not None, name if name == "mechanism" else f"--{name}", "be given", "nothing")
-    require(options.epsilon is not None or bool(options.claim), "--epsilon", "be given, or --claim", "neither")
     _require_writable(options)
     known = baseline.read(options.baseline) if options.baseline else {}
     started = time.perf_counter()
@@ -168,7 +165,6 @@ def _audit_all(options: Namespace) -> int:
     from dpcheck.mechanism_audits import audit_all
     from dpcheck.mechanism_files import read
 
-    require(options.mechanism is None, "mechanism", "be left out beside --all", options.mechanism)
     _require_writable(options)
     file = read(options.all)
     known = baseline.read(options.baseline) if options.baseline else {}

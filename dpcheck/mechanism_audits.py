@@ -74,8 +74,9 @@ def _audited(each: Declared, file: MechanismFile, jobs: int | None) -> Finding:
 
 
 def _finding(audit: Any, mechanism: Any, name: str) -> Finding:
+    claim = getattr(audit, "claim", f"({audit.epsilon:g}, {audit.delta:g})-privacy")  # a sequential audit has no words
     return Finding(
-        f"{name}.output", "privacy", f"{name}: {audit.claim}", audit.verdict,
+        f"{name}.output", "privacy", f"{name}: {claim}", audit.verdict,
         f"epsilon >= {audit.epsilon_lower:.4g} at delta {audit.delta:g} with confidence {audit.confidence:g}; "
         f"witness: {audit.event}",
         audited=audit.epsilon_lower, claimed=audit.epsilon, evidence={"audit": audit.to_dict()},

@@ -129,12 +129,26 @@ def test_a_wrong_file_is_refused(project, capsys, text, words):
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--all", "mechanisms:noisy_sum"], ["mechanisms:noisy_sum"], [],
-                                       ["--all", "--baseline", "pyproject.toml"], ["--all", "none.toml"]])  # fmt: skip
-def test_wrong_usage_is_refused(project, capsys, arguments):
+@pytest.mark.parametrize("arguments", [["--all", "--baseline", "pyproject.toml"], ["--all", "none.toml"],
+                                       ["--all", "--sarif-output", "none/a.sarif"]])  # fmt: skip
+def test_wrong_input_is_refused(project, capsys, arguments):
     code = main(["audit", *arguments])
     out, err = capsys.readouterr()
     assert (code, out, len(err.strip().splitlines())) == (2, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["mechanisms:noisy_sum"], "arguments are required: --data, --neighbour, --epsilon or --claim"),
+        ([], "arguments are required: MODULE:FUNCTION, --data, --neighbour, --epsilon or --claim; or --all"),
+        (["mechanisms:noisy_sum", "--all"], "argument MODULE:FUNCTION: not allowed with argument --all"),
+    ],
+)
+def test_wrong_usage_is_refused(project, capsys, arguments, words):
+    with pytest.raises(SystemExit, match="2"):
+        main(["audit", *arguments])
+    assert words in capsys.readouterr().err
 
 
 # Formats
