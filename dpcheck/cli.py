@@ -181,7 +181,9 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     audit.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
     audit.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
     audit.add_argument("--baseline", metavar="FILE.json", help="findings that are known: the others and changes fail")
-    audit.add_argument("--write-baseline", metavar="FILE.json", help="write the findings as known ones, and exit with 0")
+    audit.add_argument(
+        "--write-baseline", metavar="FILE.json", help="write the findings as known ones, and exit with 0"
+    )
     _add_outputs(audit)
 
     bugs = command("bugs", "bugs that broke privacy: list them, or audit some of them beside their fixed twins")

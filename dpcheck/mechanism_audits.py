@@ -51,7 +51,9 @@ def audit_all(
             findings.append(_expecting(_audited(each, file, jobs), each.expected, known))
     names = tuple(each.name for each in file.mechanisms)
     seconds = time.perf_counter() - started
-    profile = f"{AUDIT} at confidence {file.confidence:g} over all {len(names)} mechanisms, {file.each:.4g} each (Bonferroni)"
+    profile = (
+        f"{AUDIT} at confidence {file.confidence:g} over all {len(names)} mechanisms, {file.each:.4g} each (Bonferroni)"
+    )
     return Report(tuple(findings), names, profile, file.seed, __version__, seconds, {}, provenance())
 
 

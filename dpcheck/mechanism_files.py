@@ -1,17 +1,17 @@
 """Mechanisms of one's own, declared in a file: ``[tool.dpcheck]`` of a pyproject.toml.
 
-    [tool.dpcheck]
-    confidence = 0.95                     # of all audits of the file together
-    seed = 0
+[tool.dpcheck]
+confidence = 0.95                     # of all audits of the file together
+seed = 0
 
-    [[tool.dpcheck.mechanisms]]
-    mechanism = "mechanisms:noisy_sum"    # MODULE:FUNCTION, found beside the file
-    data = [0, 1, 1]                      # or the name of a .npy, .csv or .json file
-    neighbour = [0, 1, 0]
-    epsilon = 1.0                         # or claim = "mechanisms:EVENTS"
-    delta = 1e-5
-    trials = 20_000
-    expected = "consistent"               # or "violated", for a leak that is known
+[[tool.dpcheck.mechanisms]]
+mechanism = "mechanisms:noisy_sum"    # MODULE:FUNCTION, found beside the file
+data = [0, 1, 1]                      # or the name of a .npy, .csv or .json file
+neighbour = [0, 1, 0]
+epsilon = 1.0                         # or claim = "mechanisms:EVENTS"
+delta = 1e-5
+trials = 20_000
+expected = "consistent"               # or "violated", for a leak that is known
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def read(path: str) -> MechanismFile:
     except (OSError, ValueError) as error:
         raise InputError(f"the file of mechanisms must be readable TOML, got {path}: {one_line(error)}") from error
     entries = found.get("mechanisms") if isinstance(found, dict) else None
-    require(isinstance(entries, list) and bool(entries), path, "hold [[tool.dpcheck.mechanisms]]", "none")
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f"{path} must hold [[tool.dpcheck.mechanisms]], got none")
     unknown = found.keys() - {"mechanisms", "confidence", "seed"}
     require(not unknown, "[tool.dpcheck]", "hold mechanisms, confidence and seed", ", ".join(sorted(unknown)))
     confidence, seed = found.get("confidence", 0.95), found.get("seed", 0)

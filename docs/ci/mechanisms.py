@@ -1,4 +1,4 @@
-"""Three mechanisms of a project, one of which leaks: its noise is for a change of 1/60, and one record moves it by 1/3."""
+"""Three mechanisms of a project. One leaks: a record moves it by 1/3, and its noise is for a move by 1/60."""
 
 
 def noisy_sum(data, rng, size):

@@ -44,7 +44,8 @@ def page(bugs: Sequence[Bug], found: Mapping[str, Examination]) -> str:
     leaks = sum(each.broken.verdict == "violated" for each in found.values())
     changed = [bug.id for bug in bugs if not all(half["right"] for half in halves[bug.id])]
     return fill(
-        "bugs.html", title="Bugs that broke privacy, and their fixed twins", version=__version__, bugs=list(bugs),
+        "bugs.html", title="Bugs that broke privacy, and their fixed twins", version=__version__, bugs=bugs,
+        families=[(family, list(members)) for family, members in groupby(bugs, lambda bug: bug.family)],
         halves=halves, leaks=leaks, changed=changed,
         result=f"{leaks} of {len(found)} planted bugs break their promise, as their audits show." if found else "",
         badge=f"{len(changed)} bugs changed" if changed else "as expected",

@@ -19,7 +19,8 @@ def _command(f: Finding) -> str:
     where = f"file={_property(file)},line={line}," if file else ""
     surprise = "" if f.ok else f" ({f.surprise})"
     level = "notice" if f.ok else "error"
-    return f"::{level} {where}title={_property(f'dpcheck: {f.id}')}::{_text(f'{f.subject}: {f.verdict}{surprise}. {f.reason}')}"
+    title, said = f"dpcheck: {f.id}", f"{f.subject}: {f.verdict}{surprise}. {f.reason}"
+    return f"::{level} {where}title={_property(title)}::{_text(said)}"
 
 
 def _text(text: str) -> str:

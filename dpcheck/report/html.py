@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpcheck.report.figures import RATES
 from dpcheck.report.page.charts import HEIGHT, WIDTH, Chart, charts
 from dpcheck.report.page.rows import Row, rows_of
 from dpcheck.report.page.strips import Strips, exponents, sandwiches
 from dpcheck.report.page.template import fill, part
-from dpcheck.report.figures import RATES
 from dpcheck.report.summary import Summary
 from dpcheck.report.verdicts import sign, standing
 from dpcheck.results import Results
@@ -67,8 +67,8 @@ def to_html(report: Results) -> str:
             {"word": word, "count": count, "tone": standing(word), "sign": sign(word)}
             for word, count in summary.totals.items()
         ],
-        sections=_sections(report, rows), about=_about(report), inline=inline, data=_packed(report, [] if inline else rows),
-        width=WIDTH, height=HEIGHT,
+        sections=_sections(report, rows), about=_about(report), inline=inline, width=WIDTH, height=HEIGHT,
+        data=_packed(report, [] if inline else rows),
     )  # fmt: skip
 
 
@@ -115,8 +115,10 @@ def _about(report: Results) -> list[tuple[str, str]]:
     """What anybody needs to make the report again."""
     made = dict(report.made)
     order = ("date", "command", "platform", "python", "versions")
-    found = [("dpcheck", report.version), ("algorithms", ", ".join(map(str, report.algorithms))),
-             ("profile", str(report.profile)), ("seed", str(report.seed)), ("time", f"{report.seconds:.0f} s")]  # fmt: skip
+    found = [
+        ("dpcheck", report.version), ("algorithms", ", ".join(map(str, report.algorithms))),
+        ("profile", str(report.profile)), ("seed", str(report.seed)), ("time", f"{report.seconds:.0f} s"),
+    ]  # fmt: skip
     return found + [(name, made.pop(name)) for name in order if name in made] + list(made.items())
 
 

@@ -73,6 +73,7 @@ class Variant:
 
     @property
     def audited(self) -> float:
+        """The largest of the audited bounds, NaN where there is none."""
         return max(self.audits.values(), default=float("nan"))
 
 

@@ -30,8 +30,9 @@ STEPS = [
     {"kind": "counterexample", "says": "at mu = 1", "formula": "1 < 0", "trust": "replayed",
      "latex": r"\neg\left(distance \leq \frac{2 L}{\mu n}\right)"},
 ]  # fmt: skip
-CLAIM = {"id": "Y17", "paper": "yang2022", "statement": "The mean is 1/(mu n).", "location": "Lemma 1", "stated": r"The mean is $\frac{1}{\mu n}$.",
-         "evidence": {"steps": STEPS, "readings": {"as printed": "refuted"}, "condition": "", "repaired": "with 2"}}  # fmt: skip
+CLAIM = {"id": "Y17", "paper": "yang2022", "statement": "The mean is 1/(mu n).", "location": "Lemma 1",
+         "stated": r"The mean is $\frac{1}{\mu n}$.",
+         "evidence": {"steps": STEPS, "readings": {"as printed": "refuted"}, "repaired": "with 2"}}  # fmt: skip
 
 
 def finding(id, kind, verdict, **more):
@@ -207,13 +208,15 @@ def test_exponents_stand_beside_their_claims():
 
 def hostile():
     """A report in which every text is foreign, as a JSON that somebody sent may be; its seed too."""
+    step = dict.fromkeys(("kind", "says", "formula", "latex", "trust"), HOSTILE)
     bad = finding(HOSTILE, "claim", "refuted", subject=HOSTILE, reason=HOSTILE, expected=HOSTILE, place=HOSTILE,
                   evidence={HOSTILE: HOSTILE, "stated": f"${HOSTILE}$", "location": HOSTILE,
-                            "evidence": {"steps": [dict.fromkeys(("kind", "says", "formula", "latex", "trust"), HOSTILE)]}})  # fmt: skip
+                            "evidence": {"steps": [step]}})  # fmt: skip
     other = finding("a.b.transcript", HOSTILE, HOSTILE, audited=0.5, certified=0.6, claimed=1.0)
     sent = json.loads(report(bad, other, *FINDINGS).to_json())
-    sent |= {"seed": HOSTILE, "version": HOSTILE, "profile": HOSTILE, "algorithms": [HOSTILE], "made": {HOSTILE: HOSTILE},
-             "tables": {HOSTILE: [{HOSTILE: HOSTILE, "n": 1}], "Measured rates": [RATES[0] | {"theorem": HOSTILE}]}}  # fmt: skip
+    sent |= dict.fromkeys(("seed", "version", "profile"), HOSTILE)
+    tables = {HOSTILE: [{HOSTILE: HOSTILE, "n": 1}], "Measured rates": [RATES[0] | {"theorem": HOSTILE}]}
+    sent |= {"algorithms": [HOSTILE], "made": {HOSTILE: HOSTILE}, "tables": tables}
     return Report.from_json(to_json_text(sent))
 
 
@@ -248,7 +251,7 @@ def look(tmp_path_factory):
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_page_in_a_browser(look, width, colours):
-    """The result is seen without scrolling; nothing is fetched, too wide, silent to a reader or out of reach of keys."""
+    """The result is seen without scrolling; nothing is fetched, too wide, silent to a reader or beyond a keyboard."""
     found, file = look(to_html(report()), width, colours)
     assert found["axe"] == []
     assert found["passes"] > 30

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dpcheck.style import plain
 
 _MOST = 7  # ticks
+_APART = 9.0  # percent of the axis between two ticks, for their numbers to have room
 _HUGE = 1e150  # what is beyond it is drawn at the end of the axis
 
 
@@ -49,7 +51,8 @@ class Axis:
         for parts in (range(1, 10), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
             found = [part * 10.0**power for power in range(first, last + 1) for part in parts]
             found = [each for each in found if self.low <= each <= self.high]
-            if len(found) <= _MOST:
+            places = [self.at(each) for each in found]
+            if all(right - left >= _APART for left, right in pairwise(places)):
                 return found
         return found[:: -(-len(found) // _MOST)]
 

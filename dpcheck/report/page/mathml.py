@@ -13,11 +13,11 @@ from markupsafe import Markup, escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What a formula may consist of. Everything else that a foreign LaTeX text brings (links, styles, classes) is dropped.
+# What a formula may consist of; links, styles and classes of a foreign LaTeX text are dropped.
 _ELEMENTS = frozenset(
-    "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd "
-    "mpadded mstyle".split()
-)
+    {"math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msub", "msup", "msubsup",
+     "munder", "mover", "munderover", "mtable", "mtr", "mtd", "mpadded", "mstyle"}
+)  # fmt: skip
 _BREAKS = frozenset("=<>≤≥+−")
 _WORDS = frozenset(
     {"form", "mathvariant", "columnalign", "accent", "linethickness"}

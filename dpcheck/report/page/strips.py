@@ -133,6 +133,6 @@ def _exponent(row: dict[str, Any], axis: Axis) -> Strip:
     interval = "" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]"
     words = f"{row['verdict']}: {measured:.2f}{interval}"
     words += f", claimed {claimed:.2f}" if math.isfinite(claimed) else ""
-    theorem = str(row["theorem"]).replace("_", " ")
+    theorem = str(row["theorem"]).replace(".", " ", 1).replace("_", " ")
     name = f"{theorem}, {row.get('regime') or row['experiment']}, in {row['factor']} ({row.get('algorithm', '')})"
     return Strip(name.replace(" ()", ""), words, tuple(marks), tone)
