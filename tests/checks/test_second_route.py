@@ -134,12 +134,12 @@ def entries() -> dict[str, Entry]:
 
 
 def compared(label: str, entry: Entry) -> Finding:
-    return stage.compare(label, "words", entry.events, interval_of(entry.events, DELTA))
+    return stage.compare(label, "words", entry.events, interval_of(entry.events, entry.delta), entry.delta)
 
 
 def test_nothing_is_red_where_nothing_is_wrong(entries: dict[str, Entry]) -> None:
     for label, entry in entries.items():
-        found = [compared(label, entry), stage.curve(label, "", entry.events), stage.scheme(label, "", entry)]
+        found = [compared(label, entry), stage.curve(label, "", entry.events, entry.delta), stage.scheme(label, "", entry)]
         assert {finding.verdict for finding in found} == {"consistent"}
 
 
@@ -201,7 +201,7 @@ def test_one_composition_too_few(entries: dict[str, Entry], monkeypatch: pytest.
 def test_the_best_of_disjoint_parts() -> None:
     """With parts of unequal noise, the engine's choice of part matters."""
     events = (Disjoint((Gaussian(4.0), Gaussian(5.0))),)
-    assert stage.compare("x", "", events, interval_of(events, DELTA)).verdict == "consistent"
+    assert stage.compare("x", "", events, interval_of(events, DELTA), DELTA).verdict == "consistent"
     best = replace(events[0], events=(Gaussian(5.0),))
     verdict, _ = stage.judge(certify(best, DELTA).epsilon, interval_of(events, DELTA))
     assert verdict == "violated"
@@ -229,7 +229,7 @@ def test_a_curve_that_promises_too_much(entries: dict[str, Entry], monkeypatch: 
     entry = entries["dp_sgda.repaired.poisson"]
     true = privacy_curve(entry.events)
     monkeypatch.setattr(stage, "privacy_curve", lambda events: lambda epsilon: 0.98 * true(epsilon))
-    assert stage.curve("x", "", entry.events).verdict == "violated"
+    assert stage.curve("x", "", entry.events, entry.delta).verdict == "violated"
 
 
 @pytest.mark.parametrize(
