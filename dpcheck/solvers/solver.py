@@ -267,7 +267,7 @@ class Solver:
         outputs = np.empty((size, problem.dim_w + problem.dim_v))
         tape = new_tape(problem, (0, 0, 0))
         with one_blas_thread():
-            self.trials(self.kernel, *self._arguments(problem), rng, outputs, tape)
+            self.trials(self.kernel, *self._arguments_of_many(problem, size), rng, outputs, tape)
         _require_sound(tape, size * self.rows(problem)[0], self.name)
         return outputs
 
@@ -306,6 +306,10 @@ class Solver:
             problem.gradient, problem.mean, difference, data,
             np.asarray(reals, dtype=float), np.asarray(counts, dtype=np.int64), np.ascontiguousarray(steps, float),
         )  # fmt: skip
+
+    def _arguments_of_many(self, problem: Problem, size: int) -> tuple[Any, ...]:
+        """Return the arguments for ``size`` runs, which may share what is the same in all of them."""
+        return self._arguments(problem)
 
     def _missing(self, what: str) -> TypeError:
         return TypeError(f"{type(self).__name__} must define {what}")
