@@ -45,8 +45,8 @@ CLOSE, SPREAD = Cube(0.1, 1 / 3), Cube(0.9, 1.0)  # sampling errors: small in on
 def sample(cube: Cube, cell: Cell, rng: np.random.Generator) -> MeanEstimation:
     """Records about c = (0.1, 0, ...), on the cube's corners where their variance is s^2, else all over it."""
     n, d = int(cell["n"]), int(cell["d"])
-    places = rng.integers(0, 2, (n, d)) if cube.variance == 1 else rng.random((n, d))
-    records = cube.corner / math.sqrt(d) * (2.0 * places - 1)
+    places: Array = rng.integers(0, 2, (n, d)).astype(float) if cube.variance == 1 else rng.random((n, d))
+    records = cube.corner / math.sqrt(d) * (2 * places - 1)
     records[:, 0] += CENTRE
     return MeanEstimation(records, bound=CENTRE + cube.corner, radius=RADIUS)
 
