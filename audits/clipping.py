@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.numbers.number_text import brief, plain
 from dpcheck.errors import InputError, require, require_count, require_positive
+from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ class Clipping:
 
 
 @dataclass(frozen=True)
-class ClippingAudit:
+class ClippingAudit(Shown):
     """What a query shows against record-by-record clipping.
 
     Attributes

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.errors import InputError, one_line, require
+from dpcheck.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class ConstantsAudit:
+class ConstantsAudit(Shown):
     """Which constants differ between a dataset and its neighbours.
 
     Attributes
@@ -55,6 +56,13 @@ class ConstantsAudit:
     differences: tuple[Difference, ...]
     constants: int
     neighbours: int
+
+    def _sentence(self) -> str:
+        found = "; ".join(
+            f"{each.name} is {each.on_data} on the data and {each.on_neighbour} on neighbour {each.neighbour}"
+            for each in self.differences
+        )
+        return f"{self.verdict}: {found or 'no constant differs'}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""

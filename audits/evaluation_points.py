@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.errors import InputError, require, require_count, require_positive
+from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
 Mechanism = Callable[[Callable[..., Any], np.random.Generator], Any]
@@ -30,7 +31,7 @@ _ROUNDING = 1e-7
 
 
 @dataclass(frozen=True)
-class PointsAudit:
+class PointsAudit(Shown):
     """Whether the points of evaluation depend on the releases alone.
 
     Attributes

@@ -30,6 +30,7 @@ from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.numbers.low_bits import low_bits, unreachable
 from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.errors import require, require_confidence
+from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
 # The values without noise on data and on neighbour, and the scale of the noise, each for one output.
@@ -40,7 +41,7 @@ _FINENESS = 2.0**-10
 
 
 @dataclass(frozen=True)
-class FloatingPointAudit:
+class FloatingPointAudit(Shown):
     """Two audits at one claim: of the low bits of the outputs, and of the outputs without them.
 
     Attributes

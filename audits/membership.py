@@ -35,6 +35,7 @@ from dpcheck.errors import (
     require_delta,
 )
 from dpcheck.events import scaled
+from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +106,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class PrivacyAudit:
+class PrivacyAudit(Shown):
     """What an audit of privacy claimed, ran and showed.
 
     Attributes
@@ -157,6 +158,19 @@ class PrivacyAudit:
         ``epsilon_lower`` then grows with the logarithm of the trials, and says no more than they can.
         """
         return self.event.other_hits == 0 < self.event.hits
+
+    def _sentence(self) -> str:
+        family = self.in_family
+        within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
+        return (
+            f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g} with confidence "
+            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.trials} runs a dataset{within}\n"
+            f"witness: {self.event}"
+        )
+
+    def __str__(self) -> str:
+        """The verdict with its bound, and the witness, a line each."""
+        return self._sentence()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the plot's bars, ready for JSON."""

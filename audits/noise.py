@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.laws.noise_laws import LAWS, Law
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_positive
+from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
 _SIMULATIONS = 999
@@ -32,7 +33,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class NoiseAudit:
+class NoiseAudit(Shown):
     """What noise looks like against the claim.
 
     Attributes

@@ -31,6 +31,7 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits.coin_guesses import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_delta
+from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +102,7 @@ class IndependentBound:
 
 
 @dataclass(frozen=True)
-class OneRunAudit:
+class OneRunAudit(Shown):
     """What an audit of one run claimed, ran and showed.
 
     Attributes
@@ -143,6 +144,15 @@ class OneRunAudit:
     if_independent: IndependentBound = field(repr=False)
     seed: int | None
     version: str
+
+    def _sentence(self) -> str:
+        return (
+            f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g} with confidence "
+            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.canaries} canaries in {self.runs} runs"
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        return {"claim": self.claim, "seed": self.seed}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""

@@ -23,6 +23,7 @@ from dpcheck.audits.running.draws import Observation
 from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.errors import InputError, require, require_count, require_delta, require_epsilon
+from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ _ANY_DELTA = 0.999
 
 
 @dataclass(frozen=True, eq=False)
-class RandomnessAudit:
+class RandomnessAudit(Shown):
     """What a few recorded runs show about a mechanism's randomness.
 
     Attributes

@@ -12,6 +12,7 @@ from dpcheck.audits.regression import measurements as table
 from dpcheck.audits.regression.fitted import Fitted
 from dpcheck.audits.regression.judgement import overall
 from dpcheck.errors import require, require_confidence
+from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RateFit:
+class RateFit(Shown):
     """A fitted power law and what it says of the claim.
 
     Attributes
@@ -63,6 +64,28 @@ class RateFit:
     independent: int
     response: str
     frame: pd.DataFrame
+
+    def _sentence(self) -> str:
+        return self.reason
+
+    def _facts(self) -> dict[str, Any]:
+        fitted = {
+            f"exponent of {name}": f"{self.exponents[name]:.4g} [{low:.4g}, {high:.4g}]"
+            for name, (low, high) in self.interval.items()
+        }
+        return {**fitted, "rows": self.rows}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one row for each factor: exponent, interval, claimed exponent, verdict."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "factor": name, "exponent": self.exponents[name], "low": low, "high": high,
+                "claimed": self.claimed.get(name), "verdict": self.by_factor.get(name),
+            }
+            for name, (low, high) in self.interval.items()
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the data, ready for JSON."""

@@ -18,6 +18,7 @@ from scipy import special
 
 from dpcheck.audits.laws import minibatch_kernels as kernels
 from dpcheck.errors import require, require_confidence, require_count
+from dpcheck.shown import Shown
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -27,7 +28,7 @@ _SIMULATIONS = 399
 
 
 @dataclass(frozen=True)
-class SamplingAudit:
+class SamplingAudit(Shown):
     """What minibatches show against the scheme that was claimed.
 
     Attributes

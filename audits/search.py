@@ -22,6 +22,7 @@ from dpcheck.audits.output_sets.choice import choose
 from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.runs import Runner
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta
+from dpcheck.shown import Shown
 
 # Keeps the random streams of the search apart from those of the audit.
 _STREAM = 1 << 20
@@ -31,7 +32,7 @@ _LARGEST = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class NeighbourAudit:
+class NeighbourAudit(Shown):
     """The pair of neighbours that promised most, and its audit.
 
     Attributes
@@ -60,6 +61,12 @@ class NeighbourAudit:
     def epsilon_lower(self) -> float:
         """The audit's lower confidence bound on epsilon (natural log)."""
         return self.audit.epsilon_lower
+
+    def _sentence(self) -> str:
+        return f"{self.audit}\npair: {self.pair.words}, of {self.pairs} searched"
+
+    def _facts(self) -> dict[str, Any]:
+        return {"runs of the search": self.searched}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the datasets, ready for JSON."""

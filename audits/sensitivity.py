@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import InputError, require, require_count
+from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ class Witness:
 
 
 @dataclass(frozen=True, eq=False)
-class SensitivityAudit:
+class SensitivityAudit(Shown):
     """The largest distance that a search for neighbours found.
 
     Attributes
@@ -73,6 +74,9 @@ class SensitivityAudit:
     norm: float
     witness: Witness | None
     pairs: int
+
+    def _sentence(self) -> str:
+        return f"{self.verdict}: a sensitivity of {self.sensitivity:.6g} was found, {self.claimed:.6g} is claimed"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, ready for JSON."""

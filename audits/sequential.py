@@ -22,13 +22,14 @@ from dpcheck.audits.output_sets.output_set import OutputSet
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import Pool, Runner, require_runs
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
+from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True)
-class SequentialAudit:
+class SequentialAudit(Shown):
     """What a sequential audit claimed, ran and showed; enough to go on from.
 
     Attributes
@@ -74,6 +75,16 @@ class SequentialAudit:
     version: str
     looks: tuple[Standing, ...] = field(repr=False)
     state: State = field(repr=False, compare=False)
+
+    def _sentence(self) -> str:
+        return (
+            f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g} with confidence "
+            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.trials} runs a dataset\nwitness: {self.event}"
+        )
+
+    def __str__(self) -> str:
+        """The verdict with its bound, and the witness, a line each."""
+        return self._sentence()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; ``earlier`` of :func:`audit_sequential` takes it back."""

@@ -31,6 +31,7 @@ from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.statement import Statement
 from dpcheck.errors import require
+from dpcheck.shown import Shown
 
 Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
 Basis = Literal["judged", "argued by hand, steps checked"]
@@ -327,7 +328,7 @@ def _uncovered(decision: Decision) -> list[str]:
 
 
 @dataclass(frozen=True)
-class ClaimResult:
+class ClaimResult(Shown):
     """A claim with its verdict.
 
     Attributes
@@ -378,6 +379,13 @@ class ClaimResult:
         """What breaks the statement, or a reading of it, in words."""
         kinds = ("counterexample", "exceeds", "notprivate")
         return tuple(step["says"] for step in self.evidence["steps"] if step["kind"] in kinds)
+
+    def _sentence(self) -> str:
+        return f"{self.claim.id} is {self.verdict}: {self.note}"
+
+    def _facts(self) -> dict[str, Any]:
+        place = f"{self.claim.paper}, {self.claim.location}"
+        return {"claim": str(self.claim.statement), "place": place, "method": self.method, "checked by": self.trust}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain text throughout, fit for JSON."""

@@ -22,7 +22,8 @@ from pathlib import Path
 from types import ModuleType
 
 from dpcheck.bounds.carried import carried
-from dpcheck.bounds.claim import OWN_FILE, Claim, ClaimResult
+from dpcheck.bounds.claim import OWN_FILE, Claim
+from dpcheck.bounds.results import ClaimResults
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.bounds.workers import decide_all, decide_file
 from dpcheck.errors import InputError, one_line, raised, require
@@ -100,12 +101,14 @@ def claims(paper: str | None = None) -> tuple[Claim, ...]:
 
 
 def find(target: str | None = None) -> tuple[Claim, ...]:
-    """Find the claims of a paper, one claim, the claims of a Python file, or all.
+    """Find the claims of a paper, one claim, those of a theorem, of a Python file, or all.
 
     Parameters
     ----------
     target : str, optional
-        Such as ``"yang2022"``, ``"Y17"`` or ``"lemma.py"``; all by default.
+        A paper ("yang2022"), a claim ("Y17", "yang2022.Y17"), a theorem of the catalogue whose formulas claims carry
+        ("yang2022.theorem_2a"), a file ("lemma.py"), or words that a claim's id, place, kind or statement has, all of
+        them ("lemma 8"); all claims by default.
 
     Returns
     -------
@@ -120,24 +123,49 @@ def find(target: str | None = None) -> tuple[Claim, ...]:
     require(target is None or isinstance(target, str), "target", "be a name", target)
     if target is not None and target.endswith(".py"):
         return _load(target)
-    chosen = tuple(each for each in claims() if target in (None, each.paper, each.id))
+    chosen = tuple(each for each in claims() if target in (None, each.paper, each.id, f"{each.paper}.{each.id}"))
+    chosen = chosen or carrying(str(target)) or tuple(each for each in claims() if _says(each, str(target).split()))
     if not chosen:
-        raise _unknown("paper or claim", target, (*PAPERS, *(each.id for each in claims())))
+        known = (*PAPERS, *(each.id for each in claims()), *(each.id for each in theorems()))
+        raise _unknown("paper, claim, theorem or words of a claim", target, known)
     return chosen
+
+
+def carrying(theorem: str) -> tuple[Claim, ...]:
+    """List the claims that a theorem's formulas belong to.
+
+    Parameters
+    ----------
+    theorem : str
+        Its id, such as ``"yang2022.theorem_2a"``.
+
+    Returns
+    -------
+    tuple of Claim
+        The claims, none for another name.
+    """
+    return tuple(each for each in claims() if any(part.theorem == theorem for part in each.carries))
+
+
+def _says(claim: Claim, words: list[str]) -> bool:
+    """Whether a claim's id, paper, place, kind or statement has all of these words, capital or not."""
+    text = f"{claim.id} {claim.paper} {claim.location} {claim.kind} {claim.statement}"
+    return bool(words) and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
 
 def prove(
     target: str | None = None, *, jobs: int | None = None, seconds: float = 60.0,
     watch: Callable[[str, int, int], object] | None = None,
-) -> tuple[ClaimResult, ...]:  # fmt: skip
-    """Decide the claims of a paper, one claim, the claims of a Python file, or all.
+) -> ClaimResults:  # fmt: skip
+    """Decide the claims of a paper, one claim, those of a theorem, of a Python file, or all.
 
     Every piece of evidence is recomputed, in processes of its own.
 
     Parameters
     ----------
     target : str, optional
-        Such as ``"yang2022"``, ``"Y17"`` or ``"lemma.py"``; all by default.
+        Such as ``"yang2022"``, ``"Y17"``, ``"yang2022.theorem_2a"``, ``"lemma.py"`` or words, as in ``"lemma 8"``;
+        all by default.
     jobs : int, optional
         Processes, one a core by default. No verdict depends on how many there are.
     seconds : float
@@ -147,8 +175,9 @@ def prove(
 
     Returns
     -------
-    tuple of ClaimResult
-        For each claim its verdict (``proved``, ``refuted``, ``conditional`` or ``unresolved``) and the evidence.
+    ClaimResults
+        A tuple: for each claim its verdict (``proved``, ``refuted``, ``conditional`` or ``unresolved``) and the
+        evidence. ``print`` shows a line for each, ``to_frame()`` is a table.
 
     Raises
     ------
@@ -167,8 +196,8 @@ def prove(
     ('refuted', 'proof of Lemma 6(a), Appendix C.2')
     """
     if isinstance(target, str) and target.endswith(".py"):
-        return decide_file(target, jobs=jobs, seconds=seconds, watch=watch)
-    return decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch)
+        return ClaimResults(decide_file(target, jobs=jobs, seconds=seconds, watch=watch))
+    return ClaimResults(decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch))
 
 
 def _load(path: str) -> tuple[Claim, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 import sympy
 
 from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
+from dpcheck.shown import Shown
 
 Formulas = tuple[tuple[Any, Any], ...]  # (symbol, expression) in order of definition
 
@@ -119,7 +120,7 @@ class Assumption:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Theorem:
+class Theorem(Shown):
     """What a paper promises, at any sizes within its region.
 
     The methods take the parameters by name. They raise :class:`~dpcheck.errors.InputError` for a missing or unknown
@@ -330,6 +331,16 @@ class Theorem:
         """
         known = self._resolve(self._accept("violated", self._tested(), values, defined=True), self._tested())
         return tuple(a for a in self.assumptions if not a.holds(known))
+
+    def _sentence(self) -> str:
+        verb = "promises" if self.bound_formula is None else "bounds"
+        return f"{self.id}: {self.title} ({self.paper}, {self.location}) {verb} {self.quantity}"
+
+    def _facts(self) -> dict[str, Any]:
+        formulas = {str(symbol): str(formula) for symbol, formula in (*self.schedule_formulas, *self.noise_formulas)}
+        stated = {"bound": self.bound_formula, "rate": self.rate}
+        said = {f"assumption {number}": str(each) for number, each in enumerate(self.assumptions, 1)}
+        return {**{name: str(value) for name, value in stated.items() if value is not None}, **formulas, **said}
 
     def to_latex(self) -> str:
         """Return the guarantee as lines of LaTeX, each between dollar signs."""

@@ -18,6 +18,7 @@ from dpcheck.event_counts import EventCounts, count_events
 from dpcheck.events import read_events
 from dpcheck.losses import Composition, compose
 from dpcheck.privacy_curves import Array, Curve, CurvePair, curves_of, gaussian_log_delta
+from dpcheck.shown import Shown
 
 _SLACK = 1e-11  # relative error allowed to the delta of a curve
 _TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
@@ -25,7 +26,7 @@ _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and ho
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """A proof that events are (epsilon, delta)-differentially private.
 
     Attributes
@@ -41,6 +42,12 @@ class Certificate:
     epsilon: float
     delta: float
     method: str
+
+    def _sentence(self) -> str:
+        return f"epsilon <= {self.epsilon:.6g} at delta {self.delta:g} ({self.method})"
+
+    def _facts(self) -> dict[str, Any]:
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from dpcheck.algorithms import Algorithm
-from dpcheck.errors import InputError, raised, require
+from dpcheck.errors import InputError, did_you_mean, raised, require
 
 GROUP = "dpcheck.algorithms"
 
@@ -28,9 +28,10 @@ def find(wanted: str | os.PathLike[str], taken: Collection[str]) -> list[Algorit
         found = from_file(text)
     else:
         registered = installed().get(text)
-        known = ", ".join((*taken, *(each.name for each in others(taken))))
+        known = (*taken, *(each.name for each in others(taken)))
         if registered is None:
-            raise InputError(f"algorithm must be one of {known}, or a Python file that declares one, got {text}")
+            must = f"be one of {', '.join(known)}, or a Python file that declares one"
+            raise InputError(f"algorithm must {must}, got {text}{did_you_mean(text, known)}")
         found = [_loaded(registered)]
     for each in found:
         require(each.name not in taken, f"an algorithm declared in {text}", "have a name of its own", each.name)

@@ -1,12 +1,17 @@
+# PYTHON_ARGCOMPLETE_OK
 """The command line: what can be asked, and the exit code of the answer."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Sequence
 
 from dpcheck import __version__
+from dpcheck.cli_examples import epilog
+from dpcheck.completion import complete
+from dpcheck.tables import FORMATS as TABLES
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html")
 _RUNS_OTHERS_CODE = ("audit", "check", "prove")
@@ -62,9 +67,13 @@ def _run(options: argparse.Namespace) -> int:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; options may stand before, between and after what else a command takes."""
     parser, commands = _parsers()
-    if not arguments or arguments[0] not in commands:
-        return parser.parse_args(arguments)  # which knows --help and --version, and what is wrong with the rest
-    name, *rest = arguments
+    complete(parser, commands)
+    name, *rest = arguments or ["--help"]
+    if name not in commands:
+        near = difflib.get_close_matches(name, commands, 1)
+        if near:
+            parser.error(f"unknown command {name}: did you mean dpcheck {near[0]}?")
+        return parser.parse_args([name, *rest])  # which knows --help and --version, and what is wrong with the rest
     return commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
 
 
@@ -74,21 +83,21 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         prog="dpcheck",
         description="Checks differentially private optimisation: the published guarantee, its derivation, "
         "the algorithm, and the privacy and rate it delivers.",
-        epilog=EXIT_CODES,
+        epilog=f"examples:\n  dpcheck check privatediff\n  dpcheck prove 003:Thm5 --explain\n"
+        f"  dpcheck check --help    # each command has examples of its own\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"dpcheck {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name: str, help: str, example: str = "") -> argparse.ArgumentParser:
+    def command(name: str, help: str, further: str = "") -> argparse.ArgumentParser:
         return subparsers.add_parser(
-            name, help=help, description=f"{help}\n\n{example}".strip(), epilog=EXIT_CODES,
+            name, help=help, description=f"{help}\n\n{further}".strip(), epilog=f"{epilog(name)}\n\n{EXIT_CODES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
 
     check = command(
         "check", "check algorithms end to end: dpcheck's own on bundled real data, or one of yours",
-        "such as: dpcheck check dp_sgda, or dpcheck check path/to/mine.py for a file that declares a dpcheck.Algorithm",
     )  # fmt: skip
     check.add_argument(
         "names", nargs="*", metavar="NAME|FILE.py",
@@ -108,7 +117,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _add_outputs(check)
 
     lister = command("list", "list theorems, algorithms, base solvers, problems, testers and data sets")
-    _add_format(lister)
+    _add_format(lister, ("terminal", "json", *TABLES))
 
     show = command("show", "show a theorem: assumptions, schedule, noise, bound, rate")
     show.add_argument("theorem", metavar="THEOREM", help="such as yang2022.theorem_2a")
@@ -121,14 +130,15 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         "version with proofs); after the colon stands the place in the paper",
     )  # fmt: skip
     prove.add_argument(
-        "target", nargs="?", metavar="PAPER|CLAIM|FILE.py",
-        help="such as yang2022, Y17, or a file of your own that states claims (default: all)",
+        "target", nargs="*", metavar="PAPER|CLAIM|THEOREM|WORD|FILE.py",
+        help="such as yang2022, Y17, yang2022.theorem_2a, words of a statement, or a file of your own that states "
+        "claims (default: all)",
     )  # fmt: skip
     prove.add_argument("--explain", action="store_true", help="show every step, in plain text and LaTeX")
     prove.add_argument("--jobs", type=int, help="processes (default: one a core)")
     prove.add_argument("--seconds", type=float, default=60.0, help="time for one claim (default 60)")
     prove.add_argument("--export-coq", metavar="FOLDER", help="write every claim's steps as theorems of Coq")
-    _add_format(prove)
+    _add_format(prove, ("terminal", "json", *TABLES))
 
     audit = command("audit", "audit a mechanism of your own: bound its epsilon from below")
     audit.add_argument("mechanism", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
@@ -180,7 +190,6 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
 
     measure = command(
         "measure", "run an algorithm over a grid of settings, and write the table that `dpcheck rate` reads",
-        "such as: dpcheck measure phased_primal --vary n=2^10..2^14 --seeds 20 --output gaps.csv",
     )  # fmt: skip
     measure.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
     measure.add_argument(
@@ -238,10 +247,15 @@ def _add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ("term
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    _add_format(parser, FORMATS)
+    _add_format(parser, (*FORMATS, *TABLES))
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of stdout")
     for name in FORMATS[1:]:
         parser.add_argument(f"--{name}-output", metavar="FILE", help=f"also write {name} to FILE")
+    parser.add_argument("--verbose", action="store_true", help="a row for every finding, and every measured table")
+    parser.add_argument(
+        "--explain", action="append", default=[], metavar="ID",
+        help="print all that is known of this finding, in place of the report; may be given again",
+    )  # fmt: skip
     _add_fail_on(parser)
 
 

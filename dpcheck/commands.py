@@ -52,11 +52,16 @@ def run_report(options: Namespace) -> int:
 
 def run_list(options: Namespace) -> int:
     """Run ``dpcheck list``."""
+    from dpcheck import tables
     from dpcheck.report.listing import listing
 
     found = listing()
     if options.format == "json":
         return terminal.say_json({"schema": "dpcheck.list/1", **found})
+    if options.format in tables.FORMATS:
+        return terminal.say(
+            tables.table([{"kind": kind, **each} for kind, rows in found.items() for each in rows], options.format)
+        )
     lines = []
     for kind, entries in found.items():
         lines += [f"{kind}:", *(f"  {entry['id']:<34} {entry['title']}" for entry in entries)]
@@ -76,35 +81,38 @@ def run_show(options: Namespace) -> int:
 
 def run_prove(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
-    import shutil
     import time
 
+    from dpcheck import tables
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import prove
     from dpcheck.report.claims import explanation, summary, table
 
     started = time.perf_counter()
+    target = " ".join(options.target) or None
     # stdout is for the result: what a file of one's own prints goes to stderr
     with redirect_stdout(sys.stderr), terminal.progress() as watch:
         results = prove(
-            options.target, jobs=options.jobs, seconds=options.seconds,
+            target, jobs=options.jobs, seconds=options.seconds,
             watch=lambda _, done, total: watch("claims", done, total),
         )  # fmt: skip
     if options.export_coq is not None:
         from dpcheck.bounds.coq.export import export
 
         export(results, options.export_coq)
-    own = (options.target or "").endswith(".py")
+    own = (target or "").endswith(".py")
     moved = None if own else changed(results)
     broken = any(each.verdict in ("refuted", "unresolved") for each in results) if own else bool(moved)
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
         return int(broken)
+    if options.format in tables.FORMATS:
+        terminal.say(tables.table(results.rows, options.format))
+        return int(broken)
     if options.explain:
         shown = "\n\n".join(explanation(result) for result in results)
     else:
-        width = shutil.get_terminal_size((160, 24)).columns
-        shown = table(results, color=terminal.coloured(), width=max(width, 80))
+        shown = table(results, color=terminal.coloured(), width=terminal.width(160), file=target if own else None)
     terminal.say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
     return int(broken)
 
@@ -139,13 +147,7 @@ def run_audit(options: Namespace) -> int:
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.audit/1", **found.to_dict()})
     else:
-        family = getattr(found, "in_family", None)
-        within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
-        terminal.say(
-            f"{found.verdict}: epsilon >= {found.epsilon_lower:.4f} at delta {found.delta:g} with confidence "
-            f"{found.confidence:g}, claimed {found.epsilon:g}; {found.trials} runs a dataset{within}\n"
-            f"witness: {found.event}"
-        )
+        terminal.say_verdict(found.verdict, str(found))
     undecided = found.verdict == "inconclusive"
     return _code(options, broken=found.verdict == "violated", undecided=undecided)
 
@@ -199,7 +201,7 @@ def run_rate(options: Namespace) -> int:
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
     else:
-        terminal.say(summary(fit))
+        terminal.say_verdict(fit.verdict, summary(fit))
     return _code(options, broken=fit.verdict == "contradicted", undecided=fit.verdict != "supported")
 
 
@@ -296,12 +298,19 @@ def _problem_of(options: Namespace) -> tuple[Any, Any]:
 
 def _deliver(report: Report, options: Namespace) -> int:
     from dpcheck.files import write_text
+    from dpcheck.report.explanation import explanations
     from dpcheck.report.render import render
 
     for name, target in _targets(options).items():
         if name != "output":
             write_text(target, render(report, name.removesuffix("_output")))
-    text = render(report, options.format, color=options.output is None and terminal.coloured())
+    if options.explain:
+        text = explanations(report, options.explain, width=terminal.width()) + "\n"
+    else:
+        text = render(
+            report, options.format, color=options.output is None and terminal.coloured(),
+            width=120 if options.output else terminal.width(120), verbose=options.verbose,
+        )  # fmt: skip
     if options.output:
         write_text(options.output, text)
     else:

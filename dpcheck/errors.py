@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,12 @@ def one_line(value: object) -> str:
 def raised(error: BaseException) -> str:
     """Say on one line what kind of error it is and what it says."""
     return one_line(f"{type(error).__name__}: {error}")
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return " (did you mean NAME?)" for the known name that comes closest, nothing where none does."""
+    near = difflib.get_close_matches(str(name), list(known), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def require(condition: bool, name: str, constraint: str, value: object) -> None:

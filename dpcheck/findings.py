@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,22 @@ class Report(Results):
     tables : dict of str to list of dict
         Measured tables by title, a dict for each row.
     """
+
+    def __str__(self) -> str:
+        """The report as a terminal of 100 columns shows it."""
+        from dpcheck.report.render import render
+
+        return render(self, "terminal", width=100).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The result, the regression and what fails, for a notebook."""
+        from dpcheck.report.summary import Summary
+        from dpcheck.shown import html_table
+
+        summary = Summary(self)
+        said = "".join(f"<p><strong>{escape(sentence)}</strong></p>" for sentence in summary.result)
+        failing = [{"verdict": f.verdict, "id": f.id, "subject": f.subject, "reason": f.reason} for f in summary.broken]
+        return f"{said}<p>Regression: {escape(summary.badge)}</p>{html_table(failing)}"
 
     def to_html(self, path: str | Path) -> None:
         """Write the report as a self-contained page.
@@ -105,10 +122,9 @@ class Report(Results):
         """Return a table with one row for each finding."""
         import pandas as pd
 
-        columns = (
-            "id", "kind", "verdict", "expected", "ok", "audited", "certified", "claimed", "slack", "reason",
-        )  # fmt: skip
-        return pd.DataFrame([{c: getattr(f, c) for c in columns} for f in self.findings])
+        from dpcheck.report.render import rows
+
+        return pd.DataFrame(rows(self))
 
 
 def _number(name: str, value: Any) -> Any:

@@ -17,7 +17,7 @@ from dpcheck.errors import InputError
 def progress() -> Iterator[Callable[[str, int, int], None]]:
     """A progress bar on stderr; without a terminal there, one line a stage."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -30,7 +30,7 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
 
         yield line
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
@@ -67,16 +67,31 @@ def say(text: str) -> int:
     return 0
 
 
+def say_verdict(verdict: str, text: str) -> int:
+    """Print a result that begins with its verdict, which a terminal shows in the verdict's colour."""
+    if coloured() and text.startswith(verdict):
+        from rich.style import Style
+
+        from dpcheck.report.verdicts import colour
+
+        text = Style.parse(colour(verdict)).render(verdict) + text.removeprefix(verdict)
+    return say(text)
+
+
 def _drop_the_rest() -> None:
     """What is still buffered would fail again when the interpreter ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def width(otherwise: int = 80) -> int:
+    """How many columns there are to write in, and ``otherwise`` where that is no terminal."""
+    return max(shutil.get_terminal_size((otherwise, 24)).columns, 40)
+
+
 def named(name: str, text: str) -> str:
     """A name and what belongs to it, in as many lines as the terminal needs, between words."""
-    width = max(shutil.get_terminal_size().columns, 40)
     return textwrap.fill(
-        f"{name:>13}  {text}", width, subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
+        f"{name:>13}  {text}", width(), subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
     )
 
 

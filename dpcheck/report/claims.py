@@ -1,49 +1,80 @@
-"""Verdicts on claims for a person at a terminal: a table, or everything about each."""
+"""Verdicts on claims for a person at a terminal: a row each, or everything about each."""
 
 from __future__ import annotations
 
 import io
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from textwrap import shorten
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from dpcheck.bounds.claim import ClaimResult
 from dpcheck.bounds.registry import PAPERS
 from dpcheck.bounds.source import place
+from dpcheck.report.columns import paragraph, say
+from dpcheck.report.verdicts import colour, sign
 
-_COLORS = {"proved": "green", "refuted": "red", "conditional": "yellow", "unresolved": "magenta"}
+_NARROW = 100  # columns below which rows are stacked
+_ORDER = ("refuted", "unresolved", "conditional", "proved")
+_HEADINGS = {
+    "claim": "claim", "verdict": "verdict", "method": "method", "seconds": "s",
+    "crux": "critical constant or counterexample", "trust": "checked by", "location": "place in the paper",
+}  # fmt: skip
 
 
-def table(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:
-    """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place."""
-    rows = Table(box=None, pad_edge=False)
-    for heading in (
-        "claim",
-        "verdict",
-        "method",
-        "s",
-        "critical constant or counterexample",
-        "checked by",
-        "place in the paper",
-    ):
-        rows.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
-    for result in results:
-        verdict = f"[{_COLORS[result.verdict]}]{result.verdict}[/]"
-        shown = (result.claim.id, verdict, result.method, f"{result.seconds:.1f}", _crux(result),
-                 result.trust, result.claim.location)  # fmt: skip
-        rows.add_row(*(part if part is verdict else part.replace("[", r"\[") for part in shown))
+def table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
+    """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place.
+
+    Below 100 columns they are stacked, each with the command that explains it; claims of one's own are in ``file``.
+    """
+    explain = "dpcheck prove {} --explain"
     buffer = io.StringIO()
-    Console(file=buffer, force_terminal=color, width=width, highlight=False).print(rows)
+    console = Console(file=buffer, force_terminal=color, width=width, highlight=False)
+    if width < _NARROW:
+        for result in results:
+            _stacked(result, explain.format(shlex.quote(file or result.claim.id)), console)
+    else:
+        console.print(_table(results))
+        say(console, "")
+        say(
+            console,
+            Text.assemble("Every step of one: ", (explain.format(shlex.quote(file or results[0].claim.id)), "cyan")),
+        )
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
+
+
+def _table(results: Sequence[ClaimResult]) -> Table:
+    found = Table(box=None, pad_edge=False)
+    for heading in _HEADINGS.values():
+        found.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
+    for each in results:
+        found.add_row(
+            Text(each.claim.id), _word(each), Text(each.method), f"{each.seconds:.1f}", Text(_crux(each)),
+            Text(each.trust), Text(each.claim.location),
+        )  # fmt: skip
+    return found
+
+
+def _stacked(result: ClaimResult, command: str, console: Console) -> None:
+    say(console, _word(result).append(f"  {result.claim.id}", "bold"))
+    paragraph(console, f"{result.claim.location}: {result.claim.statement}", first="    ")
+    if crux := _crux(result):
+        paragraph(console, crux, first="    ")
+    say(console, Text(f"    {command}", "cyan"))
+
+
+def _word(result: ClaimResult) -> Text:
+    return Text(f"{sign(result.verdict)} {result.verdict}", colour(result.verdict))
 
 
 def explanation(result: ClaimResult) -> str:
     """The statement, the verdict and every step, in plain text and LaTeX."""
     claim, evidence = result.claim, result.evidence
-    lines = [f"{claim.id}  {result.verdict}  ({result.method}, {result.seconds:.1f} s)"]
+    lines = [f"{claim.id}  {sign(result.verdict)} {result.verdict}  ({result.method}, {result.seconds:.1f} s)"]
     lines += [f"  Basis: {result.basis}; steps: {result.trust}"]
     lines += [f"  {claim.paper}, {claim.location}", f"  Claim: {claim.statement}", f"  Verdict: {result.note}"]
     if claim.paper in PAPERS:
@@ -65,15 +96,15 @@ def explanation(result: ClaimResult) -> str:
 
 
 def summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float) -> str:
-    """Say the counts, the time, and whether each verdict is the expected one (``None``: none is expected)."""
+    """Say what was found and, on a line of its own, whether each verdict is the expected one (``None``: none is)."""
     counts = Counter[str](result.verdict for result in results)
-    shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLORS if counts[verdict])
-    line = f"{len(results)} claim{'s' * (len(results) != 1)}: {shown}; {seconds:.1f} s"
+    shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
+    line = f"Result:     {len(results)} claim{'s' * (len(results) != 1)}: {shown}; {seconds:.1f} s"
     if changed is None:
         return line
-    if not changed:
-        return f"{line}; every verdict is the expected one"
-    return f"{line}; not as recorded: {', '.join(f'{each.claim.id} ({each.verdict})' for each in changed)}"
+    moved = ", ".join(f"{each.claim.id} ({each.verdict})" for each in changed)
+    count = f"{len(changed)} verdict{'s' * (len(changed) != 1)} changed: "
+    return f"{line}\nRegression: {count + moved if changed else 'as expected'}"
 
 
 def _crux(result: ClaimResult) -> str:

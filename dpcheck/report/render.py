@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
+from dpcheck import tables
 from dpcheck.results import Results
 
+_COLUMNS = ("id", "kind", "verdict", "expected", "ok", "audited", "certified", "claimed", "slack", "reason")
 
-def render(report: Results, format: str, *, color: bool = False) -> str:
-    """Return ``report`` as text in a format: "terminal", "json", "junit", "sarif" or "html"."""
+
+def rows(report: Results) -> list[dict[str, Any]]:
+    """Return a row for each finding, for a table in any format."""
+    return [{column: getattr(f, column) for column in _COLUMNS} for f in report.findings]
+
+
+def render(report: Results, format: str, *, color: bool = False, width: int = 120, verbose: bool = False) -> str:
+    """Return ``report`` as text in a format: "terminal", "json", "junit", "sarif", "html", or a table of its findings.
+
+    color, width, verbose : for the terminal's format: its escapes, its columns, and a row for every finding
+    """
     if format == "json":
         return report.to_json() + "\n"
     if format == "junit":
@@ -23,12 +35,13 @@ def render(report: Results, format: str, *, color: bool = False) -> str:
         from dpcheck.report.html import to_html
 
         return to_html(report)
+    if format in tables.FORMATS:
+        return tables.table(rows(report), format) + "\n"
     from rich.console import Console
 
     from dpcheck.report.terminal import print_report
 
     stream = io.StringIO()
-    width = None if color else 140
-    console = Console(file=stream, force_terminal=color, width=width or Console().width, highlight=False)
-    print_report(report, console)
+    console = Console(file=stream, force_terminal=color, width=width, highlight=False)
+    print_report(report, console, verbose=verbose)
     return stream.getvalue()

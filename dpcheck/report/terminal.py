@@ -1,75 +1,168 @@
-"""The report for a person at a terminal."""
+"""The report for a person at a terminal: the result on top and again last, what fails first, the rest in counts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
-from dpcheck.results import BROKEN, Finding, Results
+from dpcheck.report.columns import grid, paragraph, say
+from dpcheck.report.summary import KINDS, Summary
+from dpcheck.report.verdicts import colour, sign, standing
+from dpcheck.results import Finding, Results
 
-_GOOD = {"consistent", "proved", "supported"}
-_HEADINGS = {
-    "privacy": "Privacy:  audited lower bound  <=  certified epsilon  <=  claimed epsilon",
-    "utility": "Utility",
-    "rate": "Rates and bounds",
-    "inside": "Inside a run",
-    "claim": "Claims of the paper",
-}
-_SECTION = {
-    "noise": "inside", "sampling": "inside", "sensitivity": "inside", "feasibility": "inside", "bound": "rate",
-    "schedule": "inside", "accounting": "inside", "stopped": "inside", "missing": "inside",
-}  # fmt: skip
+_STACKED = "    "
+_SANDWICH = ("", "audited", "", "certified", "", "claimed", "slack", "family", "finding")
 
 
-def print_report(report: Results, console: Console) -> None:
-    """Print everything found, in plain words, the verdict last."""
-    console.print(
-        f"[bold]dpcheck {report.version}[/]  {', '.join(report.algorithms)}  "
-        f"profile {report.profile}, seed {report.seed}, {report.seconds:.0f} s"
-    )
-    for section, heading in _HEADINGS.items():
-        found = [f for f in report.findings if _SECTION.get(f.kind, f.kind) == section]
-        if found:
-            console.print(f"\n[bold]{heading}[/]")
-            console.print(_sandwiches(found) if section == "privacy" else _rows(found))
-    for title, rows in report.tables.items():
-        console.print(f"\n[bold]{title}[/]")
-        console.print(_table(rows))
-    console.print()
-    console.print(_verdict(report))
+def print_report(report: Results, console: Console, *, verbose: bool = False) -> None:
+    """Print what was found: the summary, what changed, what fails, the sandwich, the rest; the summary again.
+
+    verbose : a row for every finding, what holds too, and every measured table
+    """
+    summary = Summary(report)
+    paragraph(
+        console, f"dpcheck {report.version}  {summary.title}  profile {report.profile}, seed {report.seed}, "
+        f"{report.seconds:.0f} s", style="bold",
+    )  # fmt: skip
+    for title in summary.papers.values():
+        paragraph(console, title, style="dim")
+    _summary(summary, console)
+    _blocks("Not as expected", summary.changed, summary, console)
+    _blocks("What fails, as expected", [f for f in summary.broken if f.ok], summary, console)
+    _sandwiches([f for variant in summary.variants for f in variant.findings], console)
+    rest = [f for f in report.findings if f.ok and standing(f.verdict) != "broken"]
+    if verbose:
+        _blocks("What holds, holds on a condition, or is undecided", rest, summary, console)
+        for title, rows in report.tables.items():
+            _heading(console, title)
+            _table(rows, console)
+    else:
+        open_ = [f for f in rest if standing(f.verdict) != "good" and f.kind != "privacy"]
+        _rows("What holds on a condition, or is undecided", open_, summary, console)
+        _folded("What holds", [f for f in rest if standing(f.verdict) == "good"], console)
+        tables = f", and {len(report.tables)} measured tables" if report.tables else ""
+        say(console, "")
+        paragraph(console, f"--verbose prints a row for each finding{tables}.", style="dim")
+    _summary(summary, console)
 
 
-def _rows(findings: list[Finding]) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False, expand=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold", ratio=2)
-    table.add_column(overflow="fold", ratio=3)
-    for finding in findings:
-        table.add_row(_word(finding), finding.subject, Text(finding.reason, style="dim"))
-    return table
+def _summary(summary: Summary, console: Console) -> None:
+    """The two statements, apart: what was found, and whether that was expected."""
+    say(console, "")
+    for number, (words, broken) in enumerate(summary.sentences):
+        style = colour("violated") if broken else colour("consistent") if summary.holds else ""
+        paragraph(console, words, style=style, first=" " * 12 if number else "Result:     ")
+    counts = ", ".join(f"{count} {word}" for word, count in summary.totals.items())
+    paragraph(
+        console, f"{counts}. Consistent means that no violation was found, not that none exists.", style="dim",
+        first=" " * 12,
+    )  # fmt: skip
+    paragraph(console, summary.badge, style="bold yellow" if summary.changed else "green", first="Regression: ")
 
 
-def _sandwiches(findings: list[Finding]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading, justify in (
-        ("verdict", "left"), ("what was released", "left"), ("audited", "right"), ("", "left"),
-        ("certified", "right"), ("", "left"), ("claimed", "right"), ("slack", "right"), ("in its family", "right"),
-    ):  # fmt: skip
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+def _heading(console: Console, words: str) -> None:
+    say(console, "")
+    paragraph(console, words, style="bold")
+
+
+def _blocks(heading: str, findings: Iterable[Finding], summary: Summary, console: Console) -> None:
+    """Print findings with all that is said of each: verdict and id, subject, reason, place, command."""
+    for number, f in enumerate(findings):
+        if number == 0:
+            _heading(console, heading)
+        word, id = Text.assemble(_word(f), _surprise(f)), Text(f.id, "bold")
+        if len(word) + len(id) + 2 <= console.width:
+            say(console, word.append("  ").append(id))
+        else:
+            say(console, word)
+            say(console, Text(_STACKED).append(id))
+        paragraph(console, f.subject, first=_STACKED)
+        paragraph(console, f.reason, first=_STACKED)
+        if not f.ok and f.place:
+            say(console, Text(f"{_STACKED}in {f.place}", "dim"))
+        say(console, Text(_STACKED + summary.command(f), "cyan"))
+
+
+def _rows(heading: str, findings: Sequence[Finding], summary: Summary, console: Console) -> None:
+    """Print findings in a row each: verdict, the command that explains it, what it is about."""
+    if not findings:
+        return
+    _heading(console, heading)
+    for group in ([f for f in findings if f.kind == "claim"], [f for f in findings if f.kind != "claim"]):
+        rows = [(_word(f), _topic(f), Text(summary.command(f), "cyan")) for f in group]
+        if rows and grid(console, ("", "", ""), rows, right=(False, False, False)):
+            continue
+        for word, topic, command in rows:
+            line = Text.assemble(word, "  ", topic)
+            alone = len(line) + 2 + len(command) > console.width
+            if len(line) <= console.width:
+                say(console, line if alone else line.append("  ").append(command))
+            else:
+                say(console, word)
+                paragraph(console, topic, first=_STACKED)
+            if alone:
+                say(console, Text(_STACKED).append(command))
+
+
+def _topic(finding: Finding) -> str:
+    """What a row is about, in short: the place of a claim in its paper, the subject of any other finding."""
+    return finding.subject.partition(": ")[0] if finding.kind == "claim" else finding.subject
+
+
+def _folded(heading: str, findings: Sequence[Finding], console: Console) -> None:
+    """Print how many findings hold, a row a kind."""
+    if not findings:
+        return
+    _heading(console, heading)
+    kinds = [kind for kind in KINDS if any(f.kind == kind for f in findings)]
+    kinds += sorted({f.kind for f in findings} - {*KINDS})
+    for kind in kinds:
+        words = [f.verdict for f in findings if f.kind == kind]
+        counts = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
+        say(console, Text.assemble(("✓ ", colour("consistent")), f"{KINDS.get(kind, kind):<15} {counts}"))
+
+
+def _sandwiches(findings: list[Finding], console: Console) -> None:
+    """Print audited, certified and claimed epsilon of each finding about privacy, in a row each."""
+    if not findings:
+        return
+    _heading(console, "Privacy: audited lower bound <= certified epsilon <= claimed epsilon")
     for name, group in by_algorithm(findings):
         if name:
-            table.add_row("", Text(name, style="bold"))
-        for f in group:
-            family = f.evidence.get("within the claimed family", {}).get("epsilon")
-            table.add_row(
-                _word(f), f.subject, number(f.audited), _order(f.audited, f.certified), number(f.certified),
-                _order(f.certified, f.claimed), number(f.claimed), "" if f.slack is None else f"{f.slack:.2f}x",
-                number(family),
-            )  # fmt: skip
-    return table
+            say(console, Text(name, "bold"))
+        rows = [_sandwich(f) for f in group]
+        if not grid(console, _SANDWICH, rows, right=(False, True, False, True, False, True, True, True, False)):
+            for f in group:
+                say(console, Text.assemble(_word(f), "  ", f.id))
+                say(console, _in_words(f))
+
+
+def _sandwich(f: Finding) -> tuple[str | Text, ...]:
+    return (
+        _word(f), number(f.audited), _order(f.audited, f.certified), number(f.certified),
+        _order(f.certified, f.claimed), number(f.claimed), "" if f.slack is None else f"{f.slack:.2f}x",
+        number(_family(f)), f.id,
+    )  # fmt: skip
+
+
+def _in_words(f: Finding) -> Text:
+    """The same on a line of its own: audited 0.1 <= certified 1 <= claimed 1."""
+    line, before = Text(_STACKED), None
+    for name, value in (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed)):
+        if value is not None:
+            line.append(" ").append(_order(before, value)).append(" " if before is not None else "")
+            line.append(f"{name} {number(value)}")
+            before = value
+    further = [f"slack {f.slack:.2f}x"] * (f.slack is not None) + [f"family {number(_family(f))}"] * bool(_family(f))
+    return line.append(f"  ({', '.join(further)})" if further else "")
+
+
+def _family(finding: Finding) -> float | None:
+    found: float | None = finding.evidence.get("within the claimed family", {}).get("epsilon")
+    return found
 
 
 def by_algorithm(findings: list[Finding]) -> list[tuple[str, list[Finding]]]:
@@ -80,19 +173,20 @@ def by_algorithm(findings: list[Finding]) -> list[tuple[str, list[Finding]]]:
     return [*groups.items()] if len(groups) > 1 else [("", findings)]
 
 
-def _order(left: float | None, right: float | None) -> str:
+def _order(left: float | None, right: float | None) -> Text:
     if left is None or right is None:
-        return ""
-    return "<=" if left <= right else "[red]>[/]"
+        return Text()
+    return Text("<=") if left <= right else Text(">", colour("violated"))
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in rows[0]:
-        table.add_column(heading, justify="left" if isinstance(rows[0][heading], str) else "right")
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, str) else number(cell) for cell in row.values()))
-    return table
+def _table(rows: list[dict[str, Any]], console: Console) -> None:
+    """Print a measured table in columns, or a row after the other where they are wider than the terminal."""
+    shown = [[cell if isinstance(cell, str) else number(cell) for cell in row.values()] for row in rows]
+    right = [not isinstance(cell, str) for cell in rows[0].values()]
+    if not grid(console, list(rows[0]), shown, right=right):
+        for row, cells in zip(rows, shown, strict=True):
+            said = "  ".join(f"{name} {cell}" for name, cell in zip(row, cells, strict=True) if cell)
+            paragraph(console, said, rest=_STACKED)
 
 
 def number(value: float | int | None) -> str:
@@ -107,28 +201,9 @@ def number(value: float | int | None) -> str:
 
 
 def _word(finding: Finding) -> Text:
-    verdict = finding.verdict
-    if not finding.ok:
-        return Text(f"✗ {verdict}, {finding.surprise}", style="bold red")
-    if verdict in _GOOD:
-        return Text(f"✓ {verdict}", style="green")
-    return Text(f"• {verdict}", style="yellow" if verdict in BROKEN else "cyan")
+    """The verdict with its sign, coloured by what it says of the guarantee, whatever was expected."""
+    return Text(f"{sign(finding.verdict)} {finding.verdict}", colour(finding.verdict))
 
 
-def _verdict(report: Results) -> RenderableType:
-    counts: dict[str, int] = {}
-    for finding in report.findings:
-        counts[finding.verdict] = counts.get(finding.verdict, 0) + 1
-    summary = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
-    surprises = [f for f in report.findings if not f.ok]
-    if not surprises:
-        return Group(
-            Text("Verdict: every finding is as expected.", style="bold green"),
-            Text(f"{summary}. Consistent means that no violation was found, not that none exists."),
-        )
-    lines = [Text(f"Verdict: {len(surprises)} finding(s) are not as expected.", style="bold red")]
-    for f in surprises:
-        lines.append(Text(f"  {f.id}: {f.verdict}, {f.surprise}. {f.reason}"))
-        if f.place:
-            lines.append(Text(f"    in {f.place}", style="dim"))
-    return Group(*lines, Text(summary))
+def _surprise(finding: Finding) -> Text:
+    return Text() if finding.ok else Text(f", {finding.surprise}", "bold yellow")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 
+from dpcheck.bounds.ledger import recorded
+from dpcheck.bounds.registry import carrying
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.errors import InputError
+from dpcheck.report.verdicts import sign
 
 
 def describe(theorem: Theorem, values: dict[str, float]) -> str:
@@ -39,7 +43,23 @@ def describe(theorem: Theorem, values: dict[str, float]) -> str:
     if values:
         lines += ["", *_wrapped("At " + ", ".join(f"{name} = {value:g}" for name, value in values.items()), "")]
         lines += _numbers(theorem, values)
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_why(theorem)])
+
+
+def _why(theorem: Theorem) -> list[str]:
+    """What is decided of the statement, and the commands that show every step."""
+    decided = [
+        (claim, recorded().get(claim.id, {}).get("verdict", "not decided yet")) for claim in carrying(theorem.id)
+    ]
+    if not decided:
+        return _wrapped(
+            "Why: no claim of the catalogue carries its formulas, so that it is stated and not decided.", ""
+        )
+    lines = ["Why (the expected verdicts on its claims; the command decides each again)"]
+    for claim, verdict in decided:
+        lines += _wrapped(f"{sign(verdict)} {verdict}  {claim.location}")
+        lines.append(f"      dpcheck prove {shlex.quote(claim.id)} --explain")
+    return lines
 
 
 def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, one_line, require
+from dpcheck.errors import InputError, did_you_mean, one_line, require
 
 if TYPE_CHECKING:
     from dpcheck.problems.problem import Problem
@@ -65,7 +65,8 @@ def algorithm(name: str) -> type[Solver]:
     >>> algorithm("dp_sgda").paper
     'yang2022'
     """
-    require(name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", name)
+    near = did_you_mean(name, ALGORITHMS)
+    require(name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", f"{name}{near}")
     *module, attribute = ALGORITHMS[name].split(".")
     found: type[Solver] = getattr(
         importlib.import_module(f"dpcheck.solvers.{module[0] if module else name}"), attribute

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpcheck.errors import InputError, require
 from dpcheck.problems.problem import Array, Problem
+from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +74,7 @@ class History:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Shown):
     """What one run of an algorithm returns.
 
     Attributes
@@ -105,6 +106,15 @@ class Run:
     problem: Problem
     evaluations: int = 0
     outcome: str = "finished"
+
+    def _sentence(self) -> str:
+        return f"{self.solver.name} on {self.problem.name}: {self.outcome}"
+
+    def _facts(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"x": _brief(self.x), "y": _brief(self.y)}
+        if self.evaluations:
+            found["gradients of one record"] = self.evaluations
+        return found | {f"note {number}": note for number, note in enumerate(self.notes, 1)}
 
     def to_frame(self, delta: float | None = None) -> pd.DataFrame:
         """Tabulate what the problem's closed forms say of each kept iterate, and of the output in the last row.
@@ -206,3 +216,9 @@ def measured(problem: Problem, x: Array) -> dict[str, float]:
         except InputError:  # no closed form, or none at this point
             continue
     return found
+
+
+def _brief(values: Array) -> str:
+    """The first numbers of a vector, and how many there are."""
+    shown = ", ".join(f"{value:.4g}" for value in values[:6])
+    return shown if len(values) <= 6 else f"{shown}, ... ({len(values)} numbers)"

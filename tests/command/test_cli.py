@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,11 +21,14 @@ import pytest
 
 import dpcheck
 from dpcheck import commands
+from dpcheck.audits.bugs.catalogue import find as find_bugs
 from dpcheck.bases import BASES
 from dpcheck.bounds import ledger, registry
 from dpcheck.checks import FURTHER
+from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.privacy.games import GAMES
-from dpcheck.cli import main
+from dpcheck.cli import _parse, main
+from dpcheck.cli_examples import EXAMPLES
 from dpcheck.findings import Finding, Report
 from dpcheck.problems import PROBLEMS
 from dpcheck.report.theorem import describe
@@ -30,7 +36,7 @@ from dpcheck.solvers import ALGORITHMS
 
 OPTIONS = {
     "check": {"--profile", "--seed", "--jobs", "--format", "--output", "--json-output", "--junit-output",
-              "--sarif-output", "--html-output", "--fail-on", "--store"},
+              "--sarif-output", "--html-output", "--fail-on", "--store", "--verbose", "--explain"},
     "list": {"--format"},
     "show": {"--latex"},
     "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq"},
@@ -43,7 +49,7 @@ OPTIONS = {
     "solve": {"--problem", "--data", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
               "--plot", "--format"},
     "report": {"--format", "--output", "--json-output", "--junit-output", "--sarif-output", "--html-output",
-               "--fail-on"},
+               "--fail-on", "--verbose", "--explain"},
 }  # fmt: skip
 
 
@@ -101,6 +107,66 @@ def test_help_of_each_command(call, name):
     assert "130 interrupted" in out
 
 
+def test_the_bare_command_shows_help(call):
+    assert call() == call("--help")
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_help_has_examples_that_can_be_typed(call, name):
+    lines = [shlex.split(line, comments=True) for line in EXAMPLES[name]]
+    assert lines
+    out = call(name, "--help")[1]
+    for (program, *arguments), line in zip(lines, EXAMPLES[name], strict=True):
+        assert f"\n  {line}\n" in out
+        assert program == "dpcheck"
+        assert _parse(arguments[: arguments.index(">")] if ">" in arguments else arguments).command == name
+
+
+def test_names_that_examples_use_are_known():
+    """The examples' own names are found: algorithms, theorems, claims, bugs."""
+    for target in ("003:Thm5", "yang2022.theorem_2a", "zhang2025 lemma 8", "yang2022"):
+        assert registry.find(target)
+    shown = " ".join(line for lines in EXAMPLES.values() for line in lines)
+    for id in re.findall(r"yang2022\.theorem_\w+", shown):
+        assert registry.theorem(id)
+    assert "privatediff.as_printed.transcript" in expected_verdicts()
+    assert find_bugs(["lower-bound-twice"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (("chek",), "dpcheck check"), (("check", "dp_sdga"), "dp_sgda"), (("solve", "privatedif"), "privatediff"),
+        (("measure", "nsegg", "--vary", "n=10,20"), "nseg"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_a_name_is_answered_with_the_one_that_was_meant(call, arguments, near):
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, "")
+    assert f"did you mean {near}?" in err
+
+
+def test_a_shell_completes_names(command, tmp_path):
+    """As a shell asks through argcomplete: names of algorithms, papers and claims, and options."""
+    pytest.importorskip("argcomplete")
+    for line, found, others in (
+        ("dpcheck check priv", {"privatediff "}, {"dp_sgda"}), ("dpcheck prove yang", {"yang2022 "}, {"Y17"}),
+        ("dpcheck check --verb", {"--verbose "}, {"--seed"}),
+    ):  # fmt: skip
+        asked = tmp_path / "asked"
+        asks = {
+            "_ARGCOMPLETE": "1",
+            "COMP_LINE": line,
+            "COMP_POINT": str(len(line)),
+            "_ARGCOMPLETE_STDOUT_FILENAME": str(asked),
+        }
+        code, _, _ = replace(command, environment=command.environment | asks)(folder=tmp_path)
+        answers = set(asked.read_text().split("\v"))
+        assert code == 0
+        assert found <= answers
+        assert not others & answers
+
+
 def test_version(call):
     assert call("--version") == (0, f"dpcheck {dpcheck.__version__}\n", "")
 
@@ -113,7 +179,7 @@ def test_module_and_script_are_one_command(command, tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    ["", "nosuch", "check --format yaml", "audit mechanism:f", "check --seed one", "rate", "show"],
+    ["nosuch", "chek", "check --format yaml", "audit mechanism:f", "check --seed one", "rate", "show"],
 )
 def test_wrong_usage(call, arguments):
     code, out, err = call(*arguments.split())
@@ -171,21 +237,58 @@ def test_prove(call):
 def test_prove_table(call):
     code, out, _ = call("prove", "Y17")
     assert code == 0
-    heading, *rows, empty, summary = out.splitlines()
+    heading, *rows, empty, summary, regression = out.splitlines()
     assert heading.split()[:3] == ["claim", "verdict", "method"]
-    assert rows[0].startswith("Y17")
-    assert "refuted" in rows[0]
+    assert rows[0].startswith("Y17    ✗ refuted")
+    assert rows[-1] == "Every step of one: dpcheck prove Y17 --explain"
     assert empty == ""
-    assert re.fullmatch(r"1 claim: 1 refuted; [\d.]+ s; every verdict is the expected one", summary)
+    assert re.fullmatch(r"Result:     1 claim: 1 refuted; [\d.]+ s", summary)
+    assert regression == "Regression: as expected"
+
+
+def test_prove_stacks_rows_on_a_narrow_terminal(call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    code, out, _ = call("prove", "Y17")
+    assert code == 0
+    assert out.startswith("✗ refuted  Y17\n    proof of Lemma 6(a), Appendix C.2: ")
+    assert "\n    dpcheck prove Y17 --explain\n" in out
+    assert max(map(len, out.splitlines())) <= 60
+    assert str(registry.find("Y17")[0].statement) in " ".join(out.split())
+
+
+@pytest.mark.parametrize("target", ["yang2022.Y17", "absent minibatch replacement Lemma", "yang2022 absent 6(a)"])
+def test_prove_takes_ids_and_words(call, target):
+    code, out, _ = call("prove", *target.split(), "--format", "csv")
+    found = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    assert [(row["claim"], row["paper"], row["verdict"]) for row in found] == [("Y17", "yang2022", "refuted")]
+
+
+def test_the_claims_of_a_theorem_are_those_that_carry_its_formulas():
+    for theorem in registry.theorems():
+        found = registry.find(theorem.id)
+        assert found
+        assert all(theorem.id in {part.theorem for part in claim.carries} for claim in found)
+    assert {claim.paper for claim in registry.find("yang2022 lemma 6")} == {"yang2022"}
+
+
+@pytest.mark.parametrize("format", ["csv", "markdown", "latex"])
+def test_tables_of_what_is_listed(call, format):
+    code, out, err = call("list", "--format", format)
+    assert (code, err) == (0, "")
+    end = {"csv": "algorithms,nseg,", "markdown": "| algorithms | nseg | ", "latex": "algorithms & nseg & "}[format]
+    assert [line for line in out.splitlines() if line.startswith(end)]
+    escaped = {"latex": r"dp\_sgda"}.get(format, "dp_sgda")
+    assert escaped in out
 
 
 def test_prove_explains(call):
     code, out, _ = call("prove", "Y17", "--explain")
     assert code == 0
-    assert out.startswith("Y17  refuted")
+    assert out.startswith("Y17  ✗ refuted")
     for part in ("Claim: ", "Verdict: ", "Code: ", "Reading: ", "Repaired: ", "[counterexample, kernel]", r"$\neg"):
         assert part in out
-    assert_refused(call("prove", "nosuch"), "paper or claim", "nosuch")
+    assert_refused(call("prove", "nosuch"), "paper, claim, theorem", "nosuch")
 
 
 def test_prove_notices_a_changed_verdict(call, monkeypatch):
@@ -193,7 +296,7 @@ def test_prove_notices_a_changed_verdict(call, monkeypatch):
     monkeypatch.setattr(ledger, "recorded", lambda: recorded)
     code, out, _ = call("prove", "Y17")
     assert code == 1
-    assert out.endswith("not as recorded: Y17 (refuted)\n")
+    assert out.endswith("\nRegression: 1 verdict changed: Y17 (refuted)\n")
 
 
 OWN = """
@@ -233,13 +336,23 @@ def test_show_numbers(call):
         assert f"\n{heading}\n" in out
 
 
+@pytest.mark.parametrize("id", ["yang2022.theorem_2a", "zhang2022.theorem_4_5"])
+def test_show_ends_with_why(call, id):
+    """The claims that the theorem's formulas belong to, their verdicts, and the commands that show every step."""
+    why = call("show", id)[1].partition("\nWhy (")[2]
+    found = re.findall(r"^      dpcheck prove (\S+) --explain$", why, re.M)
+    assert found == [claim.id for claim in registry.carrying(id)]
+    verdicts = re.findall(r"^  \S (\w+)  ", why, re.M)
+    assert verdicts == [ledger.recorded()[claim]["verdict"] for claim in found]
+
+
 @pytest.mark.parametrize("thm", registry.theorems(), ids=lambda thm: thm.id)
 def test_show_keeps_words_within_80_columns(thm):
     """Every assumption is shown with its place; only a formula may be longer than a line."""
     text = describe(thm, {})
     shown = " ".join(text.split())
     assert all(" ".join(str(assumption).split()) in shown for assumption in thm.assumptions)
-    words, *formulas = re.split(r"\n(?:Schedule|Noise|Rate)\n", text)
+    words, *formulas = re.split(r"\n(?:Schedule|Noise|Rate)\n", text.partition("\n\nWhy")[0])
     assert formulas
     assert max(map(len, words.splitlines())) <= 80
 
@@ -802,7 +915,7 @@ def test_report_of_a_violation(report, tmp_path):
     found = replace(REPORT, findings=(*REPORT.findings, new))
     code, out, _ = report(found)
     assert code == 1
-    assert "1 finding(s) are not as expected" in out
+    assert "Regression: 1 new violation\n" in out
     assert [report(found, "--format", name)[0] for name in ("json", "junit", "sarif", "html")] == [1] * 4
     assert_documents(found, {name: report(found, "--format", name)[1] for name in ("json", "junit", "sarif", "html")})
 
@@ -856,7 +969,7 @@ def test_check_refuses_before_it_works(call, tmp_path, arguments, words):
 
 def test_check_ends_with_what_is_recorded(checked):
     assert checked.code == 0, checked.out + checked.err
-    assert "Verdict: every finding is as expected." in checked.out
+    assert "\nRegression: as expected\n" in checked.out
     assert re.match(rf"dpcheck {re.escape(dpcheck.__version__)}  dp_sgda  profile quick, seed 0, \d+ s\n", checked.out)
 
 

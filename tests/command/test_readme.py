@@ -1,7 +1,7 @@
-"""The README's commands and examples do what it shows.
+"""The README and the pages of docs do what they show.
 
-Run as a script it renews the report that the README shows:
-``dpcheck check dp_sgda | python tests/command/test_readme.py``
+Run as a script it renews the report that docs/report.md shows:
+``COLUMNS=100 dpcheck check dp_sgda | python tests/command/test_readme.py``
 """
 
 from __future__ import annotations
@@ -19,29 +19,47 @@ from pathlib import Path
 
 import pytest
 
+import dpcheck
+from dpcheck.bounds import registry
+
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
-TEXT = README.read_text("utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.M | re.S)
+GUIDES = ("architecture.md", "kernel.md")  # about the inside; test_guides and the tests of the kernel read these
+NAMES = (
+    "README.md",
+    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in GUIDES),
+)
+PAGES = {name: (ROOT / name).read_text("utf-8") for name in NAMES}
+README, REPORT = PAGES["README.md"], PAGES["docs/report.md"]
 MARKED = re.compile(r"(?<=<!-- report: begin -->\n).*(?=<!-- report: end -->)", re.S)
 TRIMMED = "[...]"
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+# What the text around these examples says of how they end: a violation is found, a rate is not the claimed one, ...
+CODES = {
+    "README.md": {"audit mechanism:noisy_mean": 1, "check my_sgd.py": 1},
+    "docs/own_algorithm.md": {"check my_sgd.py": 1},
+    "docs/rates.md": {"rate gaps.csv": 1},
+    "docs/theorems.md": {"show yang2022.theorem_1": 2, "prove Y17": 0, "prove lemma.py": 1},
+}
 
 
-def blocks(language: str) -> list[str]:
-    return [body for name, body in BLOCKS if name == language]
+def all_blocks(page: str) -> list[tuple[str, str]]:
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page, re.M | re.S)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Where all examples run, in order; it holds the files that the README shows."""
-    found = tmp_path_factory.mktemp("readme")
-    for body in blocks("python"):
+def blocks(page: str, language: str) -> list[str]:
+    return [body for name, body in all_blocks(page) if name == language]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def page(request, tmp_path_factory):
+    """A page's name, and where its examples run, in order: a folder with the files that it shows."""
+    found = tmp_path_factory.mktemp("page")
+    for body in blocks(PAGES[request.param], "python"):
         name = re.match(r"# (\S+\.py)\n", body)
         if name:
             (found / name.group(1)).parent.mkdir(parents=True, exist_ok=True)
             (found / name.group(1)).write_text(body)
-    return found
+    return request.param, found
 
 
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -50,20 +68,28 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "COLUMNS": "160",
     }
     return subprocess.run(
-        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-o", "pipefail", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def test_every_block_is_of_a_kind_that_is_tested():
-    assert {name for name, _ in BLOCKS} == {"sh", "console", "python", "text", "toml"}
-    assert len(blocks("text")) == 1  # the report
-    for body in blocks("python"):
+def test_every_page_is_reached_from_the_readme():
+    assert len(README.splitlines()) <= 200
+    linked = set(re.findall(r"\]\((docs/\w+\.md)\)", README))
+    assert linked == {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_block_is_of_a_kind_that_is_tested(name):
+    assert {language for language, _ in all_blocks(PAGES[name])} <= {"sh", "console", "python", "text", "toml"}
+    assert len(blocks(PAGES[name], "text")) == (name == "docs/report.md")
+    assert not blocks(PAGES[name], "sh") or name in ("README.md", "docs/report.md")
+    for body in blocks(PAGES[name], "python"):
         assert body.startswith((">>> ", "# "))
 
 
 def test_first_command(checked):
     """Install and check; the last part is run by ``checked``."""
-    make, install, check = blocks("sh")[0].strip().split(" && ")
+    make, install, check = blocks(README, "sh")[0].strip().split(" && ")
     assert make == "python3 -m venv .venv"
     assert install == ".venv/bin/pip install ."
     assert check == ".venv/bin/dpcheck check dp_sgda"
@@ -74,7 +100,7 @@ def test_first_command(checked):
 
 def test_second_command():
     """The tests' own command; its last part is running now. Editable, so that it tests the files of the clone."""
-    install, tests = blocks("sh")[1].strip().split(" && ")
+    install, tests = blocks(README, "sh")[1].strip().split(" && ")
     assert install == ".venv/bin/pip install -e '.[test]'"
     assert tests == ".venv/bin/pytest"
     requirements = importlib.metadata.requires("dpcheck")
@@ -86,7 +112,7 @@ def test_second_command():
 
 def test_report_commands(checked):
     """The long command is the one that ``checked`` ran; what it wrote is what the next one reads."""
-    check, report = blocks("sh")[2].strip().splitlines()
+    check, report = blocks(REPORT, "sh")[0].strip().splitlines()
     assert shlex.split(check)[3:] == [
         "--json-output", "report.json", "--junit-output", "report.xml", "--sarif-output", "report.sarif",
         "--html-output", "report.html",
@@ -96,25 +122,20 @@ def test_report_commands(checked):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert again.read_text() == (checked.folder / "report.xml").read_text()
     again.unlink()
-    assert len(blocks("sh")) == 3
+    assert (len(blocks(README, "sh")), len(blocks(REPORT, "sh"))) == (2, 1)
 
 
-def examples() -> list[str]:
-    return [body for name, body in BLOCKS if (name == "python" and body.startswith(">>>")) or name == "console"]
-
-
-def test_examples(folder, monkeypatch, capsys):
-    """Each in its turn, as a reader would: later ones use the files of earlier ones.
-
-    The text around them says how they end: the audit finds a violation, the rate is not the claimed one.
-    """
+def test_examples(page, monkeypatch, capsys):
+    """Each in its turn, as a reader would: later ones of a page use the files of earlier ones."""
+    name, folder = page
     codes = {}
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))
-    for body in examples():
-        if body.startswith(">>>"):
-            test = doctest.DocTestParser().get_doctest(body, {}, "README", str(README), 0)
+    for language, body in all_blocks(PAGES[name]):
+        if language == "python" and body.startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(body, {}, name, name, 0)
             assert doctest.DocTestRunner(optionflags=LIKE).run(test).failed == 0, capsys.readouterr().out
+        if language != "console":
             continue
         for line, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", body, re.M):
             done = shell(line, folder)
@@ -122,17 +143,34 @@ def test_examples(folder, monkeypatch, capsys):
             codes[" ".join(line.split()[1:3])] = done.returncode
             assert done.returncode in (0, 1, 2), done.stderr
             assert doctest.OutputChecker().check_output(expected, shown, LIKE), f"$ {line}\n{shown}"
-    assert codes["audit mechanism:noisy_mean"] == 1
-    assert codes["check my_sgd.py"] == 1
-    assert codes["rate gaps.csv"] == 1
-    assert codes["show yang2022.theorem_1"] == 2
-    assert codes["prove Y17"] == 0
+    assert codes | CODES.get(name, {}) == codes
 
 
-def test_the_theorem_to_copy(folder):
+FINDINGS = re.findall(r"^\| (\w+) \| (.+?) \| (.+?) \| `(dpcheck .+?)` \|$", README, re.M)
+
+
+@pytest.mark.parametrize(("paper", "statement", "witness", "line"), FINDINGS)
+def test_what_was_found_is_found(paper, statement, witness, line):
+    """The statement is at its place in the paper, the command refutes it, and the witness is in what it says."""
+    _, _, target, explain = shlex.split(line)
+    (result,) = dpcheck.prove(target, jobs=1)
+    assert (result.claim.paper, result.verdict, explain) == (paper, "refuted", "--explain")
+    assert statement.startswith(f"{result.claim.location}: ")
+    assert witness in " ".join(result.note.split())
+
+
+def test_five_findings_of_every_paper():
+    assert len(FINDINGS) == 5
+    assert {paper for paper, *_ in FINDINGS} == set(registry.PAPERS)
+
+
+def test_the_theorem_to_copy(tmp_path):
     from dpcheck import InputError
 
-    (path,) = folder.glob("bounds/*/*.py")
+    (body,) = (body for body in blocks(PAGES["docs/extending.md"], "python") if body.startswith("# bounds/"))
+    path = tmp_path / body.split()[1]
+    path.parent.mkdir(parents=True)
+    path.write_text(body)
     spec = importlib.util.spec_from_file_location("readme_theorem", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -143,17 +181,18 @@ def test_the_theorem_to_copy(folder):
         theorem.bound(n=100, d=4, epsilon=2)
 
 
-def test_paths_exist():
-    for path in re.findall(r"`((?:dpcheck|bounds|audits|tests)/[\w./]+)`", TEXT):
+@pytest.mark.parametrize("name", NAMES)
+def test_paths_exist(name):
+    for path in re.findall(r"`((?:dpcheck|bounds|audits|tests|docs)/[\w./]+)`", PAGES[name]):
         assert (ROOT / path).exists(), path
-    for path in re.findall(r"\]\(([^)#:]+)\)", TEXT):
-        assert (ROOT / path).exists(), path
+    for path in re.findall(r"\]\(([^)#:]+)\)", PAGES[name]):
+        assert ((ROOT / name).parent / path).exists(), path
 
 
 def test_exit_codes_are_those_of_the_command():
     from dpcheck.cli import EXIT_CODES
 
-    shown = re.findall(r"^\| (\d+) \|", TEXT.partition("## Exit codes")[2], re.M)
+    shown = re.findall(r"^\| (\d+) \|", REPORT.partition("## Exit codes")[2], re.M)
     assert shown == re.findall(r"\b(\d+) [a-z]", EXIT_CODES)
 
 
@@ -163,33 +202,32 @@ def masked(line: str) -> str:
 
 
 def test_report_is_what_the_tool_prints(checked):
-    shown = blocks("text")[0].splitlines()
+    """Each line shown, as far as it is not rows left out, is one that was printed, up to figures and line breaks."""
+    shown = blocks(REPORT, "text")[0].splitlines()
     assert TRIMMED in shown
     printed = [masked(line) for line in checked.out.splitlines()]
     words = {word for line in printed for word in line.split()}
     for before, line in zip(["", *shown], shown, strict=False):
         if not line or line == TRIMMED:
             continue
-        if not before:
+        if not before and not line.startswith("Result:"):
             assert masked(line) in printed, line  # a heading
         assert set(masked(line).split()) <= words, line
 
 
 def trim(report: str, rows: int = 2) -> str:
-    """All of the sandwich and the verdict, and the first rows of every other part."""
+    """The summary, the sandwich and the counts in full, and the first rows of every other part."""
     parts = report.strip().split("\n\n")
     kept = []
     for part in parts:
         lines = [line.rstrip() for line in part.splitlines()]
-        if part not in (parts[0], parts[-1]) and not part.startswith("Privacy"):
-            # a row that is folded over several lines begins with a sign and a verdict
-            starts = [i for i, line in enumerate(lines[1:], 1) if re.match(r"[✓•✗] ", line)] or range(2, len(lines))
-            if len(starts) > rows:
-                lines = [*lines[: starts[rows]], TRIMMED]
+        starts = [i for i, line in enumerate(lines) if re.match(r"[✓•✗?] ", line)]  # of what may go on over lines
+        if not part.startswith(("Privacy", "What holds\n")) and len(starts) > rows:
+            lines = [*lines[: starts[rows]], TRIMMED]
         kept.append("\n".join(lines))
     return "\n\n".join(kept)
 
 
 if __name__ == "__main__":
     block = f"```text\n{trim(sys.stdin.read())}\n```\n"
-    README.write_text(MARKED.sub(lambda _: block, TEXT), "utf-8")
+    (ROOT / "docs/report.md").write_text(MARKED.sub(lambda _: block, REPORT), "utf-8")

@@ -1,0 +1,49 @@
+"""What the help of each command shows: lines that can be typed as they are, where their files exist."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "check": (
+        "dpcheck check privatediff",
+        "dpcheck check dp_sgda --json-output report.json --html-output report.html",
+        "dpcheck check privatediff --explain privatediff.as_printed.transcript",
+        "dpcheck check path/to/mine.py    # a file that declares a dpcheck.Algorithm",
+    ),
+    "list": ("dpcheck list", "dpcheck list --format csv"),
+    "show": (
+        "dpcheck show yang2022.theorem_2a",
+        "dpcheck show yang2022.theorem_1 n=10000 epsilon=0.5 delta=1e-8 T=100 G_w=1 G_v=2",
+        "dpcheck show yang2022.theorem_2a --latex",
+    ),
+    "prove": (
+        "dpcheck prove 003:Thm5 --explain    # a claim",
+        "dpcheck prove yang2022.theorem_2a   # the claims of a theorem",
+        "dpcheck prove zhang2025 lemma 8     # the claims with these words",
+        "dpcheck prove yang2022 --format markdown",
+        "dpcheck prove lemma.py              # claims of your own",
+    ),
+    "audit": (
+        "dpcheck audit mechanism:noisy_mean --data '[23, 35, 18]' --neighbour '[23, 35, 90]' --epsilon 0.5",
+        "dpcheck audit mechanism:noisy_mean --data data.npy --neighbour neighbour.npy --epsilon 1 --delta 1e-5",
+    ),
+    "bugs": ("dpcheck bugs", "dpcheck bugs lower-bound-twice", "dpcheck bugs all --format html > bugs.html"),
+    "rate": (
+        "dpcheck rate gaps.csv --response gap --factors n --claimed n=-1/2",
+        "dpcheck rate gaps.csv --response gap --factors n,d --theorem yang2022.theorem_2a G_w=1 G_v=1",
+    ),
+    "measure": ("dpcheck measure phased_primal --vary n=2^10..2^14 --seeds 20 --output gaps.csv",),
+    "solve": (
+        "dpcheck solve dp_sgda steps=500 sampling=poisson --plot history.png",
+        "dpcheck solve dp_sgda --data a9a --epsilon 1",
+    ),
+    "report": (
+        "dpcheck report report.json --verbose",
+        "dpcheck report report.json --format junit --output report.xml",
+        "dpcheck report report.json --explain privatediff.as_printed.transcript",
+    ),
+}
+
+
+def epilog(command: str) -> str:
+    """The examples of a command, for the end of its help."""
+    return "examples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[command])

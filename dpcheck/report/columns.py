@@ -1,0 +1,55 @@
+"""Rows for a terminal: in columns where they fit, stacked where they do not; nothing is ever cut off."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+_GAP = "  "
+Cell = str | Text
+
+
+def paragraph(console: Console, text: str, *, style: str = "", first: str = "", rest: str | None = None) -> None:
+    """Print a text between words in as many lines as it takes, ``first`` before it and ``rest`` before further lines.
+
+    A word that is longer than a line, such as an id, stays whole and leaves the wrapping to the terminal.
+    """
+    following = " " * len(first) if rest is None else rest
+    room = max(console.width - max(len(first), len(following)), 20)
+    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
+    for number, line in enumerate(lines):
+        say(console, Text((following if number else first), end="").append(line, style))
+
+
+def say(console: Console, line: Cell) -> None:
+    """Print one line as it is, however wide."""
+    console.print(line, soft_wrap=True)
+
+
+def grid(console: Console, headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, right: Sequence[bool]) -> bool:
+    """Print rows in columns under their headings and return True; False, and nothing is printed, where they are wider.
+
+    right : which columns are flush right
+    """
+    widths = [max(map(len, (heading, *column))) for heading, *column in _columns(headings, rows)]
+    if sum(widths) + len(_GAP) * (len(widths) - 1) > console.width:
+        return False
+    for row in ([headings] if any(headings) else []) + list(rows):
+        line = Text()
+        for cell, width, flush in zip(row, widths, right, strict=True):
+            pad = " " * (width - len(cell))
+            line.append(_GAP if len(line) else "").append(pad if flush else "").append(cell).append(
+                "" if flush else pad
+            )
+        line.rstrip()
+        if row is headings:
+            line.stylize("dim")
+        say(console, line)
+    return True
+
+
+def _columns(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    return [[heading, *(row[number] for row in rows)] for number, heading in enumerate(headings)]

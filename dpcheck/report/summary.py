@@ -1,0 +1,265 @@
+"""What a report says in two statements that are never mixed: what was found, and whether that was expected.
+
+The first is about the papers and the code: a guarantee holds, or is broken. The second is about the last time: a
+verdict is the expected one, or it changed. Both are computed from the findings alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from dpcheck.report.verdicts import standing
+from dpcheck.results import BROKEN, Finding, Results
+from dpcheck.solvers import ALGORITHMS
+
+_MANY = 3  # algorithms from which on the result counts them, and names those that leak
+_VARIANTS = {"as_printed": "as published", "repaired": "repaired"}
+# The kinds of findings in the order in which a reader wants them, and what their rows are called.
+KINDS = {
+    "privacy": "privacy audits", "claim": "claims", "rate": "rates", "bound": "bounds", "accounting": "certificates",
+    "sensitivity": "sensitivities", "noise": "noise", "sampling": "minibatches", "schedule": "schedules",
+    "feasibility": "iterates", "utility": "utility", "stopped": "stopped", "missing": "missing",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What the privacy findings say of one variant of an algorithm: as published, repaired, or the only one ("")."""
+
+    algorithm: str
+    name: str
+    findings: tuple[Finding, ...]
+
+    @cached_property
+    def leak(self) -> Finding | None:
+        """The finding whose audited epsilon is farthest above the claimed one."""
+        leaks = [f for f in self.findings if _above(f.audited, f.claimed) > 1]
+        return max(leaks, key=lambda f: _above(f.audited, f.claimed), default=None)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the verdicts."""
+        return min((f.verdict for f in self.findings), key=_seriousness)
+
+    @property
+    def words(self) -> str:
+        """What holds, such as "leaks: epsilon >= 4.05 where 1 is claimed", or a verdict."""
+        if self.leak is not None:
+            return f"leaks: epsilon >= {figure(self.leak.audited)} where {figure(self.leak.claimed)} is claimed"
+        for f in self.findings:
+            if f.verdict in BROKEN and _above(f.certified, f.claimed) > 1:
+                return f"is certified at epsilon {figure(f.certified)} only, where {figure(f.claimed)} is claimed"
+        return self.verdict
+
+    @property
+    def sentence(self) -> str:
+        """The whole of it: the algorithm, the variant, what holds."""
+        verb = " " if self.verdict in BROKEN and self.words != self.verdict else ": "
+        return f"{self.algorithm} {self.name}".rstrip() + verb + self.words
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a report says, for those who show it: computed from its findings alone."""
+
+    report: Results
+
+    @property
+    def title(self) -> str:
+        """The algorithms that were checked."""
+        names = self.report.algorithms
+        return ", ".join(names) if len(names) <= _MANY else f"{len(names)} algorithms"
+
+    @cached_property
+    def papers(self) -> dict[str, str]:
+        """The papers whose claims were decided, by id, each with its title."""
+        return {paper: _title(paper) for paper in dict.fromkeys(f.id.partition(".")[0] for f in self.statements)}
+
+    @cached_property
+    def statements(self) -> tuple[Finding, ...]:
+        """The decided statements of papers; a number that was computed about one of them is a finding, and none."""
+        return tuple(f for f in self._of("claim") if "statement" in f.evidence)
+
+    @cached_property
+    def variants(self) -> tuple[Variant, ...]:
+        """What the privacy findings say, one an algorithm and variant: as published first, then repaired."""
+        groups: dict[tuple[str, str], list[Finding]] = {}
+        for f in self._of("privacy"):
+            algorithm, *parts = f.id.split(".")
+            name = next((word for part, word in _VARIANTS.items() if part in parts), "")
+            groups.setdefault((algorithm, name), []).append(f)
+        order = (*_VARIANTS.values(), "")
+        ordered = sorted(groups, key=lambda key: (self._place(key[0]), order.index(key[1])))
+        return tuple(Variant(*key, tuple(groups[key])) for key in ordered)
+
+    @property
+    def result(self) -> tuple[str, ...]:
+        """What is true of the papers and the code, in sentences, whatever was expected; what is broken first."""
+        return tuple(words for words, _ in self.sentences)
+
+    @cached_property
+    def sentences(self) -> tuple[tuple[str, bool], ...]:
+        """The sentences of the result, each with whether it says that something is broken; those first."""
+        few = len(self.report.algorithms) <= _MANY
+        found = [*(self._each() if few else self._all()), *self._claims(), *self._rates(), *self._code()]
+        found.sort(key=lambda sentence: not sentence[1])
+        return tuple((f"{words}.", broken) for words, broken in found) or (("Nothing was checked.", False),)
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The findings that break a guarantee or a statement, whatever was expected: leaks, faults, then claims."""
+        kinds = [kind for kind in KINDS if kind != "claim"]
+        found = [f for f in self.report.findings if f.verdict in BROKEN]
+        return tuple(sorted(found, key=lambda f: (_index(kinds, f.kind), -_above(f.audited, f.claimed))))
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing that was checked is broken."""
+        return not self.broken
+
+    @property
+    def changed(self) -> tuple[Finding, ...]:
+        """The findings whose verdict or certificate is not the expected one."""
+        return tuple(f for f in self.report.findings if not f.ok)
+
+    @property
+    def badge(self) -> str:
+        """Whether the verdicts are the expected ones: "as expected", "2 findings changed", ..."""
+        new = sum(f.expected is None and f.certificate_ok for f in self.changed)
+        old = len(self.changed) - new
+        said = [f"{old} finding{_s(old)} changed"] * bool(old) + [f"{new} new violation{_s(new)}"] * bool(new)
+        if said:
+            return ", ".join(said)
+        return "as expected" if any(f.expected is not None for f in self.report.findings) else "no new violation"
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many findings there are: kind -> verdict -> count, kinds as in ``KINDS``, broken verdicts first."""
+        kinds = sorted({f.kind for f in self.report.findings}, key=lambda kind: _index(list(KINDS), kind))
+        return {kind: self._counted(self._of(kind)) for kind in kinds}
+
+    @cached_property
+    def totals(self) -> dict[str, int]:
+        """How many findings there are: verdict -> count, broken verdicts first."""
+        return self._counted(self.report.findings)
+
+    def command(self, finding: Finding) -> str:
+        """Return the command that explains a finding: what it rests on, step by step."""
+        if finding in self.statements:
+            return f"dpcheck prove {_quoted(finding.id.partition('.')[2])} --explain"
+        names = self.report.algorithms
+        name = next((name for name in names if name == finding.id.partition(".")[0]), " ".join(names))
+        if name not in ALGORITHMS and finding.place:  # one that a file declares
+            name = _quoted(finding.place.rpartition(":")[0])
+        options = f" --seed {self.report.seed}" * bool(self.report.seed)
+        options += f" --profile {self.report.profile}" * (self.report.profile != "quick")
+        return f"dpcheck check {name}{options} --explain {_quoted(finding.id)}"
+
+    def _of(self, kind: str) -> list[Finding]:
+        return [f for f in self.report.findings if f.kind == kind]
+
+    def _place(self, algorithm: str) -> int:
+        return _index(list(self.report.algorithms), algorithm)
+
+    @staticmethod
+    def _counted(findings: Iterable[Finding]) -> dict[str, int]:
+        counts = Counter(f.verdict for f in findings)
+        return {word: counts[word] for word in sorted(counts, key=lambda word: (_seriousness(word), word))}
+
+    def _each(self) -> list[tuple[str, bool]]:
+        """A sentence for each algorithm, all of its variants in it."""
+        said: dict[str, tuple[str, bool]] = {}
+        for each in self.variants:
+            words, broken = said.get(each.algorithm, ("", False))
+            words = f"{words}; {each.name or 'else'}: {each.words}" if words else each.sentence
+            said[each.algorithm] = words, broken or each.verdict in BROKEN
+        return list(said.values())
+
+    def _all(self) -> list[tuple[str, bool]]:
+        """How many algorithms leak, and which."""
+        leaks = [each for each in self.variants if each.verdict in BROKEN]
+        audited = len(dict.fromkeys(each.algorithm for each in self.variants))
+        if not leaks:
+            words = f"No privacy guarantee of {audited} audited algorithms was found broken"
+            return [(words, False)] if audited else []
+        count = len(dict.fromkeys(each.algorithm for each in leaks))
+        verb = "breaks" if count == 1 else "break"
+        words = f"{count} of {audited} audited algorithms {verb} the claimed privacy"
+        return [(words, True), *((each.sentence, True) for each in leaks)]
+
+    def _claims(self) -> list[tuple[str, bool]]:
+        claims = self.statements
+        if not claims:
+            return []
+        refuted = sum(f.verdict in BROKEN for f in claims)
+        papers = " and ".join(self.papers) if len(self.papers) <= _MANY else f"{len(self.papers)} papers"
+        words = f"{refuted or 'None'} of the {len(claims)} claims of {papers} {_are(max(refuted, 1))} refuted"
+        return [(words, refuted > 0)]
+
+    def _rates(self) -> list[tuple[str, bool]]:
+        rates = self._of("rate")
+        against = sum(f.verdict in BROKEN for f in rates)
+        return [(f"{against} of {len(rates)} measured rates {_are(against)} contradicted", True)] if against else []
+
+    def _code(self) -> list[tuple[str, bool]]:
+        """What else is broken, named where it is little; where a variant leaks, these are most often the causes."""
+        found = [f for f in self.broken if f.kind not in ("privacy", "rate") and f not in self.statements]
+        if not found:
+            return []
+        kinds = dict.fromkeys(KINDS.get(f.kind, f.kind) for f in found)
+        named = ", ".join([f.id for f in found] if len(found) <= _MANY else kinds)
+        count = len(found)
+        return [(f"{count} {'further ' * bool(self._leaks())}check{_s(count)} {_are(count)} violated ({named})", True)]
+
+    def _leaks(self) -> bool:
+        return any(each.verdict in BROKEN for each in self.variants)
+
+
+def figure(value: float | None) -> str:
+    """Print an epsilon for a sentence: three digits, whole numbers as such, nothing for None."""
+    return "" if value is None else f"{value:.3g}"
+
+
+def _above(value: float | None, claimed: float | None) -> float:
+    """How many times a value is the claimed one; 0 where either is missing."""
+    if value is None or claimed is None:
+        return 0.0
+    if claimed == 0:
+        return math.inf if value > 0 else 0.0
+    return value / claimed
+
+
+def _title(paper: str) -> str:
+    """The title of a paper of the catalogue, as its folder states it; nothing for one that has no folder."""
+    try:
+        return (importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "").strip().split("\n", 1)[0]
+    except ModuleNotFoundError:
+        return ""
+
+
+def _quoted(name: str) -> str:
+    """A name for the shell, with double quotes around one that holds a single quote."""
+    return f'"{name}"' if "'" in name and not set(name) & set('"$`\\!') else shlex.quote(name)
+
+
+def _seriousness(verdict: str) -> int:
+    """The rank of a verdict, 0 for a broken guarantee."""
+    return ("broken", "undecided", "conditional", "good").index(standing(verdict))
+
+
+def _index(order: list[str], name: str) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,74 @@
+"""Results that read well: a sentence and a list of numbers when printed, a table in a notebook."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+_WIDTH = 88
+_LEFT_OUT = ("verdict", "reason", "version")  # said in the sentence, or of no use to a reader
+
+
+class Shown:
+    """What results share: ``print`` shows their sentence and their numbers, a notebook a table of both.
+
+    A class says what is its own in ``_sentence`` and ``_facts``; ``repr`` stays the exact one.
+    """
+
+    def _sentence(self) -> str:
+        """The result in a sentence: its verdict, and the reason where there is one."""
+        said = [str(getattr(self, name)) for name in ("verdict", "reason") if getattr(self, name, "")]
+        return ": ".join(said) if said else type(self).__name__
+
+    def _facts(self) -> Mapping[str, Any]:
+        """The numbers and words to list, by name: what ``to_dict`` has, save tables."""
+        found: dict[str, Any] = getattr(self, "to_dict", dict)()
+        return {name: value for name, value in found.items() if name not in _LEFT_OUT and not isinstance(value, list)}
+
+    def __str__(self) -> str:
+        """The sentence, then a line for each fact."""
+        facts = {name: text for name, value in self._facts().items() if (text := short(value))}
+        width = max(map(len, facts), default=0)
+        lines = [_wrapped(line) for line in self._sentence().splitlines()]
+        lines += [_wrapped(f"  {name:<{width}}  {text}", " " * (width + 4)) for name, text in facts.items()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        facts = [(name, text) for name, value in self._facts().items() if (text := short(value))]
+        rows = "".join(f"<tr><th style='text-align:left'>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in facts)
+        return f"<p><strong>{escape(self._sentence())}</strong></p><table>{rows}</table>"
+
+
+def short(value: Any) -> str:
+    """A value for a person: six digits of a float, the parts of a mapping one after the other, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {text}" for name, part in value.items() if (text := short(part)))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(short, value))
+    return str(value)
+
+
+def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows, which share their keys, as an HTML table, everything escaped."""
+    if not rows:
+        return ""
+    cells = ([*rows[0]], *([short(cell) for cell in row.values()] for row in rows))
+    head, *body = (_row(line, "th" if number == 0 else "td") for number, line in enumerate(cells))
+    return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _row(cells: Iterable[str], tag: str) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _wrapped(text: str, further: str = "  ") -> str:
+    return textwrap.fill(
+        text, _WIDTH, subsequent_indent=further, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )

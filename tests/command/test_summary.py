@@ -1,0 +1,145 @@
+"""The two statements of a report: what was found, and whether that was expected."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from dpcheck.cli import _parse
+from dpcheck.findings import Finding, Report
+from dpcheck.report.summary import Summary
+from dpcheck.report.verdicts import sign, standing
+
+
+def leak(id="nseg.as_printed.transcript", **fields):
+    fields = {"verdict": "violated", "audited": 4.05, "certified": 25.7, "claimed": 1.0} | fields
+    return Finding(id, "privacy", "as printed: whole noisy transcript", reason="a witness", **fields)
+
+
+def sound(id="nseg.repaired.transcript", **fields):
+    fields = {"verdict": "consistent", "audited": 0.4, "certified": 0.999, "claimed": 1.0} | fields
+    return Finding(id, "privacy", "repaired: whole noisy transcript", reason="no witness", **fields)
+
+
+def claim(verdict, id="yang2022.Y17"):
+    return Finding(id, "claim", "Lemma 6", verdict, "steps", evidence={"statement": "it holds"})
+
+
+def summary(*findings, algorithms=("nseg",), seed=0, profile="quick"):
+    return Summary(Report(tuple(findings), algorithms, profile, seed, "0.1.0", 1.0))
+
+
+def test_a_leak_comes_first_and_then_the_claims():
+    found = summary(sound(), claim("refuted"), claim("proved", "yang2022.Y1"), leak())
+    assert found.result == (
+        "nseg as published leaks: epsilon >= 4.05 where 1 is claimed; repaired: consistent.",
+        "1 of the 2 claims of yang2022 is refuted.",
+    )
+    assert not found.holds
+    assert found.papers["yang2022"].startswith("Yang et al.")
+
+
+def test_the_worst_of_several_audits_is_named():
+    found = summary(leak("nseg.as_printed.output", audited=1.5), leak(audited=3.0), leak("nseg.as_printed.iterates"))
+    assert found.result == ("nseg as published leaks: epsilon >= 4.05 where 1 is claimed.",)
+    assert [f.id.rsplit(".", 1)[1] for f in found.broken] == ["iterates", "transcript", "output"]
+
+
+def test_a_certificate_above_the_claim_is_no_leak_and_not_consistent():
+    found = summary(leak(audited=0.5, certified=3.01))
+    assert found.result == ("nseg as published is certified at epsilon 3.01 only, where 1 is claimed.",)
+
+
+def test_an_expected_leak_is_as_expected_and_leaks_all_the_same():
+    found = summary(leak(expected="violated"))
+    assert (found.badge, found.holds) == ("as expected", False)
+    assert "leaks" in found.result[0]
+
+
+def test_the_badge_says_nothing_of_the_result():
+    found = summary(sound(expected="violated"), claim("proved"))
+    assert (found.badge, found.holds) == ("1 finding changed", True)
+    assert found.result[0] == "nseg repaired: consistent."
+
+
+@pytest.mark.parametrize(
+    ("findings", "badge"),
+    [
+        ([sound()], "no new violation"),
+        ([sound(expected="consistent")], "as expected"),
+        ([sound(expected="consistent"), leak()], "1 new violation"),
+        ([sound(expected="violated"), leak(expected="consistent")], "2 findings changed"),
+        ([sound(expected="violated"), leak()], "1 finding changed, 1 new violation"),
+        ([sound(expected="consistent", expected_certified=0.5)], "1 finding changed"),
+    ],
+)
+def test_badge(findings, badge):
+    assert summary(*findings).badge == badge
+
+
+def test_what_else_is_broken_is_never_left_out():
+    rate = Finding("nseg.rate.t", "rate", "rate", "contradicted", "slow")
+    noise = Finding("nseg.noise", "noise", "noise", "violated", "less")
+    assert summary(sound(), rate, noise).result == (
+        "1 of 1 measured rates is contradicted.",
+        "1 check is violated (nseg.noise).",
+        "nseg repaired: consistent.",
+    )
+    many = [replace(noise, id=f"nseg.noise{number}") for number in range(4)]
+    assert summary(leak(), *many).result[1] == "4 further checks are violated (noise)."
+    assert [broken for _, broken in summary(sound(), rate, leak()).sentences] == [True, True]
+    assert [broken for _, broken in summary(sound(), claim("proved")).sentences] == [False, False]
+
+
+def test_the_command_of_an_algorithm_of_one_s_own_names_its_file():
+    noise = Finding("my_sgd.releases", "noise", "noise", "violated", "less", place="a folder/my_sgd.py:8")
+    assert summary(noise, algorithms=("my_sgd",)).command(noise) == (
+        "dpcheck check 'a folder/my_sgd.py' --explain my_sgd.releases"
+    )
+
+
+def test_many_algorithms_are_counted_and_those_that_leak_named():
+    names = ("a", "b", "c", "d")
+    found = summary(leak("b.as_printed.output"), *(sound(f"{name}.output") for name in names), algorithms=names)
+    assert found.result == (
+        "1 of 4 audited algorithms breaks the claimed privacy.",
+        "b as published leaks: epsilon >= 4.05 where 1 is claimed.",
+    )
+    whole = summary(*(sound(f"{name}.output") for name in names), algorithms=names)
+    assert whole.result == ("No privacy guarantee of 4 audited algorithms was found broken.",)
+    assert found.title == "4 algorithms"
+
+
+def test_what_was_computed_about_a_claim_is_no_statement_of_the_paper():
+    further = Finding("yang2022.Y10.smaller_minibatch", "claim", "Remark 1", "refuted", "an exact pair")
+    found = summary(claim("proved"), further)
+    assert found.result == (
+        "1 check is violated (yang2022.Y10.smaller_minibatch).", "None of the 1 claims of yang2022 is refuted.",
+    )  # fmt: skip
+    assert found.broken == (further,)
+    assert found.command(further) == "dpcheck check nseg --explain yang2022.Y10.smaller_minibatch"
+
+
+def test_counts_name_the_broken_first():
+    found = summary(sound(), leak(), claim("proved"), claim("refuted", "yang2022.Y2"), claim("proved", "yang2022.Y3"))
+    assert found.counts == {"privacy": {"violated": 1, "consistent": 1}, "claim": {"refuted": 1, "proved": 2}}
+    assert list(found.counts["claim"]) == ["refuted", "proved"]
+    assert sum(found.totals.values()) == 5
+
+
+@pytest.mark.parametrize("finding", [leak(), claim("refuted", "zhang2025.004:Lem8(r%T!=0)")])
+def test_the_command_that_explains_a_finding_can_be_run(finding):
+    line = summary(finding, seed=3, profile="full").command(finding)
+    options = _parse(shlex.split(line)[1:])
+    if finding.kind == "claim":
+        assert (options.target, options.explain) == (["004:Lem8(r%T!=0)"], True)
+    else:
+        assert (options.names, options.seed, options.profile) == (["nseg"], 3, "full")
+        assert options.explain == [finding.id]
+
+
+def test_no_broken_guarantee_has_the_sign_of_a_good_one():
+    assert {standing(word) for word in ("violated", "refuted", "contradicted")} == {"broken"}
+    assert len({sign(word) for word in ("violated", "conditional", "inconclusive", "proved")}) == 4
