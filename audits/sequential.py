@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcheck import __version__
+from dpcheck.audits.betting.saved import Saved, sealed, unsealed
 from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest
 from dpcheck.audits.output_sets.output_set import OutputSet
 from dpcheck.audits.running.run_plan import Chunk
@@ -77,11 +78,14 @@ class SequentialAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; ``earlier`` of :func:`audit_sequential` takes it back."""
-        return vars(self) | {
-            "event": self.event.to_dict(),
-            "looks": [asdict(look) for look in self.looks],
-            "state": self.state.to_dict(),
-        }
+        return sealed(
+            vars(self)
+            | {
+                "event": self.event.to_dict(),
+                "looks": [asdict(look) for look in self.looks],
+                "state": self.state.to_dict(),
+            }
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each look: trials, log_wealth, epsilon_lower."""
@@ -183,8 +187,7 @@ def audit_sequential(
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
     wealth = Wealth(epsilon, delta, 1 - confidence, runner.probe(seeded=seeded))
     if earlier is not None:
-        before = vars(earlier) if isinstance(earlier, SequentialAudit) else earlier
-        _restore(wealth, claim, before, runner)
+        _restore(wealth, claim, earlier, runner)
         require_count(most, "most", least=wealth.trials + 1)
     with Pool(runner, jobs) as pool:
         pairs = pool.map(_chunks(wealth.trials, most, wealth.chunks))
@@ -208,18 +211,21 @@ def audit_sequential(
     )  # fmt: skip
 
 
-def _restore(wealth: Wealth, claim: dict[str, Any], before: Mapping[str, Any], runner: Runner) -> None:
+def _restore(wealth: Wealth, claim: dict[str, Any], earlier: Any, runner: Runner) -> None:
     """Continue where an earlier audit of the same claim and mechanism ended."""
-    wanted = {*claim, "verdict", "trials", "looks", "state"}
-    require(wanted <= set(before), "earlier", "be a sequential audit or its to_dict()", type(before).__name__)
-    same = {name: before[name] for name in claim}
-    require(same == claim, "earlier", f"be an audit with {claim}", same)
-    require(before["verdict"] != "violated", "earlier", "have left the claim standing", before["verdict"])
-    state = before["state"] if isinstance(before["state"], State) else State.from_dict(before["state"])
+    if isinstance(earlier, SequentialAudit):
+        said = {name: getattr(earlier, name) for name in claim}
+        before = Saved(earlier.verdict, said, earlier.trials, earlier.looks, earlier.state)
+    else:
+        before = unsealed(earlier)
+    require(before.claim == claim, "earlier", f"be an audit with {claim}", before.claim)
+    require(before.verdict != "violated", "earlier", "have left the claim standing", before.verdict)
     again = digest(*(runner(Chunk(side, 0, FIRST)) for side in (0, 1)))
-    require(again == state.first, "mechanism", "give the outputs that the earlier audit began with", "others")
-    looks = [look if isinstance(look, Standing) else Standing(**look) for look in before["looks"]]
-    wealth.restore(state, before["trials"], looks)
+    require(again == before.state.first, "mechanism", "give the outputs that the earlier audit began with", "others")
+    width = before.state.outputs[0].shape[1]
+    require(width == wealth.width, "earlier", f"have outputs of {wealth.width} numbers", width)
+    wealth.restore(before.state, before.trials, before.looks)
+    require(not wealth.violated, "earlier", "have left the claim standing", "wealth that refutes it")
 
 
 def _chunks(done: int, most: int, number: int) -> Iterator[Chunk]:

@@ -114,7 +114,7 @@ def run_audit(options: Namespace) -> int:
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
 
-    one = options.sequential or options.earlier
+    one = options.sequential or options.earlier is not None
     for name, value in (("--claim", options.claim), ("--plot", options.plot)):
         require(not (one and value), name, "be left out of a sequential audit", value)
     _require_picture(options.plot)
@@ -129,7 +129,7 @@ def run_audit(options: Namespace) -> int:
         }  # fmt: skip
         found: Any
         if one:
-            earlier = inputs.dataset(options.earlier, "earlier") if options.earlier else None
+            earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
             found = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
         else:
             claim = inputs.named(options.claim, "claim") if options.claim else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, one_line, require
+from dpcheck.errors import InputError, one_line, require, require_count, require_seed
 
 if TYPE_CHECKING:
     from dpcheck.problems.problem import Problem
@@ -65,7 +65,7 @@ def algorithm(name: str) -> type[Solver]:
     >>> algorithm("dp_sgda").paper
     'yang2022'
     """
-    require(name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", name)
+    require(isinstance(name, str) and name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", name)
     *module, attribute = ALGORITHMS[name].split(".")
     found: type[Solver] = getattr(
         importlib.import_module(f"dpcheck.solvers.{module[0] if module else name}"), attribute
@@ -193,6 +193,7 @@ def solve(
     >>> dpcheck.certify(run.events, delta=1e-5).epsilon <= 1.0
     True
     """
+    require_seed(seed)
     if problem is None or isinstance(problem, str):
         from dpcheck.problems import example
 
@@ -202,8 +203,13 @@ def solve(
         delta = min(0.5, len(problem.records) ** -2.0)
     variant = algorithm(name).variants[-1] if variant is None else variant
     configured = configure(name, problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
+    iterations = configured.iterations(problem)
     if isinstance(at, int):
-        at = _spread(configured.iterations(problem), at)
+        at = _spread(iterations, at)
+    require(isinstance(at, Sequence), "at", "be a whole number, or a list of iterations", at)
+    for iteration in at:
+        require_count(iteration, "at", least=0)
+        require(iteration < iterations, "at", f"be below the number of iterations, {iterations}", iteration)
     run = configured.run(problem, seed=seed, record=record, at=None if record else at, watch=watch)
     if variant == "repaired" and overrides.get("private", True):
         return run  # its noise was calibrated to the claim
