@@ -20,6 +20,7 @@ from dpcheck import __version__
 from dpcheck.audits.betting.saved import Saved, sealed, unsealed
 from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest
 from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.audits.running.isolated import IsolatedRunner, Limits, isolated
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import Pool, Runner, require_runs
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
@@ -109,6 +110,7 @@ def audit_sequential(
     vectorized: bool = False,
     earlier: SequentialAudit | Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    isolate: Limits | None = None,
 ) -> SequentialAudit:
     """Test whether a mechanism is (epsilon, delta)-private, one run after the other, until the claim is refuted.
 
@@ -145,6 +147,8 @@ def audit_sequential(
         together is that of one.
     progress : callable, optional
         Called as ``progress(runs done, runs at most)``, counted over both datasets.
+    isolate : Limits, optional
+        Run the mechanism in a process of its own, within these limits, as in :func:`dpcheck.audit_privacy`.
 
     Returns
     -------
@@ -173,7 +177,7 @@ def audit_sequential(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, seed, seeded, jobs)
+    require_runs(mechanism, seed, seeded, jobs, isolate)
     require_epsilon(epsilon)
     require_delta(delta)
     require_confidence(confidence)
@@ -185,11 +189,23 @@ def audit_sequential(
     }  # fmt: skip
 
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
-    wealth = Wealth(epsilon, delta, 1 - confidence, runner.probe(seeded=seeded))
-    if earlier is not None:
-        _restore(wealth, claim, earlier, runner)
-        require_count(most, "most", least=wealth.trials + 1)
-    with Pool(runner, jobs) as pool:
+    with isolated(runner, isolate) as runs_it:
+        wealth = Wealth(epsilon, delta, 1 - confidence, runs_it.probe(seeded=seeded))
+        if earlier is not None:
+            _restore(wealth, claim, earlier, runs_it)
+            require_count(most, "most", least=wealth.trials + 1)
+        _play(wealth, Pool(runs_it, jobs), most, progress)
+    look = wealth.looks[-1]
+    verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
+    return SequentialAudit(
+        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
+        looks=tuple(wealth.looks), state=wealth.state, **claim,
+    )  # fmt: skip
+
+
+def _play(wealth: Wealth, workers: Pool, most: int, progress: Callable[[int, int], None] | None) -> None:
+    """Bet on runs until the claim is given up, or there are enough."""
+    with workers as pool:
         pairs = pool.map(_chunks(wealth.trials, most, wealth.chunks))
         for _, x in pairs:
             chunk, y = next(pairs)
@@ -203,15 +219,9 @@ def audit_sequential(
                 progress(2 * wealth.trials, 2 * most)
             if wealth.violated:
                 break
-    look = wealth.looks[-1]
-    verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
-    return SequentialAudit(
-        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
-        looks=tuple(wealth.looks), state=wealth.state, **claim,
-    )  # fmt: skip
 
 
-def _restore(wealth: Wealth, claim: dict[str, Any], earlier: Any, runner: Runner) -> None:
+def _restore(wealth: Wealth, claim: dict[str, Any], earlier: Any, runner: Runner | IsolatedRunner) -> None:
     """Continue where an earlier audit of the same claim and mechanism ended."""
     if isinstance(earlier, SequentialAudit):
         said = {name: getattr(earlier, name) for name in claim}

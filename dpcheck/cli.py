@@ -143,6 +143,11 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     audit.add_argument("--seed", type=int, default=0, help=_SEED)
     audit.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
     audit.add_argument("--jobs", type=int, help="processes (default 1)")
+    audit.add_argument(
+        "--isolate", action="store_true", help="run the function apart: it cannot print, start processes or run on"
+    )
+    audit.add_argument("--call-seconds", type=float, help="longest call of the function, with --isolate (default 10)")
+    audit.add_argument("--megabytes", type=float, help="memory that it may use, with --isolate (default 2048)")
     audit.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
     audit.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
     audit.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")

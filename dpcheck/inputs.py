@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,24 @@ def named(path: str, what: str) -> Any:
         raise InputError(f"{what} must name an importable module, got {module_name}: {raised(error)}") from error
     require(hasattr(module, attribute), what, f"be a name in {module_name}", attribute)
     return getattr(module, attribute)
+
+
+@dataclass
+class Imported:
+    """A function MODULE:NAME that is imported by the process that will call it."""
+
+    path: str
+    function: Callable[..., Any] | None = None
+
+    def load(self) -> None:
+        """Import the function."""
+        self.function = named(self.path, "mechanism")
+        require(callable(self.function), "mechanism", "be callable", type(self.function).__name__)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function."""
+        assert self.function is not None
+        return self.function(*arguments)
 
 
 def dataset(text: str, name: str) -> Any:

@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,12 @@ PROBES = 24
 _AHEAD = 2
 
 
-def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int) -> None:
+def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int, isolate: object = None) -> None:
     """Require what every audit that runs a mechanism must be given."""
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(seed, "seed", least=0)
     require_count(jobs, "jobs")
+    require(isolate is None or jobs == 1, "jobs", "be 1 where the mechanism is isolated", jobs)
     require(seeded or jobs == 1, "jobs", "be 1 where the mechanism's randomness is its own", jobs)
 
 
@@ -103,7 +104,7 @@ class Runner:
     def probe(self, *, seeded: bool = True) -> int:
         """Return the width k of the outputs, equal on both datasets; InputError if a seed does not fix them."""
         found: list[Floats | RunError] = []
-        for side, dataset in enumerate(self.datasets):
+        for dataset in self.datasets:
             try:
                 found.append(self._probed(dataset, seeded))
             except RunError as error:
@@ -157,6 +158,15 @@ class Runner:
         )  # fmt: skip
 
 
+class Runs(Protocol):
+    """What runs the chunks of a mechanism: a :class:`Runner`, or one in a process of its own."""
+
+    vectorized: bool
+
+    def __call__(self, chunk: Chunk) -> Floats:
+        """Return the outputs (size, k) of one chunk."""
+
+
 class Pool:
     """Runs the chunks of a probed mechanism here (``jobs`` 1), in threads (if it is vectorized) or in processes.
 
@@ -165,7 +175,7 @@ class Pool:
     kept : outputs by chunk, which are used in place of new runs and to which new ones are added
     """
 
-    def __init__(self, runner: Runner, jobs: int, kept: dict[Chunk, Floats] | None = None) -> None:
+    def __init__(self, runner: Runs, jobs: int, kept: dict[Chunk, Floats] | None = None) -> None:
         jobs = workers(jobs)
         self._runner, self._jobs, self._kept = runner, jobs, kept
         self._done = [2 * PROBES, 2 * PROBES]

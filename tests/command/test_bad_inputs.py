@@ -5,10 +5,8 @@ Each row is a call of the library that must raise InputError, or a command line 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,8 @@ import pandas as pd
 import pytest
 
 import dpcheck
-from dpcheck import datasets, inputs, testing
-from dpcheck.accounting import calibrate, privacy_curve
+from dpcheck import datasets, testing
+from dpcheck.accounting import privacy_curve
 from dpcheck.audits.bands import band_bound
 from dpcheck.audits.bayesian import credible_bound
 from dpcheck.audits.claim import PrivacyClaim
@@ -25,7 +23,6 @@ from dpcheck.audits.gaussian import gaussian_bound
 from dpcheck.audits.neighbours import canary, patterns
 from dpcheck.audits.noise import audit_noise_sample
 from dpcheck.audits.split import split_bound
-from dpcheck.cli import main
 from dpcheck.events import Gaussian, Laplace
 from dpcheck.findings import Report
 from dpcheck.problems import example
@@ -112,6 +109,11 @@ def curve(values: Callable[[np.ndarray], Any]) -> Callable[[], object]:
 
 def auc(X: Any, y: Any = (1, -1)) -> Callable[[], object]:
     return lambda: AUC.from_data(X, y)
+
+
+def theory(**given: Any) -> Callable[[], object]:
+    known = {"n": 100, "d": 5, "epsilon": 1.0, "delta": 1e-8, "L": 1, "D": 1} | given
+    return lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(**known)
 
 
 def mutates_late() -> Callable[[], object]:
@@ -342,21 +344,11 @@ API: dict[str, Callable[[], object]] = {
     # theory
     "theorem that is missing": lambda: dpcheck.theorem("fermat.last"),
     "theorem that is a number": lambda: dpcheck.theorem(3),
-    "theorem outside its region": lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(
-        n=-1, d=5, epsilon=1.0, delta=1e-8, L=1, D=1
-    ),
-    "theorem at a huge integer": lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(
-        n=HUGE, d=5, epsilon=1.0, delta=1e-8, L=1, D=1
-    ),
-    "theorem at text": lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(
-        n="many", d=5, epsilon=1.0, delta=1e-8, L=1, D=1
-    ),
-    "theorem at NaN": lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(
-        n=NAN, d=5, epsilon=1.0, delta=1e-8, L=1, D=1
-    ),
-    "theorem at complex numbers": lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(
-        n=100, d=5, epsilon=1j, delta=1e-8, L=1, D=1
-    ),
+    "theorem outside its region": theory(n=-1),
+    "theorem at a huge integer": theory(n=HUGE),
+    "theorem at text": theory(n="many"),
+    "theorem at NaN": theory(n=NAN),
+    "theorem at complex numbers": theory(epsilon=1j),
     "theorem without its numbers": lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(),
     "claims of no paper": lambda: dpcheck.prove("euclid"),
     "claims within no time": lambda: dpcheck.prove("Y17", seconds=0),
