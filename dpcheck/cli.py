@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from dpcheck import __version__
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html")
 _RUNS_OTHERS_CODE = ("audit", "check", "prove")
+_LONGEST = 300  # letters of an error
 _SEED = "all randomness follows from it (default 0)"
 EXIT_CODES = """\
 exit codes: 0 every verdict is the expected one, 1 a guarantee is violated (or undecided, where there
@@ -70,7 +72,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The whole command line, and the part of each command."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="dpcheck",
         description="Checks differentially private optimisation: the published guarantee, its derivation, "
         "the algorithm, and the privacy and rate it delivers.",
@@ -236,6 +238,16 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     report.add_argument("file", metavar="REPORT.json", help="written by `dpcheck check --json-output`")
     _add_outputs(report)
     return parser, dict(subparsers.choices)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose error is one line of a readable length, whatever was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        from dpcheck.errors import one_line
+
+        said = one_line(message)
+        super().error(said if len(said) <= _LONGEST else f"{said[:_LONGEST]} ...")
 
 
 def _add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ("terminal", "json")) -> None:

@@ -25,7 +25,7 @@ def settings(parts: Sequence[str]) -> dict[str, Any]:
         require(bool(equals) and name.isidentifier() and bool(text), "settings", "be NAME=VALUE", part)
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text
         require(name not in found, "settings", f"say {name} once", part)
         require(name not in _OPTIONS, "settings", f"leave {name} to --{name}", part)

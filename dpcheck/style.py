@@ -54,12 +54,10 @@ def plain_logs(axis: Any) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     low, high = axis.get_view_interval()
-    with np.errstate(over="ignore"):
-        spread = high / low
-    if spread < _NARROW:
+    if high / low < _NARROW:
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     else:
-        axis.set_major_locator(LogLocator(subs=(1.0,) if spread > _WIDE else (1.0, 2.0, 5.0)))
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > _WIDE else (1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
     axis.set_minor_formatter(NullFormatter())
 

@@ -99,6 +99,10 @@ def _finite(saved: Mapping[str, Any], name: str) -> Floats:
 def _require_sound(saved: Saved) -> None:
     """Require what holds of every audit, whatever was run."""
     state, (a, b) = saved.state, saved.state.outputs
+    known = saved.verdict in ("consistent", "inconclusive", "violated")
+    require(known, "earlier", "be consistent, inconclusive or violated", saved.verdict)
+    for name in ("epsilon", "delta", "confidence"):
+        require(is_finite(saved.claim[name]), "earlier", f"have a number as {name}", saved.claim[name])
     require_count(saved.trials, "trials of earlier", least=FIRST)
     require_count(state.chunks, "chunks of earlier")
     require_count(state.fitted_on, "fitted_on of earlier", least=0)

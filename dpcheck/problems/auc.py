@@ -178,7 +178,7 @@ class AUC(Defaults):
             set(np.unique(labels)) == {-1.0, 1.0}, "y", "hold labels -1 and 1, both present",
             f"labels {np.unique(labels)[:5].tolist()}",
         )  # fmt: skip
-        features = within_bound(features, 1.0, "X", "|x|")
+        features = within_bound(features, 1, "X", "|x|")
         require_positive(radius, "radius")
         if positive_share is None:
             positives = int((labels > 0).sum())

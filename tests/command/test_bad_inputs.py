@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from dpcheck.audits.gaussian import gaussian_bound
 from dpcheck.audits.neighbours import canary, patterns
 from dpcheck.audits.noise import audit_noise_sample
 from dpcheck.audits.split import split_bound
+from dpcheck.cli import main
 from dpcheck.events import Gaussian, Laplace
 from dpcheck.findings import Report
 from dpcheck.problems import example
@@ -388,3 +390,178 @@ def test_the_library_refuses(name: str) -> None:
         API[name]()
     said = str(refused.value)
     assert "\n" not in said and 0 < len(said) <= 600, said
+
+
+MODULE = """
+import numpy as np
+from dpcheck.events import Laplace
+def f(data, rng): return np.sum(data) + rng.laplace()
+def leaves(data, rng): raise SystemExit(0)
+def returns_complex(data, rng): return 1j
+def rises(epsilons): return np.minimum(1.0, epsilons / 10)
+words = "text"
+"""
+FILES = {
+    "users_own.py": MODULE,
+    "broken.py": "def f(:",
+    "leaving.py": "raise SystemExit(0)",
+    "claimless.py": "x = 1",
+    "empty.csv": "",
+    "names.csv": "a,b\n",
+    "words.csv": "n,gap\nmany,few\n",
+    "ragged.csv": "1,2\n3\n",
+    "gaps.csv": "n,gap\n" + "\n".join(f"{n},{n**-0.5}" for n in (100, 200, 400, 800) for _ in range(4)),
+    "holes.csv": "n,gap\n" + "\n".join(f"{n}," for n in (100, 200, 400, 800) for _ in range(4)),
+    "zeros.csv": "n,gap\n" + "\n".join(f"0,{n}" for n in (100, 200, 400, 800) for _ in range(4)),
+    "quotes.csv": 'n,gap\n"1,2\n',
+    "null.csv": "n,gap\n1,\x00\n",
+    "empty.json": "",
+    "null.json": "null",
+    "list.json": "[]",
+    "deep.json": "[" * 100_000,
+    "half.json": '{"schema": "dpcheck.sequential/1", "sta',
+    "other.json": '{"schema": "another/1"}',
+    "digits.json": "1" * 5_000,
+    "text.npy": "no array",
+    "table.csv": "another,table\n1,2\n",
+}
+AUDIT = ("audit", "users_own:f", "--data", "1", "--neighbour", "0")
+ONE = (*AUDIT, "--epsilon", "1", "--trials", "200")
+RATE = ("rate", "gaps.csv", "--response", "gap", "--factors", "n")
+
+
+def command_lines() -> list[tuple[str, ...]]:
+    """Wrong command lines."""
+    found: list[tuple[str, ...]] = [("pray",), ("--format", "json"), ("check", "--format", "yaml")]
+    found += [(*AUDIT, "--trials", "200"), (*ONE, "--claim", "users_own:rises"), (*ONE, "--jobs", "2", "--unseeded")]
+    numbers = {
+        "--epsilon": ("-1", "nan", "inf", "1e999", "one", LONG), "--delta": ("-1", "1", "nan", "x"),
+        "--trials": ("0", "-1", "1.5", "many", LONG), "--confidence": ("0", "0.5", "1", "nan", "x"),
+        "--seed": ("-1", "0.5", "x"), "--jobs": ("0", "-1", "x"),
+    }  # fmt: skip
+    found += [(*ONE, option, value) for option, values in numbers.items() for value in values]
+    data = (
+        "",
+        "[1,",
+        "[" * 100_000,
+        "{",
+        "nosuch.npy",
+        "text.npy",
+        "empty.csv",
+        "names.csv",
+        "words.csv",
+        "ragged.csv",
+    )
+    data += ("nosuch.csv", "empty.json", "deep.json", "nosuch.json", ".", LONG, "digits.json", "\x1b[2J", "a" * 5_000)
+    pairs = (("--data", "--neighbour"), ("--neighbour", "--data"))
+    found += [("audit", "users_own:f", a, value, b, "0", "--epsilon", "1") for a, b in pairs for value in data]
+    names = (
+        "users_own",
+        "users_own:",
+        ":f",
+        "users_own:nosuch",
+        "users_own:words",
+        "nosuch:f",
+        "broken:f",
+        "leaving:f",
+    )
+    names += ("users_own:leaves", "users_own:returns_complex", "a b:f", "users_own:f:g", "..:f")
+    found += [("audit", name, *AUDIT[2:], "--epsilon", "1", "--trials", "200") for name in names]
+    found += [(*AUDIT, "--claim", claim) for claim in ("users_own:rises", "users_own:words", "users_own:nosuch", "x")]
+    saved = ("null.json", "list.json", "empty.json", "half.json", "other.json", "deep.json", "digits.json", "gaps.csv")
+    found += [(*ONE, "--earlier", file) for file in (*saved, "nosuch.json", "null", "[]", ".", "")]
+    found += [(*ONE, "--sequential", "--plot", "a.png"), (*ONE, "--plot", "a.doc"), (*ONE, "--plot", "nosuch/a.png")]
+    found += [
+        (*ONE, "--call-seconds", "1"),
+        (*ONE, "--isolate", "--call-seconds", "0"),
+        (*ONE, "--isolate", "--jobs", "2"),
+    ]
+    found += [(*ONE, "--isolate", "--megabytes", "nan"), (*ONE, "--megabytes", "100")]
+    tables = ("nosuch.csv", "empty.csv", "names.csv", "words.csv", "ragged.csv", "holes.csv", "zeros.csv", "quotes.csv")
+    tables += ("null.csv", ".", "text.npy", "https://localhost/gaps.csv", "file:///etc/passwd", "-")
+    found += [("rate", table, "--response", "gap", "--factors", "n") for table in tables]
+    found += [("rate", "gaps.csv", "--response", *rest) for rest in (
+        ("loss", "--factors", "n"), ("gap", "--factors", "d"), ("gap", "--factors", ","), ("gap", "--factors", "gap"),
+        ("gap", "--factors", "n,n"), ("gap",),
+    )]  # fmt: skip
+    found += [
+        (*RATE, "--claimed", claim) for claim in ("n", "n=", "=1", "n=x", "n=1/0", "n=nan", "n=1e999", "d=1", "n=1,n=2")
+    ]
+    found += [(*RATE, *rest) for rest in (
+        ("--margin", "0"), ("--margin", "nan"), ("--confidence", "2"), ("--cluster", "x"), ("--offset", "open('x')"),
+        ("--offset", "(" * 5_000), ("--offset", "n."), ("--theorem", "fermat"), ("G=1",), ("--plot", "a.doc"),
+        ("--theorem", "yang2022.theorem_2a", "G=" + LONG), ("--cluster", "n", "--seed", "n"),
+    )]  # fmt: skip
+    found += [("solve", *rest) for rest in (
+        ("pray",), ("dp_sgda", "--problem", "riddle"), ("dp_sgda", "--epsilon", "0"), ("dp_sgda", "--epsilon", "1e999"),
+        ("dp_sgda", "--delta", "0"), ("dp_sgda", "--seed", "-1"), ("dp_sgda", "steps"), ("dp_sgda", "steps=0"),
+        ("dp_sgda", "steps=" + LONG), ("dp_sgda", "steps=1e999"), ("dp_sgda", "steps=[1]"),
+        ("dp_sgda", "pace=1"), ("dp_sgda", "steps=" + "[" * 100_000), ("dp_sgda", "steps=3", "steps=4"),
+        ("dp_sgda", "--variant", "x"), ("dp_sgda", "--data", "iris"), ("dp_sgda", "--plot", "a.doc"),
+        ("dp_sgda", "--radius", "1"), ("dp_sgda", "--data", "a9a", "--radius", "nan"),
+    )]  # fmt: skip
+    found += [("measure", *rest) for rest in (
+        ("pray",), ("dp_sgda", "--vary", "n"), ("dp_sgda", "--vary", "n=x"), ("dp_sgda", "--vary", "n=2^9999"),
+        ("dp_sgda", "--vary", "n=10..35"), ("dp_sgda", "--vary", "n=1..1e999"), ("dp_sgda", "--vary", "n=0,0"),
+        ("dp_sgda", "--seeds", "0"), ("dp_sgda", "--seeds", "x"), ("dp_sgda", "n=0"), ("dp_sgda", "n=0.5"),
+        ("dp_sgda", "--vary", "epsilon=1,2", "--epsilon", "1"), ("dp_sgda", "--jobs", "0", "--seeds", "1", "n=50"),
+        ("dp_sgda", "--output", "nosuch/a.csv"), ("dp_sgda", "--output", "table.csv"), ("dp_sgda", "--output", "."),
+        ("dp_sgda", "--vary", "n=" + LONG),
+    )]  # fmt: skip
+    found += [("show", *rest) for rest in (
+        (), ("fermat",), ("yang2022.theorem_2a", "n"), ("yang2022.theorem_2a", "n=x"), ("yang2022.theorem_2a", "n=-1"),
+        ("yang2022.theorem_2a", "n=" + LONG), ("yang2022.theorem_2a", "=1"), ("yang2022.theorem_2a", "n=nan"),
+        ("yang2022.theorem_2a", "speed=3"),
+    )]  # fmt: skip
+    found += [("prove", *rest) for rest in (
+        ("euclid",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), ("Y17", "--jobs", "0"),
+        ("Y17", "--seconds", "0"), ("Y17", "--seconds", "nan"), ("Y17", "--seconds", "x"),
+    )]  # fmt: skip
+    found += [("check", *rest) for rest in (
+        ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",),
+        ("dp_sgda", "--seed", "-1"), ("dp_sgda", "--jobs", "0"), ("dp_sgda", "--profile", "slow"),
+        ("dp_sgda", "--output", "nosuch/a.txt"),
+        ("dp_sgda", "--html-output", "."), ("dp_sgda", "--seed", LONG), ("dp_sgda", "--store", "nosuch/store"),
+        ("dp_sgda", "--store", "."), ("dp_sgda", "--store", "gaps.csv"),
+    )]  # fmt: skip
+    found += [("bugs", "no-such-bug"), ("bugs", "all", "--seed", "x"), ("bugs", "--format", "sarif")]
+    reports = ("nosuch.json", "empty.json", "null.json", "list.json", "deep.json", "half.json", "other.json", ".")
+    found += [("report", file) for file in (*reports, "digits.json", "gaps.csv", "text.npy")]
+    return found
+
+
+LINES = command_lines()
+COMMANDS = sorted({line[0] if line else "" for line in LINES})
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(API) + len(LINES) >= 500
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_refuses(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, nothing on stdout, one line on stderr after the usage, where it shows it, and the progress."""
+    for file, content in FILES.items():
+        (tmp_path / file).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for line in LINES:
+        if (line[0] if line else "") != name:
+            continue
+        try:
+            code: Any = main(line)
+        except SystemExit as stop:  # how argparse ends
+            code = stop.code
+        out, err = capsys.readouterr()
+        shown = [word[:60] for word in line]
+        assert (code, out) == (2, ""), (shown, err[-500:])
+        assert "Traceback" not in err, shown
+        *rest, last = err.splitlines()
+        assert "error: " in last and len(last) < 700, (shown, last[:900])
+        told = [each for each in rest if not each.startswith(("usage: ", "  ", "dpcheck: "))]
+        assert not told, (shown, told)
+        left = sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__")
+        assert left == before, shown
