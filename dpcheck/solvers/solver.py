@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.errors import require, require_count, require_delta, require_positive
+from dpcheck.errors import require, require_count, require_delta, require_positive, require_seed
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels.gradients import no_difference
 from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
@@ -224,6 +224,7 @@ class Solver:
         Run
             The output with its events, notes and history.
         """
+        require_seed(seed)
         events = self.events(problem)
         wanted = range(self.iterations(problem)) if at is None and record else at or ()
         tape = new_tape(problem, self.rows(problem), at=wanted, mode=RECORD if record else COUNT)

@@ -139,7 +139,11 @@ def compared(label: str, entry: Entry) -> Finding:
 
 def test_nothing_is_red_where_nothing_is_wrong(entries: dict[str, Entry]) -> None:
     for label, entry in entries.items():
-        found = [compared(label, entry), stage.curve(label, "", entry.events, entry.delta), stage.scheme(label, "", entry)]
+        found = [
+            compared(label, entry),
+            stage.curve(label, "", entry.events, entry.delta),
+            stage.scheme(label, "", entry),
+        ]
         assert {finding.verdict for finding in found} == {"consistent"}
 
 
