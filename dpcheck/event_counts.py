@@ -11,6 +11,7 @@ from typing import TypeAlias
 from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled, shift_of
 
+_MOST = 10**300
 _SHOWN = 6  # kinds of events that a sentence names
 Single: TypeAlias = Gaussian | Laplace | Sampled
 
@@ -83,12 +84,11 @@ def count_events(events: tuple[Event, ...]) -> EventCounts:
 
 def _flatten(events: tuple[Event, ...], times: int) -> Iterator[tuple[Single, int]]:
     for event in events:
-        if isinstance(event, Repeated):
-            yield from _flatten((event.event,), times * int(event.count))
-        elif isinstance(event, Disjoint):
-            yield event.worst, times
-        else:
-            yield event, times
+        count = times
+        while isinstance(event, Repeated):  # a loop, as events may be nested thousands deep
+            count, event = count * int(event.count), event.event
+        require(count <= _MOST, "events", "be at most 1e300 in number", "more")
+        yield (event.worst if isinstance(event, Disjoint) else event), count
 
 
 def _silent(event: Single) -> bool:
@@ -97,7 +97,7 @@ def _silent(event: Single) -> bool:
 
 
 def _simplify(event: Single) -> Single:
-    if not isinstance(event, Sampled) or event.rate < 1:
+    if not isinstance(event, Sampled) or event.rest > 0:
         return event
     if event.scheme != "with_replacement":
         return Gaussian(event.noise_multiplier)
@@ -108,6 +108,6 @@ def _name(event: Single) -> str:
     if not isinstance(event, Sampled):
         return f"{type(event).__name__}({event.noise_multiplier:.6g})"
     scheme = "Poisson" if event.scheme == "poisson" else event.scheme.replace("_", " ")
-    size = f"{event.batch:.9g} of {event.population}"
+    size = f"{event.batch:.9g} of {event.population:.15g}"
     relation = event.neighbours.replace("_", "-")
     return f"Gaussian({event.noise_multiplier:.6g}) sampling {size} ({scheme}, {relation})"

@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from dpcheck.errors import InputError, require, require_count
 
 Scheme: TypeAlias = Literal["poisson", "without_replacement", "with_replacement"]
+_LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
+_MOST_DRAWS = 10**15
 Neighbours: TypeAlias = Literal["replace_one", "add_or_remove_one"]
 
 
@@ -40,7 +42,7 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _require_multiplier(self.noise_multiplier)
+        _keep_multiplier(self)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Laplace:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _require_multiplier(self.noise_multiplier)
+        _keep_multiplier(self)
 
 
 @dataclass(frozen=True)
@@ -106,25 +108,43 @@ class Sampled:
         known = f"be one of {', '.join(relations)}"
         require(self.neighbours in relations, "neighbours", known, self.neighbours)
         require_count(self.population, "population")
+        require(self.population <= _LARGEST, "population", "be at most 1e300", _shown(self.population))
         if self.scheme == "poisson":
             good = _is_real(self.batch) and 0 <= self.batch <= self.population
             require(good, "batch", f"lie in [0, population = {self.population}]", self.batch)
+            object.__setattr__(self, "batch", self.batch if isinstance(self.batch, int) else float(self.batch))
             return
         require_count(self.batch, "batch", least=0)  # type: ignore[arg-type]  # checked, not assumed
         if self.scheme == "without_replacement":
-            most = f"be at most population = {self.population} without replacement"
-            require(self.batch <= self.population, "batch", most, self.batch)
+            most = f"be at most population = {_shown(int(self.population))} without replacement"
+            require(self.batch <= self.population, "batch", most, _shown(int(self.batch)))
+        else:
+            require(self.batch <= _MOST_DRAWS, "batch", "be at most 1e15 with replacement", _shown(int(self.batch)))
         only = f"be replace_one when scheme is {self.scheme}"
         require(self.neighbours == "replace_one", "neighbours", only, self.neighbours)
 
     @property
     def rate(self) -> float:
-        """The probability that a given record is in the batch (with replacement: at least once)."""
+        """The probability that a given record is in the batch (with replacement: at least once).
+
+        If it is not 0, it is at least 1e-300.
+        """
         if self.scheme != "with_replacement":
-            return self.batch / self.population
-        if self.population == 1:
+            rate = self.batch / self.population
+        elif self.population == 1:
             return float(self.batch > 0)
-        return -math.expm1(self.batch * math.log1p(-1 / self.population))
+        else:
+            rate = -math.expm1(self.batch * math.log1p(-1 / self.population))
+        return max(rate, 1e-300) if self.batch > 0 else 0.0
+
+    @property
+    def rest(self) -> float:
+        """The probability that a given record is not in the batch, 1 - rate without its cancellation."""
+        if self.scheme != "with_replacement":
+            return (self.population - self.batch) / self.population
+        if self.population == 1:
+            return float(self.batch == 0)
+        return math.exp(self.batch * math.log1p(-1 / self.population))
 
     @property
     def noise_multiplier(self) -> float:
@@ -152,6 +172,7 @@ class Repeated:
         """Check the fields."""
         require(isinstance(self.event, Event), "event", "be a dpcheck event", self.event)
         require_count(self.count, "count", least=0)
+        require(self.count <= _LARGEST, "count", "be at most 1e300", _shown(int(self.count)))
 
 
 @dataclass(frozen=True)
@@ -159,7 +180,9 @@ class Disjoint:
     """Gaussian mechanisms on disjoint parts of the data, each free to depend on the earlier outputs.
 
     Replacing one record changes one of the parts: together they are as private as the least private one. Earlier
-    outputs may decide which part a record is in, since whichever it is, its shift is bounded.
+    outputs may decide which part a record is in, since whichever it is, its shift is bounded. What may NOT decide it is
+    the record's own value (a part for each label, or for each cluster): then a replaced record leaves one part and
+    enters another, and two parts change; such events are composed, not disjoint.
 
     Parameters
     ----------
@@ -220,7 +243,14 @@ def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
             case Sampled():
                 return replace(event, mechanisms=tuple(one(part) for part in event.mechanisms))
             case Repeated():
-                return replace(event, event=one(event.event))
+                counts = []
+                while isinstance(event, Repeated):  # as deep as it may be
+                    counts.append(event.count)
+                    event = event.event
+                event = one(event)
+                for count in reversed(counts):
+                    event = Repeated(event, count)
+                return event
             case Disjoint():
                 return replace(event, events=tuple(one(part) for part in event.events))
         raise AssertionError(event)
@@ -296,10 +326,19 @@ def _translate(event: Any) -> tuple[Event, ...]:
     raise InputError(f"events must be supported dp_accounting events, got {event!r}"[:300])
 
 
-def _require_multiplier(value: Any) -> None:
-    good = _is_real(value) and value >= 0
-    require(good, "noise_multiplier", "be a number >= 0 (inf allowed)", value)
+def _shown(value: int) -> str:
+    """A long whole number by its length, as Python refuses to print it."""
+    return str(value) if value < 10**100 else f"a number of about 10^{math.floor(math.log10(value))}"
+
+
+def _keep_multiplier(event: Any) -> None:
+    """Check the multiplier and keep it as the number that is computed with."""
+    value = event.noise_multiplier
+    good = _is_real(value) and value >= 0 and (value <= _LARGEST or value == math.inf)
+    require(good, "noise_multiplier", "be a number >= 0 and at most 1e300, or inf", value)
+    object.__setattr__(event, "noise_multiplier", float(value))
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    """Whether it is a number of some kind; comparing NaN to itself works for numbers of any size, too."""
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)
