@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,6 +17,7 @@ from dpcheck.errors import require, require_delta, require_epsilon, require_posi
 from dpcheck.event_counts import EventCounts, count_events
 from dpcheck.events import Sampled, read_events
 from dpcheck.losses import Composition, compose
+from dpcheck.other_events import OtherEvent, is_dp_accounting, read_dp_accounting, their_epsilon
 from dpcheck.privacy_curves import Array, Curve, CurvePair, curves_of, gaussian_log_delta
 
 _SLACK = 1e-11  # relative error allowed to the delta of a curve
@@ -53,8 +54,10 @@ def certify(events: Any, delta: float) -> Certificate:
     Parameters
     ----------
     events : event or sequence of events
-        Events of :mod:`dpcheck.events`, composed adaptively; or ``dp_accounting`` events, under that library's
-        conventions and add-or-remove-one neighbours.
+        Events of :mod:`dpcheck.events`, composed adaptively; an accountant of Opacus or its history; ``dp_accounting``
+        events, under that library's conventions (:func:`dpcheck.events.read_events` says which), where those of kinds
+        that dpcheck does not compute go to that library's own accountants, which ``method`` then names; or a privacy
+        loss distribution with a method ``get_epsilon_for_delta``, which is asked.
     delta : float
         In [0, 1).
 
@@ -96,6 +99,17 @@ def certify(events: Any, delta: float) -> Certificate:
     True
     """
     require_delta(delta)
+    if hasattr(events, "get_epsilon_for_delta"):
+        epsilon = float(events.get_epsilon_for_delta(float(delta)))
+        return Certificate(epsilon, float(delta), "a privacy loss distribution's own word, not dpcheck's engine")
+    items = list(events) if isinstance(events, Sequence) else [events]
+    if items and all(is_dp_accounting(item) for item in items):
+        try:
+            read = read_dp_accounting(items)
+        except OtherEvent:
+            epsilon, method = their_epsilon(items, float(delta))
+            return Certificate(epsilon, float(delta), method)
+        return _certify(count_events(read), float(delta))
     return _certify(count_events(read_events(events)), float(delta))
 
 

@@ -54,6 +54,8 @@ class EventCounts:
             shift = shift_of(event.noise_multiplier)
             if isinstance(event, Laplace):
                 pure += count * shift
+            elif event.laplace:
+                pure += count * amplified(shift, event.rate)
             else:
                 copies = event.batch if event.scheme == "with_replacement" else 1
                 shifts.append(math.sqrt(count) * copies * shift)
@@ -66,6 +68,11 @@ class EventCounts:
             rest = sum(count for _, count in self.parts[_SHOWN - 1 :])
             named = [*named[: _SHOWN - 1], f"{rest} others"]
         return " + ".join(named) or "nothing"
+
+
+def amplified(epsilon: float, rate: float) -> float:
+    """Return the pure epsilon on a sample of this rate, log(1 + rate (e^epsilon - 1))."""
+    return epsilon if epsilon > 700 else math.log1p(rate * math.expm1(epsilon))
 
 
 def count_events(events: tuple[Event, ...]) -> EventCounts:
@@ -100,7 +107,7 @@ def _simplify(event: Single) -> Single:
     if not isinstance(event, Sampled) or event.rest > 0:
         return event
     if event.scheme != "with_replacement":
-        return Gaussian(event.noise_multiplier)
+        return Laplace(event.noise_multiplier) if event.laplace else Gaussian(event.noise_multiplier)
     return Gaussian(event.noise_multiplier / event.batch) if event.population == 1 else event
 
 
@@ -110,4 +117,4 @@ def _name(event: Single) -> str:
     scheme = "Poisson" if event.scheme == "poisson" else event.scheme.replace("_", " ")
     size = f"{event.batch:.9g} of {event.population:.15g}"
     relation = event.neighbours.replace("_", "-")
-    return f"Gaussian({event.noise_multiplier:.6g}) sampling {size} ({scheme}, {relation})"
+    return f"{type(event.mechanisms[0]).__name__}({event.noise_multiplier:.6g}) sampling {size} ({scheme}, {relation})"

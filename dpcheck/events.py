@@ -64,7 +64,7 @@ class Laplace:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Gaussian mechanisms released together on ONE fresh random minibatch.
+    """Gaussian mechanisms, or a Laplace mechanism, released together on ONE fresh random minibatch.
 
     Under Poisson sampling with replace-one neighbours each record must moreover contribute at most half of the
     sensitivity to the query (its clipping norm C, against a replace sensitivity 2 C) and an absent record nothing; with
@@ -72,8 +72,9 @@ class Sampled:
 
     Parameters
     ----------
-    mechanisms : tuple of Gaussian
-        Their multipliers refer to the query of the batch, between batches that differ in one record.
+    mechanisms : tuple of Gaussian, or of one Laplace
+        Their multipliers refer to the query of the batch, between batches that differ in one record. A Laplace
+        mechanism is not drawn for with replacement.
     scheme : {"poisson", "without_replacement", "with_replacement"}
         Every record kept independently with probability batch / population; a uniform subset of that size; or that many
         uniform draws. The last two keep the size fixed, so that they are analysed under replace-one neighbours only.
@@ -92,7 +93,7 @@ class Sampled:
     0.05
     """
 
-    mechanisms: tuple[Gaussian, ...]
+    mechanisms: tuple[Gaussian, ...] | tuple[Laplace]
     scheme: Scheme
     population: int
     batch: float
@@ -101,16 +102,18 @@ class Sampled:
     def __post_init__(self) -> None:
         """Check the fields."""
         good = isinstance(self.mechanisms, tuple) and len(self.mechanisms) > 0
-        good = good and all(isinstance(part, Gaussian) for part in self.mechanisms)
-        require(good, "mechanisms", "be a nonempty tuple of Gaussian", self.mechanisms)
+        good = good and (all(isinstance(part, Gaussian) for part in self.mechanisms) or self.laplace)
+        require(good, "mechanisms", "be a nonempty tuple of Gaussian, or one Laplace", self.mechanisms)
         schemes, relations = get_args(Scheme), get_args(Neighbours)
         require(self.scheme in schemes, "scheme", f"be one of {', '.join(schemes)}", self.scheme)
         known = f"be one of {', '.join(relations)}"
         require(self.neighbours in relations, "neighbours", known, self.neighbours)
+        drawn = "not be Laplace when scheme is with_replacement"
+        require(not (self.laplace and self.scheme == "with_replacement"), "mechanisms", drawn, self.mechanisms)
         require_count(self.population, "population")
         require(self.population <= _LARGEST, "population", "be at most 1e300", _shown(self.population))
         if self.scheme == "poisson":
-            good = _is_real(self.batch) and 0 <= self.batch <= self.population
+            good = is_number(self.batch) and 0 <= self.batch <= self.population
             require(good, "batch", f"lie in [0, population = {self.population}]", self.batch)
             object.__setattr__(self, "batch", self.batch if isinstance(self.batch, int) else float(self.batch))
             return
@@ -122,6 +125,11 @@ class Sampled:
             require(self.batch <= _MOST_DRAWS, "batch", "be at most 1e15 with replacement", _shown(int(self.batch)))
         only = f"be replace_one when scheme is {self.scheme}"
         require(self.neighbours == "replace_one", "neighbours", only, self.neighbours)
+
+    @property
+    def laplace(self) -> bool:
+        """Whether the mechanism is a Laplace mechanism."""
+        return len(self.mechanisms) == 1 and isinstance(self.mechanisms[0], Laplace)
 
     @property
     def rate(self) -> float:
@@ -148,7 +156,10 @@ class Sampled:
 
     @property
     def noise_multiplier(self) -> float:
-        """The multiplier of the one Gaussian that all mechanisms on this batch amount to, 1/sqrt(sum 1/z_i^2)."""
+        """The multiplier of the one Gaussian that all mechanisms on this batch amount to, 1/sqrt(sum 1/z_i^2).
+
+        The Laplace mechanism's own if it is one.
+        """
         shift = math.hypot(*(shift_of(part.noise_multiplier) for part in self.mechanisms))
         return math.inf if shift == 0 else 1 / shift
 
@@ -275,12 +286,15 @@ def shift_of(noise_multiplier: float) -> float:
 
 
 def read_events(events: Any) -> tuple[Event, ...]:
-    """Read one event or a sequence of them, dpcheck's or dp_accounting's.
+    """Read one event or a sequence of them: dpcheck's, dp_accounting's, or a history of an Opacus accountant.
 
     Parameters
     ----------
-    events : event or sequence of events
-        Not a mixture of both; dp_accounting's are read under its own conventions and add-or-remove-one neighbours.
+    events : event or sequence of events, accountant or history
+        Not a mixture. dp_accounting's events are read under its own conventions and add-or-remove-one neighbours; if one
+        of them draws a batch of fixed size, all are read under replace-one neighbours, where a query changes by up to
+        twice what one record contributes. A history of Opacus is an accountant of that library, or its list of
+        (noise multiplier, sample rate, steps): Poisson sampling and add-or-remove-one neighbours.
 
     Returns
     -------
@@ -290,40 +304,26 @@ def read_events(events: Any) -> tuple[Event, ...]:
     Raises
     ------
     InputError
-        For anything else.
+        For anything else, events of dp_accounting of a kind that dpcheck does not compute included.
     """
+    from dpcheck import other_events
+
     many = isinstance(events, Sequence) and not isinstance(events, str)
     items = tuple(events) if many else (events,)
     if all(isinstance(item, Event) for item in items):
         return items
-    if all(type(item).__module__.startswith("dp_accounting") for item in items):
-        return tuple(ours for item in items for ours in _translate(item))
+    if (history := other_events.history_of(events)) is not None:
+        return other_events.read_history(history)
+    if all(other_events.is_dp_accounting(item) for item in items):
+        try:
+            return other_events.read_dp_accounting(items)
+        except other_events.OtherEvent as other:
+            known = "be dp_accounting events of the kinds that dpcheck computes"
+            raise InputError(f"events must {known}, got {other}") from other
     what = "be dpcheck events, or dp_accounting events, not a mixture of both"
     strange = [item for item in items if not isinstance(item, Event)]
-    require(False, "events", what, strange[0])
+    require(False, "events", what, repr(strange[0])[:200])
     raise AssertionError
-
-
-def _translate(event: Any) -> tuple[Event, ...]:
-    from dp_accounting import dp_event
-
-    match event:
-        case dp_event.NoOpDpEvent():
-            return ()
-        case dp_event.NonPrivateDpEvent():
-            return (Gaussian(0.0),)
-        case dp_event.GaussianDpEvent():
-            return (Gaussian(event.noise_multiplier),)
-        case dp_event.LaplaceDpEvent():
-            return (Laplace(event.noise_multiplier),)
-        case dp_event.ComposedDpEvent():
-            return tuple(ours for part in event.events for ours in _translate(part))
-        case dp_event.SelfComposedDpEvent():
-            return tuple(Repeated(ours, event.count) for ours in _translate(event.event))
-        case dp_event.PoissonSampledDpEvent(event=dp_event.GaussianDpEvent() as inner):
-            rate, parts = event.sampling_probability, (Gaussian(inner.noise_multiplier),)
-            return (Sampled(parts, "poisson", 1, rate, "add_or_remove_one"),)
-    raise InputError(f"events must be supported dp_accounting events, got {event!r}"[:300])
 
 
 def _shown(value: int) -> str:
@@ -334,11 +334,11 @@ def _shown(value: int) -> str:
 def _keep_multiplier(event: Any) -> None:
     """Check the multiplier and keep it as the number that is computed with."""
     value = event.noise_multiplier
-    good = _is_real(value) and value >= 0 and (value <= _LARGEST or value == math.inf)
+    good = is_number(value) and value >= 0 and (value <= _LARGEST or value == math.inf)
     require(good, "noise_multiplier", "be a number >= 0 and at most 1e300, or inf", value)
     object.__setattr__(event, "noise_multiplier", float(value))
 
 
-def _is_real(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Whether it is a number of some kind; comparing NaN to itself works for numbers of any size, too."""
     return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)

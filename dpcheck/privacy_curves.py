@@ -22,6 +22,9 @@ Array: TypeAlias = NDArray[np.float64]
 Curve: TypeAlias = Callable[[Array], Array]
 """epsilon (n,) >= 0 -> log delta (n,)."""
 
+Noise: TypeAlias = Callable[[Array, float], Array]
+"""(epsilon (n,), shift) -> log delta (n,) of noise without sampling."""
+
 _NODES, _WEIGHTS = roots_legendre(8)
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 HUGE = 1e6  # shift beyond which a Gaussian's curve is only bounded
@@ -49,20 +52,24 @@ def curves_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Curv
 
     ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
     """
-    shift = shift_of(event.noise_multiplier)
     from dpcheck.replacement import multiplicities, with_replacement  # which is made of the curves below
 
+    shift = shift_of(event.noise_multiplier)
     match event:
         case Gaussian():
             return _both(lambda epsilon: gaussian_log_delta(epsilon, shift))
         case Laplace():
             return _both(lambda epsilon: _laplace_log_delta(epsilon, shift))
+    noise = _laplace_log_delta if event.laplace else gaussian_log_delta
+    match event:
         case Sampled(scheme="poisson", neighbours="replace_one"):
+            if event.laplace:
+                return _both(lambda epsilon: _laplace_replace(epsilon, event, shift))
             return _both(lambda epsilon: _poisson_replace(epsilon, event, shift))
         case Sampled(scheme="poisson"):
             return CurvePair(
-                lambda epsilon: _amplified(epsilon, event, shift),
-                lambda epsilon: _amplified_back(epsilon, event, shift),
+                lambda epsilon: _amplified(epsilon, event, shift, noise),
+                lambda epsilon: _amplified_back(epsilon, event, shift, noise),
             )
         case Sampled(scheme="without_replacement"):
             # Balle, Barthe and Gaboardi (2018). Pair each batch that holds the record
@@ -70,7 +77,7 @@ def curves_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Curv
             # gives this curve for epsilon >= 0 in both directions. Completed by duality for
             # epsilon < 0 it is convex with a kink at 0, hence the curve of some pair, and that
             # pair dominates under adaptive composition (Zhu, Dong and Wang 2022).
-            return _both(lambda epsilon: _amplified(epsilon, event, shift))
+            return _both(lambda epsilon: _amplified(epsilon, event, shift, noise))
     draws = multiplicities(event, negligible)
     return _both(lambda epsilon: with_replacement(epsilon, event, draws, shift))
 
@@ -128,9 +135,22 @@ def _laplace_log_delta(epsilon: Array, shift: float) -> Array:
         return np.log(-np.expm1(np.minimum(epsilon - shift, 0) / 2))
 
 
-def _amplified(epsilon: Array, event: Sampled, shift: float) -> Array:
-    """rate * delta(inner) with e^epsilon = 1 + rate (e^inner - 1), inner the Gaussian's epsilon."""
-    return math.log(event.rate) + gaussian_log_delta(unamplified(epsilon, event), shift)
+def _laplace_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
+    """A record of a Poisson sample replaced, each contributing at most shift / 2 in the l1 norm.
+
+    Advanced joint convexity (Balle, Barthe and Gaboardi 2018, Theorem 2): rate times the mean of the curves between
+    the batches with the record and without, and between those with it and with the other, weighted by beta.
+    """
+    inner = unamplified(epsilon, event)
+    with np.errstate(divide="ignore"):
+        apart = np.log(-np.expm1(np.minimum(epsilon - inner, 0))) + _laplace_log_delta(inner, shift / 2)
+    seen = np.minimum(epsilon - inner, 0) + _laplace_log_delta(inner, shift)
+    return np.asarray(math.log(event.rate) + np.logaddexp(apart, seen))
+
+
+def _amplified(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:
+    """rate * delta(inner) with e^epsilon = 1 + rate (e^inner - 1), inner the epsilon of the noise without sampling."""
+    return math.log(event.rate) + noise(unamplified(epsilon, event), shift)
 
 
 def unamplified(epsilon: Array, event: Sampled) -> Array:
@@ -140,8 +160,8 @@ def unamplified(epsilon: Array, event: Sampled) -> Array:
     return np.where(epsilon < 1, small, large)
 
 
-def _amplified_back(epsilon: Array, event: Sampled, shift: float) -> Array:
-    """N(0) against (1 - rate) N(0) + rate N(shift): the dual of :func:`_amplified`.
+def _amplified_back(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:
+    """N(0) against (1 - rate) N(0) + rate N(shift), or the same of Laplace: the dual of :func:`_amplified`.
 
     The likelihood ratio is below 1 / (1 - rate), so delta is 0 from -log(1 - rate) on. Where little is kept, what is
     left of it, 1 - (1 - rate) e^epsilon, is found from 1 - rate as given: the rate has lost its digits.
@@ -154,7 +174,7 @@ def _amplified_back(epsilon: Array, event: Sampled, shift: float) -> Array:
     inner = np.where(epsilon < 0.5, near, far)
     result = np.full(epsilon.shape, -math.inf)
     some = (odds < 0) & np.isfinite(inner)
-    result[some] = epsilon[some] + math.log(rate) - inner[some] + gaussian_log_delta(inner[some], shift)
+    result[some] = epsilon[some] + math.log(rate) - inner[some] + noise(inner[some], shift)
     return result
 
 

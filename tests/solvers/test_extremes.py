@@ -109,7 +109,7 @@ def test_fractions_are_numbers() -> None:
 
 def test_long_runs_take_little_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert certify(Repeated(step(3.0, 0.004, 1), 10**8), 1e-6).epsilon < 60
+    assert certify(Repeated(step(3.0, 0.004, 1), 10**8), 1e-6).epsilon < 160
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kilobytes; 3.6 gigabytes before
 
 
