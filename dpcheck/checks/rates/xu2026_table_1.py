@@ -215,19 +215,19 @@ ALL = ("n", "d", "epsilon")
 
 EXPERIMENTS = (
     experiment(
-        "dp_spider", "table_1", COARSE[:3], 30, equal_spread(33), factors=("n",),
+        "dp_spider", "table_1", COARSE[:3], 60, equal_spread(33), factors=("n",),
         predicted=partial(by_moments, printed=False), within=1.12, clear=4.0,
     ),
     experiment(
-        "dp_spider", "table_1.as_printed", COARSE[:3], 30, equal_spread(33), factors=("n",), variant="as_printed",
+        "dp_spider", "table_1.as_printed", COARSE[:3], 60, equal_spread(33), factors=("n",), variant="as_printed",
         predicted=partial(by_moments, printed=True), within=1.15,
     ),
     experiment(
-        "ada_dp_spider", "table_1", FINE, 36, equal_spread(5), factors=ALL,
+        "ada_dp_spider", "table_1", FINE, 48, equal_spread(5), factors=ALL,
         predicted=partial(simulated, "ada_dp_spider"), within=1.1,
     ),
     experiment(
-        "sto_spider", "table_1", FINE[:3], 24, equal_spread(3), factors=("n",),
+        "sto_spider", "table_1", FINE[:3], 36, equal_spread(3), factors=("n",),
         predicted=partial(simulated, "sto_spider"), within=1.1, clear=4.0,
         unreachable="the law of this instance, as simulated, still bends over the sizes that minutes reach",
     ),

@@ -71,7 +71,7 @@ def private(n: int, d: int) -> Cell:
     return {"n": n, "d": d, "epsilon": math.sqrt(-d * math.log(delta) / n) / PRIVATE, "delta": delta}
 
 
-NOISY = (*(private(n, 8) for n in doubling(40_000, 160_000)), private(40_000, 3), private(40_000, 24))
+NOISY = (*(private(n, 8) for n in (40_000, 100_000, 250_000)), private(40_000, 3), private(40_000, 24))
 
 
 EXPERIMENTS = (
@@ -82,9 +82,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="theorem_2a.privacy", regime="privacy", sample=partial(sample, "privacy"), factors=("n", "d"),
-        variant="as_printed", clear=2.5, grid=Grid(NOISY, 10), predicted=partial(predicted, 1),
+        variant="as_printed", clear=2.5, grid=Grid(NOISY, 24), predicted=partial(predicted, 1),
         settings=lambda game, cell: {"batch": 1},  # the printed noise, which hides the records' own, does not know m
         margin=0.2,  # runs differ by a tenth, and a hundred of them at each grid point would take minutes
-        runs=lambda cell: math.ceil(3 * 8 / cell["d"] * 40_000 / cell["n"]), **COMMON,
+        runs=lambda cell: math.ceil(40 / (cell["d"] + 4) * 40_000 / cell["n"]), **COMMON,
     ),
 )  # fmt: skip
