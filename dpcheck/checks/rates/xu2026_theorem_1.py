@@ -208,14 +208,14 @@ LARGE_STEPS = cross(BASE, n=(800, 1800, 4000))
 EXPERIMENTS = (
     Experiment(
         name="theorem_1", theorem="xu2026.theorem_1", settings=settings, factors=("n", "d"),
-        grid=Grid(EMPIRICAL, 24), runs=lambda cell: math.ceil(160 / cell["d"]),
+        grid=Grid(EMPIRICAL, 60), runs=lambda cell: math.ceil(160 / cell["d"]),
         margin=0.25,  # periods and steps are whole numbers, which bends the slope by .1 over this grid
         predicted=partial(simulated, "repaired"), within=1.15, premises=premises,
         **COMMON,
     ),
     Experiment(
         name="theorem_3.as_printed", theorem="xu2026.theorem_3", variant="as_printed", factors=("n",),
-        grid=Grid(LARGE_STEPS, 32), runs=9, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
+        grid=Grid(LARGE_STEPS, 64), runs=9, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
         settings=settings_as_printed,
         attains="steps of constant length, and a start that is returned, do not attain it on this instance",
         **COMMON,
