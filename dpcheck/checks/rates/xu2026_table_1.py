@@ -6,10 +6,10 @@ Its order for the empirical risk is that of Theorem 3 of the paper, whose schedu
 y, so that all three are held to Theorem 3; Ada-DP-SPIDER as it is implemented minimises the empirical risk, and a^{2/3}
 is less than the population's order.
 
-Instance: f(w; z) = |w - z|^2/2 with all records at 0.6 e_1 or 0.9 e_1, from w = 0: a refresh is over all records and a
-difference of two gradients of one record is the same for all, so that records that differ would change nothing but the
-time. L0 = 1 bounds the gradients wherever runs come, and L = 1. The noise is Theorem 3's times the least constant c that the accountant certifies: as
-printed, c = 1.
+Instance: f(w; z) = |w - z|^2/2 with all records at 0.6 e_1 or 0.9 e_1, from w = 0. A refresh is over all records and a
+difference of two gradients of one record is the same for all, so that records that differ would take longer and change
+nothing else. L0 = 1 bounds the gradients wherever runs come, and L = 1. The noise is Theorem 3's times the least
+constant c that the accountant certifies: as printed, c = 1.
 """
 
 from __future__ import annotations
