@@ -215,7 +215,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="theorem_3.as_printed", theorem="xu2026.theorem_3", variant="as_printed", factors=("n",),
-        grid=Grid(LARGE_STEPS, 64), runs=9, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
+        grid=Grid(LARGE_STEPS, 32), runs=9, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
         settings=settings_as_printed,
         attains="steps of constant length, and a start that is returned, do not attain it on this instance",
         **COMMON,
