@@ -230,7 +230,7 @@ EXPERIMENTS = (
     ),
     Experiment(  # how well the ascent follows, which noise hides
         name="theorem_6.without_noise", variant="repaired", sample=partial(sample, COUPLED), factors=("epsilon",),
-        grid=Grid(WATCHED, 16), runs=60, predicted=partial(predicted, quiet), within=1.5, clear=None,
+        grid=Grid(WATCHED, 28), runs=60, predicted=partial(predicted, quiet), within=1.5, clear=None,
         settings=lambda problem, cell: {"failure": FAILURE, "private": False},
         unreachable="no noise is added, to see how well the ascent follows x, so that no order of privacy is left",
         **(COMMON | {"reach": None}),
