@@ -26,6 +26,7 @@ from dpcheck.audits.numbers.number_text import plain
 from dpcheck.audits.output_sets.choice import choose
 from dpcheck.audits.output_sets.hit_counts import HitCounts
 from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.audits.running.isolated import Limits, isolated
 from dpcheck.audits.running.run_plan import LEAST_TRIALS, SIDES, Chunk, Plan
 from dpcheck.audits.running.runs import Pool, Runner, require_runs
 from dpcheck.errors import (
@@ -265,6 +266,7 @@ def audit_privacy(
     vectorized: bool = False,
     progress: Callable[[int, int], None] | None = None,
     runs: dict[Chunk, Floats] | None = None,
+    isolate: Limits | None = None,
 ) -> PrivacyAudit:
     """Test whether a mechanism is (epsilon, delta)-private on one pair of neighbouring datasets.
 
@@ -308,6 +310,10 @@ def audit_privacy(
     runs : dict, optional
         Receives the outputs of all runs by chunk. If another audit of the same mechanism, datasets, trials and seed is
         given this dictionary, it tests its claim on the same runs and repeats none of them.
+    isolate : Limits, optional
+        Run the mechanism in a process of its own, within these limits (:class:`~.running.isolated.Limits`); ``jobs``
+        must then be 1. What it prints is dropped. One that hangs, starts processes or takes too much memory is
+        stopped, and the error says so.
 
     Returns
     -------
@@ -339,7 +345,7 @@ def audit_privacy(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, seed, seeded, jobs)
+    require_runs(mechanism, seed, seeded, jobs, isolate)
     require_delta(delta)
     require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
     claimed = (
@@ -350,9 +356,10 @@ def audit_privacy(
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
-    width = runner.probe(seeded=seeded)
-    with Pool(runner, jobs, runs) as pool:
-        looks, used = _run(pool, plan, width, claimed, delta, progress)
+    with isolated(runner, isolate) as runs_it:
+        width = runs_it.probe(seeded=seeded)
+        with Pool(runs_it, jobs, runs) as pool:
+            looks, used = _run(pool, plan, width, claimed, delta, progress)
     best = _deciding(looks)
     broken = [look for look in looks if look.breaks]
     if broken:
