@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import signal, special, stats
 
+from dpcheck.arrays import real_numbers
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 
@@ -139,7 +140,7 @@ def band_bound(
 
 def read_scores(scores: ArrayLike, other_scores: ArrayLike) -> tuple[Floats, Floats]:
     """Return both samples as (n,) float64, after checking them."""
-    a, b = np.asarray(scores, float), np.asarray(other_scores, float)
+    a, b = real_numbers(scores, "scores"), real_numbers(other_scores, "other_scores")
     require(a.ndim == 1 and not np.isnan(a).any(), "scores", "be an array (n,) of numbers", a.shape)
     require(b.shape == a.shape and not np.isnan(b).any(), "other_scores", f"be numbers of shape {a.shape}", b.shape)
     return a, b

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.errors import InputError, raised, require, require_delta, require_epsilon, require_positive
+from dpcheck.arrays import real_numbers
+from dpcheck.errors import InputError, one_line, raised, require, require_delta, require_epsilon, require_positive
 from dpcheck.events import Event, read_events
 
 Floats = NDArray[np.float64]
@@ -27,6 +28,8 @@ Curve = Callable[[ArrayLike], ArrayLike]  # epsilon (m,) -> delta (m,), nonincre
 _POINTS = 40
 _LAST = 1e-9
 _LARGEST = 100.0
+# A rise that rounding explains.
+_RISE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,17 @@ class PrivacyClaim:
     deltas: Floats
     deltas_at: Curve | None = field(default=None, repr=False, compare=False)
     events: tuple[Event, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        epsilons, deltas = real_numbers(self.epsilons, "epsilons"), real_numbers(self.deltas, "deltas")
+        object.__setattr__(self, "epsilons", epsilons)
+        object.__setattr__(self, "deltas", deltas)
+        require(epsilons.ndim == 1 and epsilons.size > 0, "epsilons", "have shape (m,), m >= 1", epsilons.shape)
+        require(deltas.shape == epsilons.shape, "deltas", f"have the shape of epsilons, {epsilons.shape}", deltas.shape)
+        finite = bool(np.isfinite(epsilons).all()) and bool((epsilons >= 0).all() and (np.diff(epsilons) > 0).all())
+        require(finite, "epsilons", "be finite, >= 0 and rising", epsilons)
+        require(bool(((deltas >= 0) & (deltas < 1)).all()), "deltas", "lie in [0, 1)", deltas)
+        require(bool((np.diff(deltas) <= _RISE).all()), "deltas", "never rise with epsilon", deltas)
 
     @classmethod
     def point(cls, epsilon: float, delta: float) -> PrivacyClaim:
@@ -102,7 +116,9 @@ class PrivacyClaim:
             most *= 2
         epsilons = most * np.linspace(0, 1, _POINTS) ** 2
         deltas = _deltas(curve, epsilons)
-        require(bool((np.diff(deltas) <= 1e-12).all()), "claim", "be a curve that never rises", deltas)
+        beyond = np.append(epsilons, np.linspace(most, _LARGEST, _POINTS)[1:] if most < _LARGEST else [])
+        rises = bool((np.diff(_deltas(curve, beyond)) > _RISE).any())
+        require(not rises, "claim", "be a curve that never rises", f"one that does, {words}")
         said = deltas < 1
         require(bool(said.any()), "claim", "promise a delta below 1 somewhere", words)
         return cls(words, epsilons[said], deltas[said], curve, events)
@@ -218,7 +234,8 @@ class PrivacyClaim:
         """
         require(len(bounds) > 0, "bounds", "hold at least one order", "none")
         for order, bound in bounds.items():
-            require(1 < order < math.inf, "order", "be finite and > 1", order)
+            require_positive(order, "order")
+            require(order > 1, "order", "be > 1", order)
             require_positive(bound, "bound")
         orders, divergences = (np.array(list(part), float)[:, None] for part in (bounds, bounds.values()))
 
@@ -236,9 +253,12 @@ Claim = PrivacyClaim  # an older name, for code that imports it; `dpcheck.bounds
 def _deltas(curve: Curve, epsilons: Floats) -> Floats:
     """Evaluate a curve and refuse deltas of another shape or outside [0, 1]."""
     try:
-        deltas = np.asarray(curve(epsilons), dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"claim must be a curve epsilon -> delta of arrays, got {raised(error)}") from error
+        deltas = real_numbers(curve(epsilons), "claim", verb="return")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() too
+        said = one_line(error) if isinstance(error, InputError) else raised(error)
+        raise InputError(f"claim must be a curve epsilon -> delta of arrays, got {said}") from error
     good = deltas.shape == epsilons.shape and bool(((deltas >= 0) & (deltas <= 1)).all())
     require(good, "claim", f"map epsilons of shape {epsilons.shape} to deltas in [0, 1]", deltas)
     return deltas

@@ -20,8 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import real_numbers
 from dpcheck.audits.numbers.number_text import brief, plain
-from dpcheck.errors import InputError, require, require_count, require_positive
+from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -33,6 +34,8 @@ _FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
 _SMALL = 1 / 16
 # The relative rounding that is allowed; enough for single precision.
 _ROUNDING = 1e-4
+# What a query may end with, apart from an interrupt.
+_ENDS = (Exception, SystemExit)
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ def audit_clipping(
     if divisor != "size":
         require_positive(divisor, "divisor")
     require_count(batches, "batches")
+    require_seed(seed)
     by_size = divisor == "size"
 
     def divided(size: int) -> float:
@@ -239,7 +243,7 @@ def _not_finite(
         words = f"a batch of two with a record that holds {value}"
         try:
             after = _quietly(query, _batch(records, [record, records[1]]))
-        except Exception as error:
+        except _ENDS as error:
             return _raised(worst.test, error, words)
         worst.see(_gap(after, before), 2 * bound / divided(2), words)
     return worst.result()
@@ -249,13 +253,13 @@ def _empty(query: Callable[[Any], Any], records: Sequence[Any], example: Array) 
     worst, words = _Worst("empty batch"), "the batch without records"
     try:
         value = _quietly(query, _batch(records, []))
-    except Exception as error:
+    except _ENDS as error:
         return _raised(worst.test, error, words)
     worst.see(_gap(value, np.zeros_like(example)), _ROUNDING, words)
     return worst.result()
 
 
-def _raised(test: str, error: Exception, words: str) -> Clipping:
+def _raised(test: str, error: BaseException, words: str) -> Clipping:
     """Report an exception: it reveals a record, unless such records were ruled out beforehand."""
     reason = f"{words} raises {type(error).__name__}, which tells that it was there"
     return Clipping(test, "inconclusive", np.inf, np.inf, reason)
@@ -270,14 +274,16 @@ def _batch(records: Sequence[Any], members: list[Any]) -> Any:
 def _evaluate(query: Callable[[Any], Any], batch: Any) -> Array:
     try:
         return _quietly(query, batch)
-    except Exception as error:
-        raise InputError(f"query must return numbers, got {type(error).__name__}: {error}") from error
+    except InputError:
+        raise
+    except _ENDS as error:
+        raise InputError(f"query must return numbers, got {raised(error)}") from error
 
 
 def _quietly(query: Callable[[Any], Any], batch: Any) -> Array:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # outliers overflow, empty batches have no mean
-        return np.asarray(query(batch), float).ravel()
+        return real_numbers(query(batch), "query", verb="return").ravel()
 
 
 def _gap(one: Array, other: Array) -> float:

@@ -133,7 +133,7 @@ class _Missing:
 def _constants(configure: Callable[[Any], Any], data: Any) -> dict[str, Any]:
     try:
         value = configure(data)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"configure must return constants, got {type(error).__name__}: {error}") from error
     return dict(_leaves("", value))
 

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.running.recorder import Draw, Recorder
-from dpcheck.errors import InputError, require, require_count, require_positive
+from dpcheck.errors import require, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -113,7 +114,7 @@ def audit_evaluation_points(
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require(callable(oracle), "oracle", "be callable", type(oracle).__name__)
     require_positive(weight, "weight")
-    require_count(seed, "seed", least=0)
+    require_seed(seed)
     plain = _run(mechanism, oracle, Recorder(seed), [])
     again = _run(mechanism, oracle, Recorder(seed), [])
     require(_difference(plain, again) is None, "mechanism", "draw all its randomness from rng and keep no state",
@@ -158,17 +159,14 @@ def _run(
 
     def asked(*point: Any) -> Any:
         k = len(points)
-        points.append(np.concatenate([np.zeros(0), *(np.asarray(part, float).ravel() for part in point)]))
-        value = np.asarray(oracle(*point), float)
+        points.append(np.concatenate([np.zeros(0), *(real_numbers(part, "oracle's point").ravel() for part in point)]))
+        value = real_numbers(oracle(*point), "oracle", verb="return")
         if k < len(frozen) and frozen[k].size == value.size:
             value = (frozen[k] + moves[k]).reshape(value.shape)
         answers.append(value.ravel())
         return value if value.shape else value[()]
 
-    try:
-        output = np.asarray(mechanism(asked, rng), float).ravel()
-    except Exception as error:
-        raise InputError(f"mechanism must return numbers, got {type(error).__name__}: {error}") from error
+    output = returned_numbers(mechanism, "mechanism", asked, rng).ravel()
     return _Run(points, answers, output, rng.draws)
 
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import real_numbers
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.numbers.low_bits import low_bits, unreachable
 from dpcheck.audits.running.recorder import Recorder, Silenced
@@ -176,7 +177,7 @@ class _LowBits:
     laplace: Noise | None
 
     def __call__(self, *arguments: Any) -> Array:
-        outputs = np.asarray(self.mechanism(*arguments), float)
+        outputs = real_numbers(self.mechanism(*arguments), "mechanism", verb="return")
         bits = low_bits(outputs)
         if self.laplace is None:
             return bits
@@ -198,7 +199,8 @@ class _Rounded:
     grid: float
 
     def __call__(self, *arguments: Any) -> Array:
-        return np.asarray(np.round(np.asarray(self.mechanism(*arguments), float) / self.grid) * self.grid)
+        outputs = real_numbers(self.mechanism(*arguments), "mechanism", verb="return")
+        return np.asarray(np.round(outputs / self.grid) * self.grid)
 
 
 def _laplace(run: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any, seed: int) -> Noise | None:
@@ -209,8 +211,8 @@ def _laplace(run: Callable[[Any, np.random.Generator], Any], data: Any, neighbou
         draws = recorder.draws
         if any(draw.method != "laplace" for draw in draws) or recorder.standard.size != math.prod(shape):
             return None
-        centres = [np.asarray(Silenced(run, seed)(dataset), float) for dataset in (data, neighbour)]
-    except Exception:  # the audits say what is wrong with it
+        centres = [real_numbers(Silenced(run, seed)(dataset), "mechanism") for dataset in (data, neighbour)]
+    except (Exception, SystemExit):  # the audits say what is wrong with it
         return None
     scale = np.concatenate([np.zeros(0), *(draw.scale for draw in draws)]).reshape(shape)
     good = centres[0].shape == centres[1].shape == shape and (scale > 0).all()
@@ -221,8 +223,8 @@ def _grid(run: Callable[[Any, np.random.Generator], Any], data: Any, seed: int) 
     """Return a power of 2 that is about a thousandth of the spread of the outputs."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     try:
-        rows = np.asarray([run(data, rng) for _ in range(_PILOT)], float).reshape(_PILOT, -1)
-    except Exception:  # the audits say what is wrong with it
+        rows = real_numbers([run(data, rng) for _ in range(_PILOT)], "mechanism").reshape(_PILOT, -1)
+    except (Exception, SystemExit):  # the audits say what is wrong with it
         return _FINENESS
     spread = np.subtract(*np.nanquantile(np.where(np.isfinite(rows), rows, np.nan), [0.75, 0.25], axis=0))
     size = float(np.min(spread[spread > 0], initial=np.inf))

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from dpcheck.accounting import gaussian_epsilon
+from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_confidence, require_delta
 
 
@@ -97,7 +98,7 @@ def gaussian_bound(
     """
     require_delta(delta, zero=False)
     require_confidence(confidence)
-    a, b = np.asarray(scores, float), np.asarray(other_scores, float)
+    a, b = real_numbers(scores, "scores"), real_numbers(other_scores, "other_scores")
     require(a.ndim == 1 and a.size >= 2, "scores", "have shape (n,), n >= 2", a.shape)
     require(b.shape == a.shape, "other_scores", f"have the shape of scores, {a.shape}", b.shape)
     require(bool(np.isfinite([a, b]).all()), "scores", "be finite", "NaN or infinity")

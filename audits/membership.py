@@ -26,6 +26,7 @@ from dpcheck.audits.numbers.number_text import plain
 from dpcheck.audits.output_sets.choice import choose
 from dpcheck.audits.output_sets.hit_counts import HitCounts
 from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.audits.running.isolated import Limits, isolated
 from dpcheck.audits.running.run_plan import LEAST_TRIALS, SIDES, Chunk, Plan
 from dpcheck.audits.running.runs import Pool, Runner, require_runs
 from dpcheck.errors import (
@@ -48,6 +49,7 @@ _CHUNK_VECTORIZED = 10_000
 # The most runs and numbers of each dataset that are kept to choose sets: more would fill memory and choose no better.
 _KEPT_RUNS = 400_000
 _KEPT = 20_000_000
+_STEEP = 700.0  # an epsilon whose exponential is still a number
 
 
 @dataclass(frozen=True)
@@ -225,27 +227,38 @@ class PrivacyAudit(Shown):
         )
 
     def plot(self) -> Figure:
-        """Draw the score of the deciding look on both datasets: histogram, tails, and the set marked."""
-        from matplotlib.figure import Figure
+        """Draw the score of the deciding look on both datasets: histogram, tails, the claim's limit, and the set."""
+        from dpcheck import style
 
         look = next(look for look in reversed(self.looks) if look.event == self.event)
         event, (edges, *counts) = look.event, look.bars
-        figure = Figure(figsize=(9, 3.6), layout="constrained")
+        figure = style.figure(style.PAGE, 3.0)
         left, right = figure.subplots(1, 2)
         sign = 1 if event.direction == ">=" else -1
-        for side, count in zip(SIDES, counts, strict=True):
-            left.stairs(count / event.trials, edges * sign, label=side)
-            tail = np.cumsum(count[::-1])[::-1] / event.trials
-            right.step(edges[:-1] * sign, tail, where="post", label=side)
+        tails = {}
+        looks = (style.MEASURED, "-"), (style.PREDICTED, "--")
+        for side, count, (color, line) in zip(SIDES, counts, looks, strict=True):
+            left.stairs(count / event.trials, edges * sign, color=color, linestyle=line, label=f"on {side}")
+            tails[side] = np.cumsum(count[::-1])[::-1] / event.trials
+            right.step(edges[:-1] * sign, tails[side], where="post", color=color, linestyle=line, label=f"on {side}")
+        other = tails[next(side for side in SIDES if side != event.favours)]
+        limit = np.minimum(np.exp(min(look.claimed, _STEEP)) * other + look.delta, 1.0)
+        claim = f"most that the claim allows on {event.favours}"
+        right.step(edges[:-1] * sign, limit, where="post", color=style.CLAIMED, label=claim)
         for axes, title in ((left, "share of runs in each bin"), (right, "share in the set")):
-            axes.axvline(event.threshold, color="black", linestyle=":", label="threshold")
+            axes.axvline(event.threshold, color=style.FAINT, linestyle=":", label="threshold of the set")
             axes.set(xlabel=event.score.words, title=title)
+            style.small(axes)
         right.set_yscale("log")
-        left.legend()
+        right.set_ylim(bottom=0.5 / event.trials)
+        figure.legend(
+            *right.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=style.TEXT, frameon=False
+        )
         figure.suptitle(
             f"{self.verdict}: audited epsilon >= {self.epsilon_lower:.4g}, claimed {self.epsilon:g}"
-            f" (delta {self.delta:g}, confidence {self.confidence:g})"
-        )
+            f" (delta {self.delta:g}, confidence {self.confidence:g})",
+            fontsize=style.TEXT + 1, parse_math=False,
+        )  # fmt: skip
         return figure
 
 
@@ -265,6 +278,7 @@ def audit_privacy(
     vectorized: bool = False,
     progress: Callable[[int, int], None] | None = None,
     runs: dict[Chunk, Floats] | None = None,
+    isolate: Limits | None = None,
 ) -> PrivacyAudit:
     """Test whether a mechanism is (epsilon, delta)-private on one pair of neighbouring datasets.
 
@@ -308,6 +322,10 @@ def audit_privacy(
     runs : dict, optional
         Receives the outputs of all runs by chunk. If another audit of the same mechanism, datasets, trials and seed is
         given this dictionary, it tests its claim on the same runs and repeats none of them.
+    isolate : Limits, optional
+        Run the mechanism in a process of its own, within these limits (:class:`~.running.isolated.Limits`); ``jobs``
+        must then be 1. What it prints is dropped. One that hangs, starts processes or takes too much memory is
+        stopped, and the error says so.
 
     Returns
     -------
@@ -339,7 +357,7 @@ def audit_privacy(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, seed, seeded, jobs)
+    require_runs(mechanism, seed, seeded, jobs, isolate)
     require_delta(delta)
     require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
     claimed = (
@@ -350,9 +368,10 @@ def audit_privacy(
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
-    width = runner.probe(seeded=seeded)
-    with Pool(runner, jobs, runs) as pool:
-        looks, used = _run(pool, plan, width, claimed, delta, progress)
+    with isolated(runner, isolate) as runs_it:
+        width = runs_it.probe(seeded=seeded)
+        with Pool(runs_it, jobs, runs) as pool:
+            looks, used = _run(pool, plan, width, claimed, delta, progress)
     best = _deciding(looks)
     broken = [look for look in looks if look.breaks]
     if broken:

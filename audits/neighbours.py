@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcheck.arrays import real_numbers
 from dpcheck.audits.numbers.nan_equality import same
 from dpcheck.audits.running.runs import Runner
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require, require_count, require_positive, require_seed
 
 Array = NDArray[np.float64]
 
@@ -197,8 +198,13 @@ def canary(
         For arguments outside their domain, and for a mechanism that fails.
     """
     require_count(steps, "steps", least=0)
-    record = np.asarray(dataset[index], dtype=float)
-    low, high = (np.broadcast_to(np.asarray(bound, float), record.shape) for bound in (low, high))
+    require_seed(seed)
+    require_count(index, "index", least=0)
+    require(index < len(dataset), "index", f"be below the number of records, {len(dataset)}", index)
+    record = real_numbers(dataset[index], "the record")
+    low, high = (
+        np.broadcast_to(real_numbers(bound, name), record.shape) for name, bound in (("low", low), ("high", high))
+    )
     require(bool((low < high).all()), "low", "lie below high", (low, high))
     runner = Runner(mechanism, (dataset, dataset), vectorized, seed)
     shape = (2, *record.shape)

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.laws.noise_laws import LAWS, Law
-from dpcheck.errors import InputError, require, require_confidence, require_count, require_positive
+from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -121,13 +122,11 @@ def audit_noise(
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(trials, "trials", least=50)
+    require_seed(seed)
     rng = np.random.default_rng(seed)
-    rows = []
+    rows: list[Array] = []
     for _ in range(trials):
-        try:
-            rows.append(np.asarray(mechanism(data, rng), dtype=float).ravel())
-        except Exception as error:
-            raise InputError(f"mechanism must return numbers, got {type(error).__name__}: {error}") from error
+        rows.append(returned_numbers(mechanism, "mechanism", data, rng).ravel())
         require(rows[-1].shape == rows[0].shape, "mechanism", "keep its output's shape", rows[-1].shape)
     return audit_noise_sample(np.array(rows), distribution=distribution, scale=scale, confidence=confidence, seed=seed)
 
@@ -171,13 +170,20 @@ def audit_noise_sample(
     >>> audit_noise_sample(sample, distribution="laplace", scale=2.0, centred=True).verdict
     'consistent'
     """
-    require(distribution in LAWS, "distribution", f"be one of {', '.join(LAWS)}", distribution)
+    require(
+        isinstance(distribution, str) and distribution in LAWS,
+        "distribution",
+        f"be one of {', '.join(LAWS)}",
+        distribution,
+    )
     law = LAWS[distribution]
     require_positive(scale, "scale")
     require(not law.discrete or scale <= 1e4, "scale", f"be at most 10000 for {distribution}", scale)
     require_confidence(confidence)
-    sample = np.asarray(sample, dtype=float)
-    require(sample.ndim == 2 and len(sample) >= 50, "sample", "have shape (>= 50, k)", sample.shape)
+    require_seed(seed)
+    sample = real_numbers(sample, "sample")
+    good = sample.ndim == 2 and len(sample) >= 50 and sample.shape[1] >= 1
+    require(good, "sample", "have shape (>= 50, k), k >= 1", sample.shape)
     require(bool(np.isfinite(sample).all()), "mechanism", "return finite numbers", "NaN or infinity")
     noise = sample if centred else _centred(sample, law)
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])

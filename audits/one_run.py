@@ -27,10 +27,11 @@ from scipy import stats
 
 from dpcheck import __version__
 from dpcheck.accounting import gaussian_epsilon
+from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits.coin_guesses import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
 from dpcheck.audits.numbers.number_text import plain
-from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_delta
+from dpcheck.errors import require, require_confidence, require_count, require_delta
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -236,10 +237,7 @@ def audit_one_run(
     for run, sequence in enumerate(np.random.SeedSequence(seed).spawn(runs)):
         coins, rng = (np.random.default_rng(stream) for stream in sequence.spawn(2))
         included[run] = coins.random(canaries) < 0.5
-        try:
-            result = np.asarray(algorithm(included[run].copy(), rng), dtype=float)
-        except Exception as error:
-            raise InputError(f"algorithm must return an array of scores, got {raised(error)}") from error
+        result = returned_numbers(algorithm, "algorithm", included[run].copy(), rng)
         require(result.shape == (canaries,), "algorithm", f"return scores of shape ({canaries},)", result.shape)
         require(not np.isnan(result).any(), "algorithm", "return scores that are numbers", "nan")
         scores[run] = result
@@ -294,7 +292,7 @@ def audit_one_run_scores(
     >>> dpcheck.audit_one_run_scores(scores, included, epsilon=0.1).verdict
     'violated'
     """
-    values, coins = np.atleast_2d(np.asarray(scores, dtype=float)), np.atleast_2d(np.asarray(included))
+    values, coins = np.atleast_2d(real_numbers(scores, "scores")), np.atleast_2d(np.asarray(included))
     require(values.ndim == 2 and values.size > 0, "scores", "have shape (canaries,) or (runs, canaries)", values.shape)
     require(not np.isnan(values).any(), "scores", "be numbers", "nan")
     require(coins.dtype == np.bool_, "included", "be boolean", coins.dtype)

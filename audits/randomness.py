@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import returned_numbers
 from dpcheck.audits.laws.additive_noise import Implied, implied, respond
 from dpcheck.audits.running import draws
 from dpcheck.audits.running.draws import Observation
 from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.audits.sensitivity import audit_sensitivity
-from dpcheck.errors import InputError, require, require_count, require_delta, require_epsilon
+from dpcheck.errors import require, require_delta, require_epsilon, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -129,13 +130,10 @@ def audit_randomness(
     if epsilon is not None:
         require_epsilon(epsilon)
     require_delta(delta)
-    require_count(seed, "seed", least=0)
+    require_seed(seed)
 
     def run(dataset: Any, rng: np.random.Generator) -> Array:
-        try:
-            value = np.asarray(mechanism(dataset, rng), dtype=float).ravel()
-        except Exception as error:
-            raise InputError(f"mechanism must return numbers, got {type(error).__name__}: {error}") from error
+        value = returned_numbers(mechanism, "mechanism", dataset, rng).ravel()
         require(bool(np.isfinite(value).all()), "mechanism", "return finite numbers", value)
         return value
 

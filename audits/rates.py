@@ -11,7 +11,7 @@ import numpy as np
 from dpcheck.audits.regression import measurements as table
 from dpcheck.audits.regression.fitted import Fitted
 from dpcheck.audits.regression.judgement import overall
-from dpcheck.errors import require, require_confidence
+from dpcheck.errors import require_confidence, require_positive
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -188,8 +188,7 @@ def fit_rate(
     'supported'
     """
     require_confidence(confidence)
-    good = isinstance(margin, int | float) and not isinstance(margin, bool) and bool(np.isfinite(margin)) and margin > 0
-    require(good, "margin", "be a finite number > 0", margin)
+    require_positive(margin, "margin")
     measurements = table.read(frame, response, factors, cluster=cluster, offset=offset)
     claimed = table.claim(claimed, factors)
     fitted = Fitted.of(measurements)

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpcheck.arrays import real_numbers
 from dpcheck.audits.laws import minibatch_kernels as kernels
-from dpcheck.errors import require, require_confidence, require_count
+from dpcheck.errors import require, require_confidence, require_count, require_seed
 from dpcheck.shown import Shown
 
 Index = NDArray[np.int64]
@@ -101,6 +102,7 @@ def audit_sampling(
     >>> dpcheck.audit_sampling(shuffled, scheme="without_replacement", population=100, batch=5).verdict
     'violated'
     """
+    real_numbers(drawn, "drawn")
     drawn = np.asarray(drawn)
     require(drawn.ndim == 2 and len(drawn) >= 10, "drawn", "have shape (>= 10, capacity)", drawn.shape)
     require(drawn.dtype.kind in "iu", "drawn", "hold whole numbers", drawn.dtype)
@@ -110,6 +112,8 @@ def audit_sampling(
     require(batch <= population, "batch", f"be at most the population, {population}", batch)
     require_confidence(confidence)
     require(bool((drawn < population).all()), "drawn", f"hold numbers below {population}", drawn.max())
+    require(bool((drawn >= -1).all()), "drawn", "hold record numbers, and -1 for unused places", drawn.min())
+    require_seed(seed)
 
     drawn = np.ascontiguousarray(drawn, np.int64)
     observed = dict(zip(kernels.STATISTICS, kernels.describe(drawn, population).tolist(), strict=True))

@@ -9,7 +9,7 @@ probability at most ``1 - confidence``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.output_sets.choice import choose
 from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.runs import Runner
-from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta
+from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta, require_seed
 from dpcheck.shown import Shown
 
 # Keeps the random streams of the search apart from those of the audit.
@@ -141,11 +141,15 @@ def audit_neighbours(
     require_delta(delta)
     require_confidence(confidence)
     require_count(trials, "trials", least=100)
-    require_count(seed, "seed", least=0)
+    require_seed(seed)
     claimed = (
         PrivacyClaim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else PrivacyClaim.read(claim)
     )
-    found = [pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}") for k, pair in enumerate(pairs)]
+    found = []
+    for k, pair in enumerate(pairs):
+        good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)
+        require(good, "pairs", "be Pairs or (data, neighbour)", f"{type(pair).__name__} as pair {k}")
+        found.append(pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}"))
     require(len(found) > 0, "pairs", "hold at least one pair of neighbours", "none")
 
     rounds = math.ceil(math.log2(len(found)))

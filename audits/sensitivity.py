@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import returned_numbers
 from dpcheck.audits.numbers.number_text import plain
-from dpcheck.errors import InputError, require, require_count
+from dpcheck.errors import InputError, raised, require, require_at_least_zero, require_count, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -152,11 +153,13 @@ def audit_sensitivity(
     ('violated', 0.1)
     """
     require(callable(query), "query", "be callable", type(query).__name__)
-    require(len(dataset) > 0, "dataset", "hold at least one record", "none")
-    require(len(replacements) > 0, "replacements", "hold at least one record", "none")
+    for name, records in (("dataset", dataset), ("replacements", replacements)):
+        require(hasattr(records, "__len__"), name, "be an array or a list of records", type(records).__name__)
+        require(len(records) > 0, name, "hold at least one record", "none")
     require(norm in (1, 2, np.inf), "norm", "be 1, 2 or inf", norm)
-    require(0 <= claimed < np.inf, "claimed", "be finite and >= 0", claimed)
+    require_at_least_zero(claimed, "claimed")
     require_count(budget, "budget", least=10)
+    require_seed(seed)
     first, second = _evaluate(query, dataset), _evaluate(query, dataset)
     require(bool(np.isfinite(first).all()), "query", "return finite numbers on the dataset", first)
     require(
@@ -244,16 +247,15 @@ def _walk(
 def _replaced(dataset: Any, index: int, record: Any, *, copy: bool = True) -> Any:
     if copy:
         dataset = dataset.copy() if isinstance(dataset, np.ndarray) else list(dataset)
-    dataset[index] = record
+    try:
+        dataset[index] = record
+    except (TypeError, ValueError) as error:
+        raise InputError(f"replacements must fit into the dataset, got {raised(error)}") from error
     return dataset
 
 
 def _evaluate(query: Callable[[Any], Any], dataset: Any) -> Array:
-    try:
-        value = np.asarray(query(dataset), dtype=float)
-    except Exception as error:
-        raise InputError(f"query must return numbers, got {type(error).__name__}: {error}") from error
-    return value
+    return returned_numbers(query, "query", dataset)
 
 
 def _distance(one: Array, other: Array, norm: float) -> float:

@@ -17,8 +17,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpcheck import __version__
+from dpcheck.audits.betting.saved import Saved, sealed, unsealed
 from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest
 from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.audits.running.isolated import IsolatedRunner, Limits, isolated
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import Pool, Runner, require_runs
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
@@ -88,11 +90,14 @@ class SequentialAudit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; ``earlier`` of :func:`audit_sequential` takes it back."""
-        return vars(self) | {
-            "event": self.event.to_dict(),
-            "looks": [asdict(look) for look in self.looks],
-            "state": self.state.to_dict(),
-        }
+        return sealed(
+            vars(self)
+            | {
+                "event": self.event.to_dict(),
+                "looks": [asdict(look) for look in self.looks],
+                "state": self.state.to_dict(),
+            }
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each look: trials, log_wealth, epsilon_lower."""
@@ -116,6 +121,7 @@ def audit_sequential(
     vectorized: bool = False,
     earlier: SequentialAudit | Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    isolate: Limits | None = None,
 ) -> SequentialAudit:
     """Test whether a mechanism is (epsilon, delta)-private, one run after the other, until the claim is refuted.
 
@@ -152,6 +158,8 @@ def audit_sequential(
         together is that of one.
     progress : callable, optional
         Called as ``progress(runs done, runs at most)``, counted over both datasets.
+    isolate : Limits, optional
+        Run the mechanism in a process of its own, within these limits, as in :func:`dpcheck.audit_privacy`.
 
     Returns
     -------
@@ -180,7 +188,7 @@ def audit_sequential(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, seed, seeded, jobs)
+    require_runs(mechanism, seed, seeded, jobs, isolate)
     require_epsilon(epsilon)
     require_delta(delta)
     require_confidence(confidence)
@@ -192,12 +200,23 @@ def audit_sequential(
     }  # fmt: skip
 
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
-    wealth = Wealth(epsilon, delta, 1 - confidence, runner.probe(seeded=seeded))
-    if earlier is not None:
-        before = vars(earlier) if isinstance(earlier, SequentialAudit) else earlier
-        _restore(wealth, claim, before, runner)
-        require_count(most, "most", least=wealth.trials + 1)
-    with Pool(runner, jobs) as pool:
+    with isolated(runner, isolate) as runs_it:
+        wealth = Wealth(epsilon, delta, 1 - confidence, runs_it.probe(seeded=seeded))
+        if earlier is not None:
+            _restore(wealth, claim, earlier, runs_it)
+            require_count(most, "most", least=wealth.trials + 1)
+        _play(wealth, Pool(runs_it, jobs), most, progress)
+    look = wealth.looks[-1]
+    verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
+    return SequentialAudit(
+        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
+        looks=tuple(wealth.looks), state=wealth.state, **claim,
+    )  # fmt: skip
+
+
+def _play(wealth: Wealth, workers: Pool, most: int, progress: Callable[[int, int], None] | None) -> None:
+    """Bet on runs until the claim is given up, or there are enough."""
+    with workers as pool:
         pairs = pool.map(_chunks(wealth.trials, most, wealth.chunks))
         for _, x in pairs:
             chunk, y = next(pairs)
@@ -211,26 +230,23 @@ def audit_sequential(
                 progress(2 * wealth.trials, 2 * most)
             if wealth.violated:
                 break
-    look = wealth.looks[-1]
-    verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
-    return SequentialAudit(
-        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
-        looks=tuple(wealth.looks), state=wealth.state, **claim,
-    )  # fmt: skip
 
 
-def _restore(wealth: Wealth, claim: dict[str, Any], before: Mapping[str, Any], runner: Runner) -> None:
+def _restore(wealth: Wealth, claim: dict[str, Any], earlier: Any, runner: Runner | IsolatedRunner) -> None:
     """Continue where an earlier audit of the same claim and mechanism ended."""
-    wanted = {*claim, "verdict", "trials", "looks", "state"}
-    require(wanted <= set(before), "earlier", "be a sequential audit or its to_dict()", type(before).__name__)
-    same = {name: before[name] for name in claim}
-    require(same == claim, "earlier", f"be an audit with {claim}", same)
-    require(before["verdict"] != "violated", "earlier", "have left the claim standing", before["verdict"])
-    state = before["state"] if isinstance(before["state"], State) else State.from_dict(before["state"])
+    if isinstance(earlier, SequentialAudit):
+        said = {name: getattr(earlier, name) for name in claim}
+        before = Saved(earlier.verdict, said, earlier.trials, earlier.looks, earlier.state)
+    else:
+        before = unsealed(earlier)
+    require(before.claim == claim, "earlier", f"be an audit with {claim}", before.claim)
+    require(before.verdict != "violated", "earlier", "have left the claim standing", before.verdict)
     again = digest(*(runner(Chunk(side, 0, FIRST)) for side in (0, 1)))
-    require(again == state.first, "mechanism", "give the outputs that the earlier audit began with", "others")
-    looks = [look if isinstance(look, Standing) else Standing(**look) for look in before["looks"]]
-    wealth.restore(state, before["trials"], looks)
+    require(again == before.state.first, "mechanism", "give the outputs that the earlier audit began with", "others")
+    width = before.state.outputs[0].shape[1]
+    require(width == wealth.width, "earlier", f"have outputs of {wealth.width} numbers", width)
+    wealth.restore(before.state, before.trials, before.looks)
+    require(not wealth.violated, "earlier", "have left the claim standing", "wealth that refutes it")
 
 
 def _chunks(done: int, most: int, number: int) -> Iterator[Chunk]:

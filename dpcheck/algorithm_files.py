@@ -23,6 +23,7 @@ def find(wanted: str | os.PathLike[str], taken: Collection[str]) -> list[Algorit
     Raises :class:`~dpcheck.errors.InputError` for a file that is missing, cannot be imported or declares nothing, and
     for an unknown name.
     """
+    require(isinstance(wanted, str | os.PathLike), "algorithm", "be a name, an Algorithm or a path", wanted)
     text = os.fspath(wanted)
     if is_file(wanted):
         found = from_file(text)

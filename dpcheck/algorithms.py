@@ -184,6 +184,8 @@ class Algorithm:
         require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
         events = None if self.events is None else read_events(self.events)
         theirs = events is not None and not all(isinstance(each, Event) for each in _listed(self.events))
+        sampled = [event for event in _inner(events or ()) if isinstance(event, Sampled) and event.laplace]
+        require(not sampled, f"events of {self.name}", "not be Laplace noise on a minibatch, which no check reads", sampled)
         object.__setattr__(self, "relation", "add_or_remove_one" if theirs or _adds(events or ()) else "replace_one")
         object.__setattr__(self, "events", events)
 
@@ -316,10 +318,13 @@ def _multipliers(events: Sequence[Event]) -> list[tuple[str, float]]:
 
 def _adds(events: Sequence[Event]) -> bool:
     """Say whether neighbours are made by adding or removing a record."""
+    return any(isinstance(event, Sampled) and event.neighbours == "add_or_remove_one" for event in _inner(events))
+
+
+def _inner(events: Sequence[Event]) -> list[Event]:
+    """The events without their repetitions."""
     inner = [event.event if isinstance(event, Repeated) else event for event in events]
-    if any(isinstance(event, Repeated) for event in inner):
-        return _adds(inner)
-    return any(isinstance(event, Sampled) and event.neighbours == "add_or_remove_one" for event in inner)
+    return _inner(inner) if any(isinstance(event, Repeated) for event in inner) else inner
 
 
 def _listed(events: Any) -> list[Any]:

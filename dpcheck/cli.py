@@ -7,6 +7,7 @@ import argparse
 import difflib
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from dpcheck import __version__
 from dpcheck.cli_examples import epilog
@@ -15,6 +16,7 @@ from dpcheck.tables import FORMATS as TABLES
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
 _RUNS_OTHERS_CODE = ("audit", "check", "prove")
+_LONGEST = 300  # letters of an error
 _SEED = "all randomness follows from it (default 0)"
 EXIT_CODES = """\
 exit codes: 0 every verdict is the expected one, 1 a guarantee is violated (or undecided, where there
@@ -98,7 +100,7 @@ def _require_one_or_all(parser: argparse.ArgumentParser, options: argparse.Names
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The whole command line, and the part of each command."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="dpcheck",
         description="Checks differentially private optimisation: the published guarantee, its derivation, "
         "the algorithm, and the privacy and rate it delivers.",
@@ -176,6 +178,11 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     audit.add_argument("--seed", type=int, default=0, help=_SEED)
     audit.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
     audit.add_argument("--jobs", type=int, help="processes (default 1)")
+    audit.add_argument(
+        "--isolate", action="store_true", help="run the function apart: it cannot print, start processes or run on"
+    )
+    audit.add_argument("--call-seconds", type=float, help="longest call of the function, with --isolate (default 10)")
+    audit.add_argument("--megabytes", type=float, help="memory that it may use, with --isolate (default 2048)")
     audit.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
     audit.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
     audit.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
@@ -266,6 +273,16 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     report.add_argument("file", metavar="REPORT.json", help="written by `dpcheck check --json-output`")
     _add_outputs(report)
     return parser, dict(subparsers.choices)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose error is one line of a readable length, whatever was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        from dpcheck.errors import one_line
+
+        said = one_line(message)
+        super().error(said if len(said) <= _LONGEST else f"{said[:_LONGEST]} ...")
 
 
 def _add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ("terminal", "json")) -> None:

@@ -14,6 +14,7 @@ from dpcheck import inputs, terminal
 from dpcheck.errors import InputError, one_line, require, require_count
 
 if TYPE_CHECKING:
+    from dpcheck.audits.running.isolated import Limits
     from dpcheck.findings import Report
 
 
@@ -122,8 +123,7 @@ def run_audit(options: Namespace) -> int:
     import time
 
     from dpcheck import baseline
-    from dpcheck.audits.membership import audit_privacy
-    from dpcheck.audits.sequential import audit_sequential
+    from dpcheck.audits.running.isolated import ContainedError
     from dpcheck.mechanism_audits import one_report
     from dpcheck.results import to_json_text
 
@@ -132,29 +132,18 @@ def run_audit(options: Namespace) -> int:
     _require_writable(options)
     known = baseline.read(options.baseline) if options.baseline else {}
     started = time.perf_counter()
-    one = options.sequential or options.earlier
-    for name, value in (("--claim", options.claim), ("--plot", options.plot)):
-        require(not (one and value), name, "be left out of a sequential audit", value)
-    _require_picture(options.plot)
-    # stdout is for the result: what the mechanism prints goes to stderr
-    with redirect_stdout(sys.stderr), terminal.progress() as watch:
-        pair = (inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour"))
-        mechanism = inputs.named(options.mechanism, "mechanism")
-        shared = {
-            "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
-            "vectorized": options.vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
-            "progress": lambda done, total: watch("audit", done, total),
-        }  # fmt: skip
-        found: Any
-        if one:
-            earlier = inputs.dataset(options.earlier, "earlier") if options.earlier else None
-            found = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
+    try:
+        found, mechanism = _audit_one(options)
+    except ContainedError as error:
+        if options.format == "json":
+            said = {"verdict": "inconclusive", "contained": error.limit, "reason": str(error)}
+            terminal.say_json({"schema": "dpcheck.audit/1", **said})
         else:
-            claim = inputs.named(options.claim, "claim") if options.claim else None
-            found = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
+            terminal.say(f"inconclusive: the mechanism was contained ({error.limit}), and shows nothing of its privacy")
+        raise
     if options.plot:
         _save(found.plot(), options.plot)
-    name = getattr(mechanism, "__name__", options.mechanism.rpartition(":")[2])
+    name = options.mechanism.rpartition(":")[2]
     report = one_report(found, mechanism, name, known, time.perf_counter() - started)
     text = to_json_text({"schema": "dpcheck.audit/1", **found.to_dict()})
     return _audited(report, options, {"json": f"{text}\n", "terminal": f"{found}\n"})
@@ -183,6 +172,43 @@ def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
         baseline.write(options.write_baseline, report.findings)
         return 0
     return code
+
+
+def _audit_one(options: Namespace) -> tuple[Any, Any]:
+    """Run the audit that the options ask for; its result, and the mechanism."""
+    from dpcheck.audits.membership import audit_privacy
+    from dpcheck.audits.sequential import audit_sequential
+
+    one = options.sequential or options.earlier is not None
+    for name, value in (("--claim", options.claim), ("--plot", options.plot)):
+        require(not (one and value), name, "be left out of a sequential audit", value)
+    _require_picture(options.plot)
+    # stdout is for the result: what the mechanism prints goes to stderr
+    with redirect_stdout(sys.stderr), terminal.progress() as watch:
+        pair = (inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour"))
+        limits = _limits(options)
+        apart = limits is not None  # then it is imported where it runs
+        mechanism = inputs.Imported(options.mechanism) if apart else inputs.named(options.mechanism, "mechanism")
+        shared = {
+            "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
+            "vectorized": options.vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
+            "isolate": limits, "progress": lambda done, total: watch("audit", done, total),
+        }  # fmt: skip
+        if one:
+            earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
+            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism
+        claim = inputs.named(options.claim, "claim") if options.claim else None
+        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism
+
+
+def _limits(options: Namespace) -> Limits | None:
+    """Return the limits of an isolated mechanism, None where it is not to be isolated."""
+    from dpcheck.audits.running.isolated import Limits
+
+    given = {"seconds": options.call_seconds, "megabytes": options.megabytes}
+    given = {name: value for name, value in given.items() if value is not None}
+    require(options.isolate or not given, "--isolate", "be given with --call-seconds and --megabytes", "them alone")
+    return Limits(**given) if options.isolate else None
 
 
 def run_bugs(options: Namespace) -> int:

@@ -22,8 +22,12 @@ class StoreError(InputError):
 
 
 def one_line(value: object) -> str:
-    """Return the text of a value without line breaks."""
-    return " ".join(str(value).split())
+    """Return the text of a value without line breaks, and with control characters written out."""
+    try:
+        text = " ".join(str(value).split())
+    except Exception:  # a whole number too long for Python to print, or an object that does not say what it is
+        text = f"{type(value).__name__} that has no text"
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def raised(error: BaseException) -> str:
@@ -45,7 +49,7 @@ def require(condition: bool, name: str, constraint: str, value: object) -> None:
 
 def require_epsilon(epsilon: float) -> None:
     """Require a nonnegative finite number (natural log)."""
-    good = _is_number(epsilon) and math.isfinite(epsilon) and epsilon >= 0
+    good = is_finite(epsilon) and epsilon >= 0
     require(good, "epsilon", "be a finite number >= 0", _said(epsilon))
 
 
@@ -62,8 +66,18 @@ def require_confidence(confidence: float) -> None:
 
 def require_positive(value: float, name: str) -> None:
     """Require a finite number above zero."""
-    good = _is_number(value) and math.isfinite(value) and value > 0
+    good = is_finite(value) and value > 0
     require(good, name, "be a finite number > 0", _said(value))
+
+
+def require_at_least_zero(value: float, name: str) -> None:
+    """Require a finite number of zero or more."""
+    require(is_finite(value) and value >= 0, name, "be finite and >= 0", _said(value))
+
+
+def require_seed(seed: int) -> None:
+    """Require what a random stream begins from."""
+    require_count(seed, "seed", least=0)
 
 
 def require_count(value: int, name: str, *, least: int = 1) -> None:
@@ -78,6 +92,12 @@ def _said(value: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not (
-        isinstance(value, bool) or math.isnan(value)
-    )
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value == value
+
+
+def is_finite(value: Any) -> bool:
+    """Say whether a value is a real number that float64 can hold."""
+    try:
+        return _is_number(value) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond the floating-point range
+        return False

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled, shift_of
 
+_MOST = 10**300
 _SHOWN = 6  # kinds of events that a sentence names
 Single: TypeAlias = Gaussian | Laplace | Sampled
 
@@ -53,6 +54,8 @@ class EventCounts:
             shift = shift_of(event.noise_multiplier)
             if isinstance(event, Laplace):
                 pure += count * shift
+            elif event.laplace:
+                pure += count * amplified(shift, event.rate)
             else:
                 copies = event.batch if event.scheme == "with_replacement" else 1
                 shifts.append(math.sqrt(count) * copies * shift)
@@ -65,6 +68,11 @@ class EventCounts:
             rest = sum(count for _, count in self.parts[_SHOWN - 1 :])
             named = [*named[: _SHOWN - 1], f"{rest} others"]
         return " + ".join(named) or "nothing"
+
+
+def amplified(epsilon: float, rate: float) -> float:
+    """Return the pure epsilon on a sample of this rate, log(1 + rate (e^epsilon - 1))."""
+    return epsilon if epsilon > 700 else math.log1p(rate * math.expm1(epsilon))
 
 
 def count_events(events: tuple[Event, ...]) -> EventCounts:
@@ -83,12 +91,11 @@ def count_events(events: tuple[Event, ...]) -> EventCounts:
 
 def _flatten(events: tuple[Event, ...], times: int) -> Iterator[tuple[Single, int]]:
     for event in events:
-        if isinstance(event, Repeated):
-            yield from _flatten((event.event,), times * int(event.count))
-        elif isinstance(event, Disjoint):
-            yield event.worst, times
-        else:
-            yield event, times
+        count = times
+        while isinstance(event, Repeated):  # a loop, as events may be nested thousands deep
+            count, event = count * int(event.count), event.event
+        require(count <= _MOST, "events", "be at most 1e300 in number", "more")
+        yield (event.worst if isinstance(event, Disjoint) else event), count
 
 
 def _silent(event: Single) -> bool:
@@ -97,10 +104,10 @@ def _silent(event: Single) -> bool:
 
 
 def _simplify(event: Single) -> Single:
-    if not isinstance(event, Sampled) or event.rate < 1:
+    if not isinstance(event, Sampled) or event.rest > 0:
         return event
     if event.scheme != "with_replacement":
-        return Gaussian(event.noise_multiplier)
+        return Laplace(event.noise_multiplier) if event.laplace else Gaussian(event.noise_multiplier)
     return Gaussian(event.noise_multiplier / event.batch) if event.population == 1 else event
 
 
@@ -108,6 +115,6 @@ def _name(event: Single) -> str:
     if not isinstance(event, Sampled):
         return f"{type(event).__name__}({event.noise_multiplier:.6g})"
     scheme = "Poisson" if event.scheme == "poisson" else event.scheme.replace("_", " ")
-    size = f"{event.batch:.9g} of {event.population}"
+    size = f"{event.batch:.9g} of {event.population:.15g}"
     relation = event.neighbours.replace("_", "-")
-    return f"Gaussian({event.noise_multiplier:.6g}) sampling {size} ({scheme}, {relation})"
+    return f"{type(event.mechanisms[0]).__name__}({event.noise_multiplier:.6g}) sampling {size} ({scheme}, {relation})"

@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from dpcheck.errors import InputError, require, require_count
 
 Scheme: TypeAlias = Literal["poisson", "without_replacement", "with_replacement"]
+_LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
+_MOST_DRAWS = 10**15
 Neighbours: TypeAlias = Literal["replace_one", "add_or_remove_one"]
 
 
@@ -40,7 +42,7 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _require_multiplier(self.noise_multiplier)
+        _keep_multiplier(self)
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,12 @@ class Laplace:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _require_multiplier(self.noise_multiplier)
+        _keep_multiplier(self)
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """Gaussian mechanisms released together on ONE fresh random minibatch.
+    """Gaussian mechanisms, or a Laplace mechanism, released together on ONE fresh random minibatch.
 
     Under Poisson sampling with replace-one neighbours each record must moreover contribute at most half of the
     sensitivity to the query (its clipping norm C, against a replace sensitivity 2 C) and an absent record nothing; with
@@ -70,8 +72,9 @@ class Sampled:
 
     Parameters
     ----------
-    mechanisms : tuple of Gaussian
-        Their multipliers refer to the query of the batch, between batches that differ in one record.
+    mechanisms : tuple of Gaussian, or of one Laplace
+        Their multipliers refer to the query of the batch, between batches that differ in one record. A Laplace
+        mechanism is not drawn for with replacement.
     scheme : {"poisson", "without_replacement", "with_replacement"}
         Every record kept independently with probability batch / population; a uniform subset of that size; or that many
         uniform draws. The last two keep the size fixed, so that they are analysed under replace-one neighbours only.
@@ -90,7 +93,7 @@ class Sampled:
     0.05
     """
 
-    mechanisms: tuple[Gaussian, ...]
+    mechanisms: tuple[Gaussian, ...] | tuple[Laplace]
     scheme: Scheme
     population: int
     batch: float
@@ -99,36 +102,64 @@ class Sampled:
     def __post_init__(self) -> None:
         """Check the fields."""
         good = isinstance(self.mechanisms, tuple) and len(self.mechanisms) > 0
-        good = good and all(isinstance(part, Gaussian) for part in self.mechanisms)
-        require(good, "mechanisms", "be a nonempty tuple of Gaussian", self.mechanisms)
+        good = good and (all(isinstance(part, Gaussian) for part in self.mechanisms) or self.laplace)
+        require(good, "mechanisms", "be a nonempty tuple of Gaussian, or one Laplace", self.mechanisms)
         schemes, relations = get_args(Scheme), get_args(Neighbours)
         require(self.scheme in schemes, "scheme", f"be one of {', '.join(schemes)}", self.scheme)
         known = f"be one of {', '.join(relations)}"
         require(self.neighbours in relations, "neighbours", known, self.neighbours)
+        drawn = "not be Laplace when scheme is with_replacement"
+        require(not (self.laplace and self.scheme == "with_replacement"), "mechanisms", drawn, self.mechanisms)
         require_count(self.population, "population")
+        require(self.population <= _LARGEST, "population", "be at most 1e300", _shown(self.population))
         if self.scheme == "poisson":
-            good = _is_real(self.batch) and 0 <= self.batch <= self.population
+            good = is_number(self.batch) and 0 <= self.batch <= self.population
             require(good, "batch", f"lie in [0, population = {self.population}]", self.batch)
+            object.__setattr__(self, "batch", self.batch if isinstance(self.batch, int) else float(self.batch))
             return
         require_count(self.batch, "batch", least=0)  # type: ignore[arg-type]  # checked, not assumed
         if self.scheme == "without_replacement":
-            most = f"be at most population = {self.population} without replacement"
-            require(self.batch <= self.population, "batch", most, self.batch)
+            most = f"be at most population = {_shown(int(self.population))} without replacement"
+            require(self.batch <= self.population, "batch", most, _shown(int(self.batch)))
+        else:
+            require(self.batch <= _MOST_DRAWS, "batch", "be at most 1e15 with replacement", _shown(int(self.batch)))
         only = f"be replace_one when scheme is {self.scheme}"
         require(self.neighbours == "replace_one", "neighbours", only, self.neighbours)
 
     @property
+    def laplace(self) -> bool:
+        """Whether the mechanism is a Laplace mechanism."""
+        return len(self.mechanisms) == 1 and isinstance(self.mechanisms[0], Laplace)
+
+    @property
     def rate(self) -> float:
-        """The probability that a given record is in the batch (with replacement: at least once)."""
+        """The probability that a given record is in the batch (with replacement: at least once).
+
+        If it is not 0, it is at least 1e-300.
+        """
         if self.scheme != "with_replacement":
-            return self.batch / self.population
-        if self.population == 1:
+            rate = self.batch / self.population
+        elif self.population == 1:
             return float(self.batch > 0)
-        return -math.expm1(self.batch * math.log1p(-1 / self.population))
+        else:
+            rate = -math.expm1(self.batch * math.log1p(-1 / self.population))
+        return max(rate, 1e-300) if self.batch > 0 else 0.0
+
+    @property
+    def rest(self) -> float:
+        """The probability that a given record is not in the batch, 1 - rate without its cancellation."""
+        if self.scheme != "with_replacement":
+            return (self.population - self.batch) / self.population
+        if self.population == 1:
+            return float(self.batch == 0)
+        return math.exp(self.batch * math.log1p(-1 / self.population))
 
     @property
     def noise_multiplier(self) -> float:
-        """The multiplier of the one Gaussian that all mechanisms on this batch amount to, 1/sqrt(sum 1/z_i^2)."""
+        """The multiplier of the one Gaussian that all mechanisms on this batch amount to, 1/sqrt(sum 1/z_i^2).
+
+        The Laplace mechanism's own if it is one.
+        """
         shift = math.hypot(*(shift_of(part.noise_multiplier) for part in self.mechanisms))
         return math.inf if shift == 0 else 1 / shift
 
@@ -152,6 +183,7 @@ class Repeated:
         """Check the fields."""
         require(isinstance(self.event, Event), "event", "be a dpcheck event", self.event)
         require_count(self.count, "count", least=0)
+        require(self.count <= _LARGEST, "count", "be at most 1e300", _shown(int(self.count)))
 
 
 @dataclass(frozen=True)
@@ -159,7 +191,9 @@ class Disjoint:
     """Gaussian mechanisms on disjoint parts of the data, each free to depend on the earlier outputs.
 
     Replacing one record changes one of the parts: together they are as private as the least private one. Earlier
-    outputs may decide which part a record is in, since whichever it is, its shift is bounded.
+    outputs may decide which part a record is in, since whichever it is, its shift is bounded. What may NOT decide it is
+    the record's own value (a part for each label, or for each cluster): then a replaced record leaves one part and
+    enters another, and two parts change; such events are composed, not disjoint.
 
     Parameters
     ----------
@@ -220,7 +254,14 @@ def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
             case Sampled():
                 return replace(event, mechanisms=tuple(one(part) for part in event.mechanisms))
             case Repeated():
-                return replace(event, event=one(event.event))
+                counts = []
+                while isinstance(event, Repeated):  # as deep as it may be
+                    counts.append(event.count)
+                    event = event.event
+                event = one(event)
+                for count in reversed(counts):
+                    event = Repeated(event, count)
+                return event
             case Disjoint():
                 return replace(event, events=tuple(one(part) for part in event.events))
         raise AssertionError(event)
@@ -245,12 +286,15 @@ def shift_of(noise_multiplier: float) -> float:
 
 
 def read_events(events: Any) -> tuple[Event, ...]:
-    """Read one event or a sequence of them, dpcheck's or dp_accounting's.
+    """Read one event or a sequence of them: dpcheck's, dp_accounting's, or a history of an Opacus accountant.
 
     Parameters
     ----------
-    events : event or sequence of events
-        Not a mixture of both; dp_accounting's are read under its own conventions and add-or-remove-one neighbours.
+    events : event or sequence of events, accountant or history
+        Not a mixture. dp_accounting's events are read under its own conventions and add-or-remove-one neighbours; if one
+        of them draws a batch of fixed size, all are read under replace-one neighbours, where a query changes by up to
+        twice what one record contributes. A history of Opacus is an accountant of that library, or its list of
+        (noise multiplier, sample rate, steps): Poisson sampling and add-or-remove-one neighbours.
 
     Returns
     -------
@@ -260,46 +304,41 @@ def read_events(events: Any) -> tuple[Event, ...]:
     Raises
     ------
     InputError
-        For anything else.
+        For anything else, events of dp_accounting of a kind that dpcheck does not compute included.
     """
+    from dpcheck import other_events
+
     many = isinstance(events, Sequence) and not isinstance(events, str)
     items = tuple(events) if many else (events,)
     if all(isinstance(item, Event) for item in items):
         return items
-    if all(type(item).__module__.startswith("dp_accounting") for item in items):
-        return tuple(ours for item in items for ours in _translate(item))
+    if (history := other_events.history_of(events)) is not None:
+        return other_events.read_history(history)
+    if all(other_events.is_dp_accounting(item) for item in items):
+        try:
+            return other_events.read_dp_accounting(items)
+        except other_events.OtherEvent as other:
+            known = "be dp_accounting events of the kinds that dpcheck computes"
+            raise InputError(f"events must {known}, got {other}") from other
     what = "be dpcheck events, or dp_accounting events, not a mixture of both"
     strange = [item for item in items if not isinstance(item, Event)]
-    require(False, "events", what, strange[0])
+    require(False, "events", what, repr(strange[0])[:200])
     raise AssertionError
 
 
-def _translate(event: Any) -> tuple[Event, ...]:
-    from dp_accounting import dp_event
-
-    match event:
-        case dp_event.NoOpDpEvent():
-            return ()
-        case dp_event.NonPrivateDpEvent():
-            return (Gaussian(0.0),)
-        case dp_event.GaussianDpEvent():
-            return (Gaussian(event.noise_multiplier),)
-        case dp_event.LaplaceDpEvent():
-            return (Laplace(event.noise_multiplier),)
-        case dp_event.ComposedDpEvent():
-            return tuple(ours for part in event.events for ours in _translate(part))
-        case dp_event.SelfComposedDpEvent():
-            return tuple(Repeated(ours, event.count) for ours in _translate(event.event))
-        case dp_event.PoissonSampledDpEvent(event=dp_event.GaussianDpEvent() as inner):
-            rate, parts = event.sampling_probability, (Gaussian(inner.noise_multiplier),)
-            return (Sampled(parts, "poisson", 1, rate, "add_or_remove_one"),)
-    raise InputError(f"events must be supported dp_accounting events, got {event!r}"[:300])
+def _shown(value: int) -> str:
+    """A long whole number by its length, as Python refuses to print it."""
+    return str(value) if value < 10**100 else f"a number of about 10^{math.floor(math.log10(value))}"
 
 
-def _require_multiplier(value: Any) -> None:
-    good = _is_real(value) and value >= 0
-    require(good, "noise_multiplier", "be a number >= 0 (inf allowed)", value)
+def _keep_multiplier(event: Any) -> None:
+    """Check the multiplier and keep it as the number that is computed with."""
+    value = event.noise_multiplier
+    good = is_number(value) and value >= 0 and (value <= _LARGEST or value == math.inf)
+    require(good, "noise_multiplier", "be a number >= 0 and at most 1e300, or inf", value)
+    object.__setattr__(event, "noise_multiplier", float(value))
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+def is_number(value: Any) -> bool:
+    """Whether it is a number of some kind; comparing NaN to itself works for numbers of any size, too."""
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)

@@ -25,7 +25,7 @@ def write_text(path: str | Path, text: str) -> None:
     try:
         found = target.stat() if target.exists() else None
         if found is not None and not stat.S_ISREG(found.st_mode):
-            with target.open("w", encoding="utf-8") as stream:
+            with target.open("w", encoding="utf-8", errors="replace") as stream:
                 stream.write(text)
         else:
             _replace(target.resolve(), text, _new_mode() if found is None else stat.S_IMODE(found.st_mode))
@@ -38,7 +38,7 @@ def _replace(target: Path, text: str, mode: int) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())

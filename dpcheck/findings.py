@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpcheck.errors import InputError, require
 from dpcheck.files import write_text
 from dpcheck.results import BROKEN as BROKEN
 from dpcheck.results import SCHEMA as SCHEMA
@@ -105,21 +103,9 @@ class Report(Results):
         InputError
             For any other text.
         """
-        try:
-            found = json.loads(text)
-            require(found["schema"] == SCHEMA, "schema", f"be {SCHEMA}", found["schema"])
-            names = {item.name for item in fields(Finding)}
-            findings = tuple(
-                Finding(**{k: _number(k, v) for k, v in item.items() if k in names}) for item in found["findings"]
-            )
-            return cls(
-                findings, tuple(found["algorithms"]), found["profile"], found["seed"], found["version"],
-                found["seconds"], found["tables"],
-                {str(name): str(value) for name, value in found.get("made", {}).items()},
-            )  # fmt: skip
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            said = f"{type(error).__name__}: {error}"
-            raise InputError(f"report must be JSON written by dpcheck, got {said}") from error
+        from dpcheck.report_text import parsed
+
+        return cls(**parsed(text))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each finding."""
@@ -128,11 +114,3 @@ class Report(Results):
         from dpcheck.report.render import rows
 
         return pd.DataFrame(rows(self))
-
-
-def _number(name: str, value: Any) -> Any:
-    return (
-        float(value)
-        if name in ("audited", "certified", "claimed", "expected_certified") and value is not None
-        else value
-    )

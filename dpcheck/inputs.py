@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpcheck.errors import InputError, one_line, raised, require
+from dpcheck.json_text import parse
 
 _LEVELS = "NAME=LEVELS, such as n=2^10..2^14, n=1000,2000,4000 or epsilon=.25..4"
 _OPTIONS = ("problem", "variant", "epsilon", "delta", "seed")
@@ -23,7 +25,7 @@ def settings(parts: Sequence[str]) -> dict[str, Any]:
         require(bool(equals) and name.isidentifier() and bool(text), "settings", "be NAME=VALUE", part)
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text
         require(name not in found, "settings", f"say {name} once", part)
         require(name not in _OPTIONS, "settings", f"leave {name} to --{name}", part)
@@ -42,11 +44,10 @@ def numbers(parts: Sequence[str], name: str) -> dict[str, float]:
     for part in parts:
         key, equals, text = part.partition("=")
         try:
-            value = float(text)
+            found[key] = int(text) if text.lstrip("+-").isdecimal() else float(text)
         except ValueError:
-            value, equals = 0.0, ""
+            equals = ""
         require(bool(equals) and bool(key), name, "be NAME=NUMBER", part)
-        found[key] = int(text) if text.lstrip("+-").isdecimal() else value
     return found
 
 
@@ -116,29 +117,74 @@ def named(path: str, what: str) -> Any:
     return getattr(module, attribute)
 
 
+@dataclass
+class Imported:
+    """A function MODULE:NAME that is imported by the process that will call it."""
+
+    path: str
+    function: Callable[..., Any] | None = None
+
+    def load(self) -> None:
+        """Import the function."""
+        self.function = named(self.path, "mechanism")
+        require(callable(self.function), "mechanism", "be callable", type(self.function).__name__)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function."""
+        assert self.function is not None
+        return self.function(*arguments)
+
+
 def dataset(text: str, name: str) -> Any:
     """Read JSON, or the content of a file."""
     import numpy as np
 
-    path = Path(text)
+    path, wanted = Path(text), "be JSON or a .npy, .csv or .json file"
     try:
         if path.suffix == ".npy":
             return np.load(path, allow_pickle=False)
         if path.suffix == ".csv":
-            return np.loadtxt(path, delimiter=",", ndmin=2)
-        value = json.loads(path.read_text("utf-8") if path.suffix == ".json" else text)
-    except (OSError, ValueError) as error:
-        what = f"{name} must be JSON or a .npy, .csv or .json file"
-        raise InputError(f"{what}, got {text[:80]}: {one_line(error)}") from error
+            return _rows(path, name)
+        value = parse(path.read_text("utf-8-sig") if path.suffix == ".json" else text, name, wanted)
+    except (OSError, ValueError, EOFError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name} must {wanted}, got {one_line(text)[:80]}: {one_line(error)}") from error
     try:
         return np.asarray(value) if isinstance(value, list) else value
-    except ValueError:  # rows of different lengths: a list is a dataset too
+    except (ValueError, OverflowError):  # rows of different lengths, or large numbers: a list is a dataset too
         return value
+
+
+def _rows(path: Path, name: str) -> Any:
+    """Read the numbers of a CSV file, (rows, columns)."""
+    import warnings
+
+    import numpy as np
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an empty file
+        rows = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
+    require(rows.size > 0, name, "have rows of numbers", f"{path}, an empty file")
+    return rows
+
+
+def saved(text: str, name: str) -> Any:
+    """Read the JSON of a file that dpcheck wrote."""
+    try:
+        content = Path(text).read_text("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name} must be a readable file, got {one_line(text)[:200]}: {one_line(error)}") from error
+    value = parse(content, name)
+    require(isinstance(value, dict), name, "be a JSON object", type(value).__name__)
+    return value
 
 
 def report(path: str) -> str:
     """Read the text of a report."""
     try:
-        return Path(path).read_text("utf-8")
+        return Path(path).read_text("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise InputError(f"REPORT.json must be a readable file, got {path}: {one_line(error)}") from error
+        raise InputError(
+            f"REPORT.json must be a readable file, got {one_line(path)[:200]}: {one_line(error)}"
+        ) from error

@@ -1,14 +1,13 @@
 """Composition of privacy curves on a grid of losses, rounded so that delta never shrinks.
 
-1. Each curve is interpolated linearly in e^epsilon between grid points, which is again a curve
-   and lies above (connect the dots: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). Its
-   loss lives on the grid.
-2. The losses add up under composition, also adaptive (Zhu, Dong and Wang 2022). Their sum is
-   found by Fourier transform after exponential tilting: each probability p(l) becomes
-   p(l) e^(tilt l) / M, with the tilt that centres the sum near the wanted epsilon, so that
-   rounding errors are relative to delta itself, however small, and not to 1.
-3. What the transform leaves out or may get wrong is bounded and added: the tail beyond the window
-   by Chernoff, mass that wraps around is moved to larger losses, rounding by its own bound.
+1. Each curve becomes a loss on a grid that dominates it (``dpcheck.loss_grids``).
+2. The losses add up under composition, also adaptive (Zhu, Dong and Wang 2022). Their sum is found by Fourier
+   transform after exponential tilting (``dpcheck.tilted_losses``). Many events are added in blocks, whose losses are
+   moved to a coarser grid, again upwards in delta: this keeps the transforms short.
+3. What the transforms leave out or may get wrong is bounded and added: the tail beyond the window by Chernoff, mass
+   that wraps around, rounding by its own bound.
+
+Where to look, for the tilt and the grid, is found beforehand from coarse grids; no bound rests on that.
 """
 
 from __future__ import annotations
@@ -17,42 +16,20 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
-from scipy.optimize import minimize_scalar
-from scipy.signal import lfilter
 
-from dpcheck.privacy_curves import Array, Curve, CurvePair
+from dpcheck.loss_grids import Reach, Rough, discretise
+from dpcheck.privacy_curves import Array, CurvePair
+from dpcheck.tilted_losses import Tilted, asides, coarsened, convolve, hockey_stick, tilt_grid, window
 
-_UNIT = 2.0**-52
 _NEGLIGIBLE = 1e-8  # of delta: what the tails may add to it
-_LIFT = 1e-9  # of delta: covers the curves' own rounding
 _LEAST_DELTA = 1e-280
 _MOST_POINTS = 2_000_000
+_LONG = 60_000  # points times kinds of events from which on blocks are worth it
 _WIDEST = 100.0  # grid interval whose exponential is still a number
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Loss of one event: log probabilities at ``losses``, and mass ``infinite`` at infinity.
-
-    ``losses`` = (lowest, lowest + 1, ...) * interval, (n,).
-    """
-
-    lowest: int
-    losses: Array
-    log_mass: Array
-    infinite: float
-
-    def variance(self) -> float:
-        """Return the variance of the finite part."""
-        mass = np.exp(self.log_mass)
-        return float(mass @ self.losses**2 - (mass @ self.losses) ** 2)
-
-    def log_moment(self, order: float) -> float:
-        """Return log E e^(order loss) of the finite part."""
-        exponent = order * self.losses + self.log_mass
-        largest = float(np.max(exponent))
-        return largest + math.log(float(np.sum(np.exp(exponent - largest))))
+_FEWEST = 64  # events that are worth blocks
+_MOST_STEPS = 10**13  # beyond, the rounding of one step's loss, so many times, is too much
+_WINDOW = 30.0  # minus the logarithm of what lies outside of a window, about
+_PASSES = 12
 
 
 @dataclass(frozen=True)
@@ -93,6 +70,35 @@ class Composition:
         return np.where(place < 0, 1.0, np.minimum(left + part * (right - left), 1.0))
 
 
+@dataclass(frozen=True)
+class _Problem:
+    """What is composed, and for which delta."""
+
+    parts: list[tuple[CurvePair, int]]
+    reaches: list[Reach]
+    rough: Rough
+    delta: float
+
+    @property
+    def steps(self) -> int:
+        return sum(count for _, count in self.parts)
+
+    @property
+    def finest(self) -> float:
+        """The finest grid on which one event's loss is not too long."""
+        return max(reach.up + reach.down for reach in self.reaches) / _MOST_POINTS
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The tilt, the grid's interval and the coarser one of ``blocks`` sums, as a ratio (1: no blocks)."""
+
+    tilt: float
+    interval: float
+    ratio: int
+    blocks: int
+
+
 def compose(
     parts: list[tuple[CurvePair, int]],
     delta: float,
@@ -103,172 +109,117 @@ def compose(
 ) -> Composition | None:
     """Compose ``count`` times each ``(curves, count)``, sharply for ``delta`` in (0, 1).
 
-    ``guess`` > 0: any upper bound on epsilon, a start for the grid. The grid is refined until its
-    own effect on epsilon, at most (tilt + 1) interval^2 / 8 a step, is below ``tolerance`` times
-    the largest of epsilon, ``floor`` and a tenth of the loss's standard deviation, or until the
-    grid is as large as it may be. None if ``delta`` is too small or the losses too large
-    for double precision.
+    ``guess`` > 0: any upper bound on epsilon. The grid is so fine that its own effect on epsilon, at most
+    (tilt + 1) interval^2 / 8 a step, is below ``tolerance`` times the largest of epsilon, ``floor`` and a tenth of
+    the loss's standard deviation, or as fine as it may be. None if ``delta`` is too small or the losses too large for
+    double precision.
     """
     steps = sum(count for _, count in parts)
-    if delta < _LEAST_DELTA * steps or not math.isfinite(guess):
+    if steps > _MOST_STEPS or delta < _LEAST_DELTA * steps or not math.isfinite(guess):
         return None
-    negligible = delta * _NEGLIGIBLE / steps
-    reach = [
-        (_reach(curves.forward, negligible), _reach(curves.backward, max(negligible, 1e-15))) for curves, _ in parts
-    ]
-    finest = max(up + down for up, down in reach) / _MOST_POINTS
-    if finest > _WIDEST:
+    reaches = [Reach.of(curves, delta * _NEGLIGIBLE / steps) for curves, _ in parts]
+    if max(reach.up + reach.down for reach in reaches) > _WIDEST * _MOST_POINTS:
         return None
+    problem = _Problem(parts, reaches, Rough.of(parts, reaches), delta)
+    deviation = math.sqrt(problem.rough.cumulants(0.0)[2])
+    tilt = problem.rough.order_for(delta)
+    epsilon = min(guess, max(0.0, problem.rough.cumulants(tilt)[1]))
     best: Composition | None = None
-    epsilon = scale = guess
-    tilt, interval, width = max(1.0, -math.log(delta)) / guess, math.inf, 0.0
-    for _ in range(40):
-        wanted = math.sqrt(4 * tolerance * scale / (steps * (tilt + 1)))
-        wanted = max(wanted, tolerance * scale / steps / 2, finest, width / _MOST_POINTS)
-        wanted = min(wanted, _WIDEST)
-        # Early passes may misjudge the tilt by far: approach the wanted grid in bounded steps.
-        interval = min(max(wanted, interval / 16), interval) if best else wanted
-        grids = [
-            (_discretise(curves, interval, *ends), count) for (curves, count), ends in zip(parts, reach, strict=True)
-        ]
-        result = _convolve(grids, interval, delta, epsilon, scale)
-        if best is None or result.epsilon(delta) <= best.epsilon(delta):
-            best = result
-        last, epsilon = epsilon, min(epsilon, result.epsilon(delta))
-        tilt, width = result.tilt, result.log_delta.size * interval
-        deviation = math.sqrt(sum(count * grid.variance() for grid, count in grids))
+    last: _Plan | None = None
+    for _ in range(_PASSES):
         scale = max(epsilon, floor, 0.1 * deviation)
-        error = steps * min((tilt + 1) * interval**2 / 8, interval)
-        settled = last - epsilon <= 10 * tolerance * scale
-        if settled and (error <= tolerance * scale or interval <= wanted):
+        plan = _plan(problem, tilt, scale, tolerance)
+        if plan is None or plan == last:
             break
+        result, last = _bounded(problem, plan), plan
+        found = result.epsilon(delta)
+        if best is None or found <= best.epsilon(delta):
+            best = result
+        _, centre, variance = problem.rough.cumulants(tilt)
+        if found == max(0.0, result.lowest * result.interval) > 0:  # the answer lies below the window
+            tilt /= 2
+        elif found == math.inf:
+            tilt *= 2
+        else:
+            near = abs(found - centre) <= 4 * math.sqrt(variance) + 0.01 * scale
+            if near and max(found, floor, 0.1 * deviation) >= 0.7 * scale:
+                break
+            tilt = problem.rough.order_at(min(found, guess))
+        epsilon = min(found, guess)
     return best
 
 
-def _reach(curve: Curve, negligible: float) -> float:
-    """An epsilon, at most 1% too large, from which on delta <= ``negligible``."""
-    points = np.geomspace(1e-150, 1e15, 121)
-    for _ in range(3):
-        enough = np.append(curve(points[:-1]) <= math.log(negligible), True)
-        index = max(1, int(np.argmax(enough)))
-        points = np.geomspace(points[index - 1], points[index], 41)
-    return float(points[-1])
+def _plan(problem: _Problem, tilt: float, scale: float, tolerance: float) -> _Plan | None:
+    """The grid that suits the tilt and epsilon's ``scale``; None if the sum's loss is too long for any."""
+    growth, _, variance = problem.rough.cumulants(tilt)
+    orders = asides(_deviation(variance, problem.finest), 1)
+    growths = np.array([problem.rough.cumulants(tilt + order)[0] for order in orders]) - growth
+    ends = (growths + _WINDOW) / orders
+    width = float(np.min(ends[orders > 0]) - np.max(ends[orders < 0]))
+
+    def wanted(number: int, tolerance: float) -> float:
+        square = 4 * tolerance * scale / (number * (tilt + 1))
+        return max(math.sqrt(square), tolerance * scale / number / 2)
+
+    steps, blocks, ratio = problem.steps, 1, 1
+    interval = wanted(steps, tolerance)
+    if steps >= _FEWEST and len(problem.parts) * width > _LONG * interval:
+        blocks = math.isqrt(steps)
+        interval = wanted(steps, tolerance / 2)
+        ratio = max(1, math.floor(min(wanted(blocks, tolerance / 2), _WIDEST) / max(interval, problem.finest)))
+    interval = min(max(interval, problem.finest, width / _MOST_POINTS / ratio), _WIDEST)
+    return _Plan(tilt, interval, ratio, blocks) if width / (interval * ratio) <= 2 * _MOST_POINTS else None
 
 
-def _discretise(curves: CurvePair, interval: float, up: float, down: float) -> Grid:
-    """Connect the dots of ``curves`` on the multiples of ``interval`` from -down to up.
-
-    Works on the excess of delta over its least possible value max(0, 1 - e^epsilon); for
-    epsilon < 0 that excess is e^epsilon times the other direction's delta at -epsilon, small in
-    both tails, so no difference of nearly equal numbers is taken. The least curve itself
-    contributes mass 1 at 0.
-    """
-    first, last = -math.ceil(down / interval), math.ceil(up / interval)
-    ahead = np.arange(last + 1, dtype=np.float64) * interval
-    behind = -np.arange(first, 0, dtype=np.float64) * interval
-    right = curves.forward(ahead)
-    left = curves.backward(behind) - behind
-    excess = np.exp(np.concatenate([left, right])) * (1 + _LIFT)
-    step = np.diff(excess)
-    mass = np.empty_like(excess)
-    mass[0] = step[0] / math.expm1(interval) - excess[0]
-    mass[1:-1] = step[1:] / math.expm1(interval) + step[:-1] / math.expm1(-interval)
-    mass[-1] = step[-1] / math.expm1(-interval)
-    mass[-first] += 1
-    # A curve is convex in e^epsilon, so negative mass is rounding; zero is on the safe side.
-    with np.errstate(divide="ignore"):
-        log_mass = np.log(np.maximum(mass, 0))
-    losses = np.concatenate([-behind, ahead])
-    return Grid(first, losses, log_mass, float(excess[-1]))
+def _deviation(variance: float, least: float) -> float:
+    return max(math.sqrt(variance), least)
 
 
-def _convolve(grids: list[tuple[Grid, int]], interval: float, delta: float, guess: float, scale: float) -> Composition:
-    tilt, bottom, top = _window(grids, delta, guess, scale)
-    least = sum(count * grid.lowest for grid, count in grids)
-    most = least + sum(count * (grid.losses.size - 1) for grid, count in grids)
-    first = min(max(math.floor(bottom / interval), least), most)
-    last = max(min(math.ceil(top / interval), most), first)
+def _bounded(problem: _Problem, plan: _Plan) -> Composition:
+    """Compose on the grid of a plan."""
+    tilt, interval, delta = plan.tilt, plan.interval, problem.delta
+    orders = asides(_deviation(problem.rough.cumulants(tilt)[2], problem.finest), plan.blocks)
+    factors, infinite = list[tuple[Tilted, int]](), 0.0
+    for (curves, count), reach in zip(problem.parts, problem.reaches, strict=True):
+        grid = discretise(curves, interval, reach)
+        factors.append((tilt_grid(grid, tilt, orders), count))
+        infinite += count * grid.infinite
+    if plan.blocks > 1:
+        factors = _in_blocks(factors, plan, orders)
+        interval *= plan.ratio
 
-    size = int(next_fast_len(last - first + 1, real=True))
-    # Error of a Fourier coefficient of a distribution, and of each factor in raising it.
-    unit = 4 * _UNIT * (math.log2(size) + 4)
-    product = np.ones(size // 2 + 1, dtype=np.complex128)
-    bound, smallest = np.ones(size // 2 + 1), np.full(size // 2 + 1, math.inf)
-    log_scale, rounding = 0.0, 4 * _UNIT * size  # the recursions' own, then the weights'
-    for grid, count in grids:
-        log_moment = grid.log_moment(tilt)
-        exponent = tilt * grid.losses + (grid.log_mass - log_moment)
-        place = (grid.lowest + np.arange(exponent.size)) % size
-        transform = rfft(np.bincount(place, np.exp(exponent), minlength=size))
-        product *= transform**count
-        magnitude = np.abs(transform) + unit
-        bound *= magnitude**count
-        smallest = np.minimum(smallest, magnitude)
-        log_scale += count * log_moment
-        felt = exponent > -80
-        sizes = np.abs(tilt * grid.losses[felt]) + np.abs(grid.log_mass[felt])
-        rounding += 4 * _UNIT * count * (1 + abs(log_moment) + float(np.max(sizes)))
-    steps = sum(count for _, count in grids)
-    wrong = 4 * unit * (steps * float(np.mean(bound / smallest)) + float(np.mean(bound)))
-    mass = np.roll(irfft(product, size), -(first % size))
-    stick = _hockey_stick(np.maximum(mass, 0) + wrong, interval, tilt)
-
-    losses = (first + np.arange(size)) * interval
-    outside = delta * _NEGLIGIBLE + sum(count * grid.infinite for grid, count in grids)
-    log_delta = np.logaddexp(log_scale + rounding - tilt * losses + stick, math.log(outside))
-    return Composition(interval, first, np.maximum.accumulate(log_delta[::-1])[::-1], tilt)
+    # Chernoff: delta itself loses a negligible tail above the top.
+    outside = delta * _NEGLIGIBLE
+    ahead = tilt + orders[orders > 0]
+    growth = sum(count * (factor.growths[orders > 0] + factor.log_scale) for factor, count in factors)
+    top = float(np.min((growth - math.log(outside)) / ahead))
+    points = window(factors, orders, interval, top)
+    total = convolve(factors, points)
+    losses = (points[0] + np.arange(total.weights.size)) * interval
+    stick = np.logaddexp(hockey_stick(total.weights, interval, tilt), math.log(total.lost))
+    log_delta = np.logaddexp(total.log_scale + total.rounding - tilt * losses + stick, math.log(outside + infinite))
+    return Composition(interval, points[0], np.maximum.accumulate(log_delta[::-1])[::-1], tilt)
 
 
-def _window(grids: list[tuple[Grid, int]], delta: float, guess: float, scale: float) -> tuple[float, float, float]:
-    """The tilt that suits ``delta``, and the losses between which the sum has to be known.
+def _in_blocks(factors: list[tuple[Tilted, int]], plan: _Plan, orders: Array) -> list[tuple[Tilted, int]]:
+    """Add the losses up in about ``blocks`` sums of about as many steps each, on the coarser grid."""
+    most = sum(count for _, count in factors) // plan.blocks
+    done, waiting, waits = list[tuple[Tilted, int]](), list[tuple[Tilted, int]](), 0
 
-    ``guess``: at least epsilon; ``scale`` > 0: its size, or that of the loss.
-    """
+    def add(block: list[tuple[Tilted, int]], count: int) -> None:
+        points = window(block, orders, plan.interval)
+        total = convolve(block, points)
+        done.append((coarsened(total, plan.ratio, plan.interval, plan.tilt, orders), count))
 
-    def growth(order: float) -> float:
-        return sum(count * grid.log_moment(order) for grid, count in grids)
-
-    # The least (growth + level) / order is the Renyi bound on epsilon, convex in 1 / order.
-    level = max(1.0, -math.log(delta))
-    widest = max(float(np.max(np.abs(grid.losses))) for grid, _ in grids)
-    middle = level / scale
-    while True:
-        ladder = middle * 1.5 ** np.arange(-12, 13)
-        up = np.array([growth(order) for order in ladder])
-        chosen = int(np.argmin((up + level) / ladder))
-        middle = float(ladder[chosen])
-        if 0 < chosen < ladder.size - 1 or not 1e-6 < middle * widest < 1e6:
-            break
-    # The mean of the tilted sum is the derivative of growth: put it where epsilon is expected.
-    centre = min(guess, float((up[chosen] + level) / middle))
-    near = int(np.argmin(up - ladder * centre))
-    best = minimize_scalar(
-        lambda log: growth(math.exp(log)) - math.exp(log) * centre,
-        bounds=(math.log(ladder[near] / 1.5), math.log(ladder[near] * 1.5)),
-        method="bounded",
-        options={"xatol": 0.01},
-    )
-    tilt = math.exp(best.x)
-    # Chernoff bounds: delta itself loses a negligible tail above the top, and of the tilted mass
-    # at most e^-30 on either side of the window wraps around to its other end.
-    top = float(np.min((up - math.log(delta * _NEGLIGIBLE)) / ladder))
-    aside = tilt * np.array([0.05, 0.1, 0.2, 0.4, 0.8, 1.2, 1.8, 2.5, 4.0, 8.0])
-    here = growth(tilt)
-    above = np.array([growth(order) for order in tilt + aside]) - here
-    below = np.array([growth(order) for order in tilt - aside]) - here
-    top = max(top, float(np.min((above + 30) / aside)))
-    return tilt, float(np.max(-(below + 30) / aside)), top
-
-
-def _hockey_stick(mass: Array, interval: float, tilt: float) -> Array:
-    """Return log of sum_{j > i} (1 - e^(l_i - l_j)) e^(-tilt (l_j - l_i)) mass_j for each i, (n,).
-
-    By two recursions from the top that only add: first
-    e_i = sum_{j >= i} e^(-(1 + tilt) (l_j - l_i)) mass_j, then
-    s_{i-1} = e^(-tilt interval) (s_i + (1 - e^-interval) e_i).
-    """
-    fall = math.exp(-tilt * interval)
-    inner = lfilter([1.0], [1.0, -fall * math.exp(-interval)], mass[::-1])
-    outer = lfilter([0.0, -fall * math.expm1(-interval)], [1.0, -fall], inner)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(outer[::-1]))
+    for factor, count in factors:
+        whole, rest = divmod(count, most)
+        if whole:
+            add([(factor, most)], whole)
+        if rest:
+            waiting, waits = [*waiting, (factor, rest)], waits + rest
+        if waits >= most:
+            add(waiting, 1)
+            waiting, waits = [], 0
+    if waiting:
+        add(waiting, 1)
+    return done

@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, log_ndtr, logsumexp, roots_legendre
-from scipy.stats import binom
+from scipy.special import erfcx, log_ndtr, roots_legendre
 
 from dpcheck.events import Gaussian, Laplace, Sampled, shift_of
 
@@ -23,9 +22,12 @@ Array: TypeAlias = NDArray[np.float64]
 Curve: TypeAlias = Callable[[Array], Array]
 """epsilon (n,) >= 0 -> log delta (n,)."""
 
+Noise: TypeAlias = Callable[[Array, float], Array]
+"""(epsilon (n,), shift) -> log delta (n,) of noise without sampling."""
+
 _NODES, _WEIGHTS = roots_legendre(8)
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-_HUGE = 1e6  # shift beyond which a Gaussian's curve is only bounded
+HUGE = 1e6  # shift beyond which a Gaussian's curve is only bounded
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,24 @@ def curves_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Curv
 
     ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
     """
+    from dpcheck.replacement import multiplicities, with_replacement  # which is made of the curves below
+
     shift = shift_of(event.noise_multiplier)
     match event:
         case Gaussian():
             return _both(lambda epsilon: gaussian_log_delta(epsilon, shift))
         case Laplace():
             return _both(lambda epsilon: _laplace_log_delta(epsilon, shift))
+    noise = _laplace_log_delta if event.laplace else gaussian_log_delta
+    match event:
         case Sampled(scheme="poisson", neighbours="replace_one"):
-            return _both(lambda epsilon: _poisson_replace(epsilon, event.rate, shift))
+            if event.laplace:
+                return _both(lambda epsilon: _laplace_replace(epsilon, event, shift))
+            return _both(lambda epsilon: _poisson_replace(epsilon, event, shift))
         case Sampled(scheme="poisson"):
             return CurvePair(
-                lambda epsilon: _amplified(epsilon, event.rate, shift),
-                lambda epsilon: _amplified_back(epsilon, event.rate, shift),
+                lambda epsilon: _amplified(epsilon, event, shift, noise),
+                lambda epsilon: _amplified_back(epsilon, event, shift, noise),
             )
         case Sampled(scheme="without_replacement"):
             # Balle, Barthe and Gaboardi (2018). Pair each batch that holds the record
@@ -69,9 +77,9 @@ def curves_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Curv
             # gives this curve for epsilon >= 0 in both directions. Completed by duality for
             # epsilon < 0 it is convex with a kink at 0, hence the curve of some pair, and that
             # pair dominates under adaptive composition (Zhu, Dong and Wang 2022).
-            return _both(lambda epsilon: _amplified(epsilon, event.rate, shift))
-    copies, chances, rest = _multiplicities(event, negligible)
-    return _both(lambda epsilon: _grouped(epsilon, event.rate, copies * shift, chances, rest))
+            return _both(lambda epsilon: _amplified(epsilon, event, shift, noise))
+    draws = multiplicities(event, negligible)
+    return _both(lambda epsilon: with_replacement(epsilon, event, draws, shift))
 
 
 def gaussian_log_delta(epsilon: Array, mu: float) -> Array:
@@ -82,10 +90,10 @@ def gaussian_log_delta(epsilon: Array, mu: float) -> Array:
     from mu = 1e6 on the first term's Chernoff bound.
     """
     x = epsilon / mu - mu / 2
-    return _log_stick(x, mu) if mu < _HUGE else -0.5 * np.maximum(x, 0) ** 2
+    return log_stick(x, mu) if mu < HUGE else -0.5 * np.maximum(x, 0) ** 2
 
 
-def _log_stick(x: Array, width: float) -> Array:
+def log_stick(x: Array, width: float) -> Array:
     """log of phi(x) (R(x) - R(x + width)), R(x) = Phi(-x) / phi(x) the Mills ratio.
 
     As -R' = 1 - x R > 0, a narrow width is integrated rather than subtracted; the mean over
@@ -127,32 +135,50 @@ def _laplace_log_delta(epsilon: Array, shift: float) -> Array:
         return np.log(-np.expm1(np.minimum(epsilon - shift, 0) / 2))
 
 
-def _amplified(epsilon: Array, rate: float, shift: float) -> Array:
-    """rate * delta(inner) with e^epsilon = 1 + rate (e^inner - 1), inner the Gaussian's epsilon."""
-    return math.log(rate) + gaussian_log_delta(_unamplified(epsilon, rate), shift)
+def _laplace_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
+    """A record of a Poisson sample replaced, each contributing at most shift / 2 in the l1 norm.
+
+    Advanced joint convexity (Balle, Barthe and Gaboardi 2018, Theorem 2): rate times the mean of the curves between
+    the batches with the record and without, and between those with it and with the other, weighted by beta.
+    """
+    inner = unamplified(epsilon, event)
+    with np.errstate(divide="ignore"):
+        apart = np.log(-np.expm1(np.minimum(epsilon - inner, 0))) + _laplace_log_delta(inner, shift / 2)
+    seen = np.minimum(epsilon - inner, 0) + _laplace_log_delta(inner, shift)
+    return np.asarray(math.log(event.rate) + np.logaddexp(apart, seen))
 
 
-def _unamplified(epsilon: Array, rate: float) -> Array:
-    small = np.log1p(np.expm1(np.minimum(epsilon, 1)) / rate)
-    large = epsilon + np.log1p(-(1 - rate) * np.exp(-epsilon)) - math.log(rate)
+def _amplified(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:
+    """rate * delta(inner) with e^epsilon = 1 + rate (e^inner - 1), inner the epsilon of the noise without sampling."""
+    return math.log(event.rate) + noise(unamplified(epsilon, event), shift)
+
+
+def unamplified(epsilon: Array, event: Sampled) -> Array:
+    """The inner epsilon, e^epsilon = 1 + rate (e^inner - 1)."""
+    small = np.log1p(np.expm1(np.minimum(epsilon, 1)) / event.rate)
+    large = epsilon + np.log1p(-event.rest * np.exp(-np.maximum(epsilon, 1))) - math.log(event.rate)
     return np.where(epsilon < 1, small, large)
 
 
-def _amplified_back(epsilon: Array, rate: float, shift: float) -> Array:
-    """N(0) against (1 - rate) N(0) + rate N(shift): the dual of :func:`_amplified`.
+def _amplified_back(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:
+    """N(0) against (1 - rate) N(0) + rate N(shift), or the same of Laplace: the dual of :func:`_amplified`.
 
-    The likelihood ratio is below 1 / (1 - rate), so delta is 0 from -log(1 - rate) on.
+    The likelihood ratio is below 1 / (1 - rate), so delta is 0 from -log(1 - rate) on. Where little is kept, what is
+    left of it, 1 - (1 - rate) e^epsilon, is found from 1 - rate as given: the rate has lost its digits.
     """
-    kept = np.maximum(1 + np.expm1(-epsilon) / rate, 0)
-    with np.errstate(divide="ignore"):
-        inner = -np.log1p(np.maximum(np.expm1(-epsilon) / rate, -1))
+    rate, rest = event.rate, event.rest
+    with np.errstate(divide="ignore", over="ignore"):
+        near = -np.log1p(np.maximum(np.expm1(-epsilon) / rate, -1))
+        odds = epsilon + (math.log(rest) if rest > 0 else -math.inf)
+        far = epsilon + math.log(rate) - np.log(-np.expm1(np.minimum(odds, 0)))
+    inner = np.where(epsilon < 0.5, near, far)
     result = np.full(epsilon.shape, -math.inf)
-    some = (kept > 0) & np.isfinite(inner)
-    result[some] = epsilon[some] + math.log(rate) - inner[some] + gaussian_log_delta(inner[some], shift)
+    some = (odds < 0) & np.isfinite(inner)
+    result[some] = epsilon[some] + math.log(rate) - inner[some] + noise(inner[some], shift)
     return result
 
 
-def _poisson_replace(epsilon: Array, rate: float, shift: float) -> Array:
+def _poisson_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
     """(1-q) N(0) + q N(u) against (1-q) N(0) + q N(-u), with q = rate and u = shift / 2.
 
     Why this pair is the worst for replace-one neighbours whose records contribute v and w,
@@ -167,44 +193,17 @@ def _poisson_replace(epsilon: Array, rate: float, shift: float) -> Array:
     The likelihood ratio increases; it equals e^epsilon where
     u x = epsilon / 2 + asinh(sinh(epsilon / 2) (1-q) e^(u^2/2) / q).
     """
-    if shift >= _HUGE:
+    if shift >= HUGE:
         return gaussian_log_delta(epsilon, shift)
-    u, half = shift / 2, epsilon / 2
+    u, half, rate = shift / 2, epsilon / 2, event.rate
     with np.errstate(divide="ignore"):
         log_sinh = half + np.log(-np.expm1(-epsilon) / 2)
-    log_k = log_sinh + math.log1p(-rate) - math.log(rate) + u * u / 2
+    log_k = log_sinh + math.log(event.rest) - math.log(rate) + u * u / 2
     bend = np.where(log_k > 20, log_k + math.log(2), np.arcsinh(np.exp(np.minimum(log_k, 20))))
     cut = (half + bend) / u
-    upper = _log_stick(cut - u, u)
-    lower = _log_stick(cut, u) + half - bend - u * u / 2
+    upper = log_stick(cut - u, u)
+    lower = log_stick(cut, u) + half - bend - u * u / 2
     return math.log(rate) + np.logaddexp(upper, lower)
-
-
-def _multiplicities(event: Sampled, negligible: float) -> tuple[Array, Array, float]:
-    """How often a record is drawn, (k,), log chances, (k,), and the chance of more than that."""
-    draws = binom(int(event.batch), 1 / event.population)
-    few, most = 0, 1
-    while most < event.batch and draws.sf(most) > negligible:
-        most *= 2
-    while most - few > 1:
-        middle = (few + most) // 2
-        few, most = (few, middle) if draws.sf(middle) <= negligible else (middle, most)
-    most = min(most, int(event.batch))
-    copies = np.arange(1, most + 1)
-    with np.errstate(divide="ignore"):
-        return copies.astype(np.float64), np.log(draws.pmf(copies)), float(draws.sf(most))
-
-
-def _grouped(epsilon: Array, rate: float, shifts: Array, chances: Array, rest: float) -> Array:
-    """sum_k chance_k delta(inner; k shift) + rest, inner as in :func:`_amplified`.
-
-    Balle, Barthe and Gaboardi (2018): a record drawn k times is a group of k. The
-    completed curve is convex as in sampling without replacement.
-    """
-    inner = _unamplified(epsilon, rate)
-    terms = [chance + gaussian_log_delta(inner, shift) for chance, shift in zip(chances, shifts, strict=True)]
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.logaddexp(logsumexp(terms, axis=0), np.log(rest)))
 
 
 def _both(curve: Curve) -> CurvePair:

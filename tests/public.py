@@ -25,6 +25,7 @@ INNER = {
     "dpcheck.audits.split": ("split_bound",),
     "dpcheck.audits.neighbours": ("Pair", "patterns", "replaced", "removed", "drawn", "canary"),
     "dpcheck.audits.noise": ("audit_noise_sample",),
+    "dpcheck.audits.running.isolated": ("Limits",),
     "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),
     "dpcheck.bases": ("optimum",),
     "dpcheck.bounds.claim": ("Claim", "Decision", "Evidence"),

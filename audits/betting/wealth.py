@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +93,7 @@ class State:
     def to_dict(self) -> dict[str, Any]:
         """Return the state ready for JSON, with the last of the outputs where there are many."""
         width = self.outputs[0].shape[1]
-        kept = max(FIRST, _SAVED // width)
+        kept = kept_runs(width)
         return {
             "epsilons": self.epsilons.tolist(),
             "log_wealth": self.log_wealth.tolist(),
@@ -106,28 +106,10 @@ class State:
             "first": self.first,
         }
 
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> State:
-        """Read what :meth:`to_dict` wrote.
 
-        Parameters
-        ----------
-        saved : mapping
-            The state as JSON holds it.
-
-        Returns
-        -------
-        State
-            The state.
-        """
-        a, b = (
-            np.frombuffer(base64.b64decode(v), "<f8").astype(np.float64).reshape(-1, saved["width"])
-            for v in saved["outputs"]
-        )
-        return cls(
-            np.array(saved["epsilons"]), np.array(saved["log_wealth"]), np.array(saved["peak"]), saved["chunks"],
-            dict(saved["success"]), saved["fitted_on"], (a, b), saved["first"],
-        )  # fmt: skip
+def kept_runs(width: int) -> int:
+    """Return how many runs' outputs of this width a saved audit keeps at most."""
+    return max(FIRST, _SAVED // width)
 
 
 def digest(a: Floats, b: Floats) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import real_numbers
 from dpcheck.audits.regression.formula import evaluate
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, is_finite, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,8 +82,7 @@ def claim(claimed: Mapping[str, float] | None, factors: Sequence[str]) -> dict[s
     require(claimed is None or isinstance(claimed, Mapping), "claimed", "map factors to exponents", claimed)
     for name, value in (claimed or {}).items():
         require(name in factors, "claimed", f"name factors among {list(factors)}", name)
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        require(bool(number and np.isfinite(value)), f"the claimed exponent of {name}", "be a finite number", value)
+        require(is_finite(value), f"the claimed exponent of {name}", "be a finite number", value)
     return {name: float(value) for name, value in (claimed or {}).items()}
 
 
@@ -105,8 +105,8 @@ def _check_columns(frame: object, response: str, factors: Sequence[str], cluster
 
 def _numbers(frame: pd.DataFrame, name: str) -> Array:
     try:
-        values: Array = frame[name].to_numpy(dtype=float)
-    except (TypeError, ValueError) as error:
+        values: Array = real_numbers(frame[name].to_numpy(na_value=np.nan), name)
+    except InputError as error:
         raise InputError(f"{name} must be numeric, got {frame[name].dtype}") from error
     good = np.isfinite(values)
     row = int(np.argmin(good))

@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from dpcheck.audits.numbers.nan_equality import same
 from dpcheck.audits.running.outputs import RunError, numbers, require_one_shape
 from dpcheck.audits.running.run_plan import Chunk
-from dpcheck.errors import InputError, raised, require, require_count
+from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
+from dpcheck.errors import InputError, one_line, raised, require, require_count
 from dpcheck.processes import end_with_parent
 from dpcheck.streams import workers
 
@@ -36,11 +37,12 @@ PROBES = 24
 _AHEAD = 2
 
 
-def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int) -> None:
+def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int, isolate: object = None) -> None:
     """Require what every audit that runs a mechanism must be given."""
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(seed, "seed", least=0)
     require_count(jobs, "jobs")
+    require(isolate is None or jobs == 1, "jobs", "be 1 where the mechanism is isolated", jobs)
     require(seeded or jobs == 1, "jobs", "be 1 where the mechanism's randomness is its own", jobs)
 
 
@@ -52,10 +54,14 @@ class Runner:
     datasets: tuple[Any, Any]
     vectorized: bool
     seed: int
+    # What the datasets held after the first runs: one may clip its data in place, which changes nothing twice.
+    held: list[str | None] = field(default_factory=lambda: [None, None], repr=False, compare=False)
 
     def __call__(self, chunk: Chunk) -> Floats:
         """Return the outputs (size, k) of one chunk."""
-        return self.outputs(self.datasets[chunk.side], chunk.stream(self.seed), chunk.size)
+        found = self.outputs(self.datasets[chunk.side], chunk.stream(self.seed), chunk.size)
+        require_unchanged(self.datasets[chunk.side], self.held[chunk.side])
+        return found
 
     def outputs(self, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
         """Return ``size`` outputs from one stream, (size, k); :class:`~.outputs.RunError` for a run without numbers."""
@@ -86,6 +92,8 @@ class Runner:
             result = self.mechanism(*arguments)
         except KeyboardInterrupt:
             raise
+        except InputError as error:  # of a tester that wraps the mechanism
+            raise RunError(one_line(error), ran) from error
         except BaseException as error:  # sys.exit() too
             raise RunError(f"mechanism must return a number or an array, got {raised(error)}", ran) from error
         try:
@@ -101,6 +109,7 @@ class Runner:
                 found.append(self._probed(dataset, seeded))
             except RunError as error:
                 found.append(error)
+        self.held[:] = map(fingerprint, self.datasets)
         failures = {side: each for side, each in enumerate(found) if isinstance(each, RunError)}
         if failures:
             first, without = next(iter(failures.values())), [2 * PROBES, 2 * PROBES]
@@ -113,27 +122,22 @@ class Runner:
 
     def _probed(self, dataset: Any, seeded: bool) -> Floats:
         """Return outputs on one dataset, after two runs that must agree."""
-        # With a seed, a change of the dataset shows in the outputs. An object may change, but an array holds only its
-        # data.
-        before = None if seeded or not isinstance(dataset, np.ndarray) else _snapshot(dataset)
         rngs = np.random.default_rng(0), np.random.default_rng(0)
         first = self.outputs(dataset, rngs[0], PROBES)
+        before = fingerprint(dataset)
         try:
             again = self.outputs(dataset, rngs[1], PROBES)
         except RunError as error:
             error.ran += PROBES
             raise
+        require_unchanged(dataset, before)
         if seeded and not (first.shape == again.shape and same(first, again).all()):
-            before = _snapshot(dataset)
-            self.outputs(dataset, np.random.default_rng(0), PROBES)
-            _require_unchanged(dataset, before)
             raise InputError("mechanism must draw all its randomness from rng, got two different outputs for one seed")
         drew = [rng.bit_generator.state for rng in rngs]
         require(
             not seeded or drew[0] == drew[1], "mechanism", "make a fresh object of whatever remembers its draws",
             "one that draws less when it is run again",
         )  # fmt: skip
-        _require_unchanged(dataset, before)
         self._require_rows_apart(dataset, first)
         return first
 
@@ -154,6 +158,15 @@ class Runner:
         )  # fmt: skip
 
 
+class Runs(Protocol):
+    """What runs the chunks of a mechanism: a :class:`Runner`, or one in a process of its own."""
+
+    vectorized: bool
+
+    def __call__(self, chunk: Chunk) -> Floats:
+        """Return the outputs (size, k) of one chunk."""
+
+
 class Pool:
     """Runs the chunks of a probed mechanism here (``jobs`` 1), in threads (if it is vectorized) or in processes.
 
@@ -162,7 +175,7 @@ class Pool:
     kept : outputs by chunk, which are used in place of new runs and to which new ones are added
     """
 
-    def __init__(self, runner: Runner, jobs: int, kept: dict[Chunk, Floats] | None = None) -> None:
+    def __init__(self, runner: Runs, jobs: int, kept: dict[Chunk, Floats] | None = None) -> None:
         jobs = workers(jobs)
         self._runner, self._jobs, self._kept = runner, jobs, kept
         self._done = [2 * PROBES, 2 * PROBES]
@@ -247,18 +260,6 @@ class Pool:
             # Workers only run the mechanism, and inherit it since a lambda cannot be sent.
             warnings.filterwarnings("ignore", "This process.*fork", DeprecationWarning)
             return self._processes.submit(_in_worker, chunk)
-
-
-def _snapshot(dataset: Any) -> bytes | None:
-    try:
-        return pickle.dumps(dataset)
-    except Exception:
-        return None
-
-
-def _require_unchanged(dataset: Any, before: bytes | None) -> None:
-    unchanged = before is None or before == _snapshot(dataset)
-    require(unchanged, "mechanism", "leave its datasets as they are", "one that it changed")
 
 
 def _require_picklable(runner: Runner, jobs: int) -> None:

@@ -51,6 +51,8 @@ class Base:
         The stated number of gradients, a sum of terms, times log(1/accuracy) and further logarithms.
     reconstructed : bool
         Whether no paper at hand prints it in full.
+    draws : bool
+        Whether it draws records at random.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Base:
     cost: tuple[Term, ...]
     reconstructed: bool = False
     attribute: str = "run"
+    draws: bool = True
 
     def work(self, n: float, kappa_w: float, kappa_v: float = 1.0) -> float:
         """The stated cost without its logarithms."""
@@ -74,12 +77,12 @@ _CATALYST = (_LINEAR, Term(n=0.5, kappa_w=0.5, kappa_v=0.5), Term(n=0.75, kappa=
 BASES = {
     base.name: base
     for base in (
-        Base("gradient_descent", "gradient_descent", "minimisation", (Term(n=1, kappa=1),)),
+        Base("gradient_descent", "gradient_descent", "minimisation", (Term(n=1, kappa=1),), draws=False),
         Base("svrg", "svrg", "minimisation", (_LINEAR, Term(kappa=1))),
         Base("sarah", "sarah", "minimisation", (_LINEAR, Term(kappa=1))),
         Base("katyusha", "katyusha", "minimisation", (_LINEAR, Term(n=0.5, kappa=0.5))),
-        Base("gda", "gda", "saddle", (Term(n=1, kappa=2),)),
-        Base("extragradient", "extragradient", "saddle", (Term(n=1, kappa=1),)),
+        Base("gda", "gda", "saddle", (Term(n=1, kappa=2),), draws=False),
+        Base("extragradient", "extragradient", "saddle", (Term(n=1, kappa=1),), draws=False),
         Base("saddle_svrg", "saddle_svrg", "saddle", (_LINEAR, Term(kappa=2))),
         Base("saddle_saga", "saddle_svrg", "saddle", (_LINEAR, Term(kappa=2)), attribute="saga"),
         Base("accelerated_svrg", "accelerated_svrg", "saddle", (_LINEAR, _ROOT)),

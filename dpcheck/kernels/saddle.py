@@ -79,10 +79,16 @@ def pull(gradient, data, constants, centre, i, z, out):  # type: ignore[no-untyp
 @kernel(types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, VECTOR, VECTOR))
 def full(gradient, data, index, constants, centre, z, out):  # type: ignore[no-untyped-def]
     """Compute W(z) over the records ``index``; returns how many gradients that were."""
+    params, records, _, _, _, d = data
     one = np.empty(z.size)
+    w, v, g_w, g_v = z[:d], z[d:], one[:d], one[d:]  # once: each view that is made, or passed, counts references
     out[:] = 0.0
-    for i in index:
-        pull(gradient, data, constants, centre, i, z, one)
+    for k in range(index.size):
+        gradient(params, records[index[k]], w, v, g_w, g_v)
+        for j in range(d):
+            one[j] += constants[R_W] * (z[j] - centre[j])
+        for j in range(d, z.size):
+            one[j] = constants[R_V] * (z[j] - centre[j]) - one[j]
         for j in range(z.size):
             out[j] += one[j]
     for j in range(z.size):

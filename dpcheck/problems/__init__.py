@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.errors import require
+from dpcheck.errors import require, require_seed
 
 if TYPE_CHECKING:
     from dpcheck.problems.problem import Problem
@@ -74,7 +74,8 @@ def example(name: str, *, seed: int = 0) -> Problem:
     >>> example("quadratic").records.shape
     (200, 6)
     """
-    require(name in PROBLEMS, "problem", f"be one of {', '.join(PROBLEMS)}", name)
+    require_seed(seed)
+    require(isinstance(name, str) and name in PROBLEMS, "problem", f"be one of {', '.join(PROBLEMS)}", name)
     found = getattr(importlib.import_module(f"dpcheck.problems.{name}"), PROBLEMS[name])
     instance: Problem = found.example(np.random.default_rng(seed))
     return instance

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
+from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels import gradients, linear
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, VECTOR, kernel
-from dpcheck.problems.problem import BALL, BOX, Array, Constants, Defaults, as_records, blocks, columns
+from dpcheck.problems.problem import BALL, BOX, Array, Constants, Defaults, as_records, blocks, columns, within_bound
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -171,14 +172,13 @@ class AUC(Defaults):
             The problem.
         """
         features = as_records(X, "X")
-        labels = np.asarray(y, dtype=float).ravel()
+        labels = real_numbers(y, "y").ravel()
         require(len(labels) == len(features), "y", f"have one label a row of X ({len(features)})", len(labels))
         require(
             set(np.unique(labels)) == {-1.0, 1.0}, "y", "hold labels -1 and 1, both present",
             f"labels {np.unique(labels)[:5].tolist()}",
         )  # fmt: skip
-        norm = float(np.linalg.norm(features, axis=1).max())
-        require(norm <= 1 + 1e-9, "X", "have rows of norm <= 1", f"a row of norm {norm:.6g}")
+        features = within_bound(features, 1, "X", "|x|")
         require_positive(radius, "radius")
         if positive_share is None:
             positives = int((labels > 0).sum())

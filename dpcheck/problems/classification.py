@@ -20,7 +20,7 @@ import numpy as np
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, Constants, as_records, columns, require_within
+from dpcheck.problems.problem import Array, Constants, as_records, columns, within_bound
 
 LOSSES = ("logistic", "smoothed_hinge", "hinge")  # params[0] is the place in this list
 
@@ -88,7 +88,7 @@ class Classification(Minimisation):
         require(self.loss in LOSSES, "loss", f"be one of {', '.join(LOSSES)}", self.loss)
         self._require_positive("width", "radius")
         require(records.shape[1] >= 2, "records", "have at least two columns", records.shape)
-        require_within(np.linalg.norm(records[:, :-1], axis=1), 1, "|a|")
+        records = np.column_stack([within_bound(records[:, :-1], 1, "records", "|a|"), records[:, -1]])
         labels = set(np.unique(records[:, -1]).tolist())
         require(labels <= {-1.0, 1.0}, "records", "have labels -1 and 1", sorted(labels)[:5])
         self._set(records=records)

@@ -28,7 +28,17 @@ import numpy as np
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, spectral, sphere, within_box
-from dpcheck.problems.problem import BOX, Array, Constants, as_records, blocks, columns, fields_read, require_within
+from dpcheck.problems.problem import (
+    BOX,
+    Array,
+    Constants,
+    as_records,
+    blocks,
+    columns,
+    fields_read,
+    require_within,
+    within_bound,
+)
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -92,7 +102,8 @@ class LinearTD(StronglyConcave):
         records = as_records(self.records, "records")
         require(records.shape[1] % 2 == 1 and records.shape[1] > 1, "records", "have 2d + 1 columns", records.shape)
         features = records[:, :-1].reshape(len(records), 2, -1)
-        require_within(np.linalg.norm(features, axis=2), 1, "features of norm")
+        features = within_bound(features, 1, "records", "features of norm")
+        records = np.column_stack([features.reshape(len(records), -1), records[:, -1]])
         require_within(np.abs(records[:, -1]), self.bound, "rewards |r|")
         self._set(records=records)
 

@@ -15,7 +15,7 @@ from numpy.polynomial import Polynomial
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.parts import project
-from dpcheck.problems.problem import SIMPLEX, Array, Defaults, blocks, columns, fields_read
+from dpcheck.problems.problem import SIMPLEX, Array, Defaults, blocks, columns, fields_read, within_bound
 
 
 class StronglyConcave(Defaults):
@@ -165,11 +165,10 @@ def within_box(w: Array, radius: float) -> Array:
     return w
 
 
-def require_labelled(rows: Array) -> None:
-    """Check records (x, y): labels y of -1 or 1, |x| <= 1."""
+def labelled(rows: Array) -> Array:
+    """Records (x, y) after a check: labels y of -1 or 1, |x| <= 1."""
     require(bool((np.abs(rows[:, -1]) == 1).all()), "records", "have labels -1 or 1", np.unique(rows[:, -1]))
-    largest = float(np.linalg.norm(rows[:, :-1], axis=1).max())
-    require(largest <= 1 + 1e-9, "records", "have |x| <= 1", largest)
+    return np.column_stack([within_bound(rows[:, :-1], 1, "records", "|x|"), rows[:, -1]])
 
 
 def require_room(room: float) -> None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import real_numbers
 from dpcheck.errors import InputError, require, require_positive
 from dpcheck.kernels import gradients
 from dpcheck.kernels.parts import BALL, BOX, SIMPLEX
@@ -276,6 +277,9 @@ class Defaults:
 
 AnyProblem = TypeVar("AnyProblem", bound=Problem)
 
+# More than rounding adds to a norm in single precision, and in double precision.
+_SINGLE, _DOUBLE = 1e-6, 1e-12
+
 
 def ball(size: int, radius: float) -> Array:
     """The Euclidean ball of this radius in ``size`` dimensions."""
@@ -315,10 +319,7 @@ def with_record(problem: AnyProblem, index: int, record: Array) -> AnyProblem:
 
 def as_records(value: object, name: str, columns: int | None = None) -> Array:
     """A finite C-ordered float64 matrix with at least one row, or an error naming ``name``."""
-    try:
-        array = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        require(False, name, "be a numeric array of shape (n, k)", type(value).__name__)
+    array = np.ascontiguousarray(real_numbers(value, name))
     require(array.ndim == 2, name, "have shape (n, k)", f"shape {array.shape}")
     require(array.shape[0] >= 1, name, "hold at least one record", f"shape {array.shape}")
     if columns is not None:
@@ -332,30 +333,39 @@ def as_records(value: object, name: str, columns: int | None = None) -> Array:
 
 def bounded_rows(records: object, bound: float, columns: int | None = None) -> Array:
     """Records of Euclidean norm at most ``bound``."""
-    rows = as_records(records, "records", columns)
-    require_within(np.linalg.norm(rows, axis=1), bound, "|z|")
-    return rows
+    return within_bound(as_records(records, "records", columns), bound, "records", "|z|")
 
 
 def bounded_entries(records: object, bound: float) -> Array:
     """Records whose entries are at most ``bound`` in absolute value."""
     rows = as_records(records, "records")
-    require_within(np.abs(rows), bound, "|z_i|")
-    return rows
+    return within_bound(rows[..., None], bound, "records", "|z_i|").reshape(rows.shape)
 
 
 def bounded_pairs(records: object, bound: float) -> Array:
     """Records (b, c), of an even number of columns, whose halves have Euclidean norm at most ``bound``."""
     rows = as_records(records, "records")
     require(rows.shape[1] % 2 == 0, "records", "have an even number of columns", rows.shape)
-    require_within(np.linalg.norm(rows.reshape(len(rows), 2, -1), axis=2), bound, "|b|, |c|")
-    return rows
+    return within_bound(rows.reshape(len(rows), 2, -1), bound, "records", "|b|, |c|").reshape(rows.shape)
+
+
+def within_bound(vectors: Array, bound: float, name: str, what: str) -> Array:
+    """Vectors (..., k) of Euclidean norm at most ``bound``, named ``what``; one that rounding put outside is shortened.
+
+    Rows that were divided by their norm in single precision may be longer by a few units of their last place. Each is
+    brought back by itself, so that replacing one record still changes one row.
+    """
+    sizes = np.abs(vectors[..., 0]) if vectors.shape[-1] == 1 else np.linalg.norm(vectors, axis=-1)
+    largest = float(sizes.max())
+    require(largest <= bound * (1 + _SINGLE), name, f"have {what} <= {bound}", largest)
+    over = sizes > bound * (1 + _DOUBLE)
+    return vectors / np.where(over, sizes / bound, 1.0)[..., None] if over.any() else vectors
 
 
 def require_within(sizes: Array, bound: float, what: str) -> None:
     """The records' ``sizes``, named ``what``, are at most ``bound`` up to rounding."""
     largest = float(sizes.max())
-    require(largest <= bound * (1 + 1e-12), "records", f"have {what} <= {bound}", largest)
+    require(largest <= bound * (1 + _DOUBLE), "records", f"have {what} <= {bound}", largest)
 
 
 __all__ = ["BALL", "BOX", "SIMPLEX"]  # kinds of blocks, passed on from the kernels

@@ -35,7 +35,7 @@ from numpy.polynomial import Polynomial
 
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import StronglyConcave, largest_on, require_labelled
+from dpcheck.problems.nonconvex import StronglyConcave, labelled, largest_on
 from dpcheck.problems.problem import BALL, BOX, Array, Constants, as_records, blocks, columns
 
 H = Polynomial([0.0, 1.0])
@@ -108,8 +108,7 @@ class TanhAUC(StronglyConcave):
         self._require_positive("radius")
         records = as_records(self.records, "records")
         require(records.shape[1] >= 2, "records", "have columns (x, y)", records.shape)
-        require_labelled(records)
-        self._set(records=records)
+        self._set(records=labelled(records))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> TanhAUC:

@@ -24,7 +24,7 @@ import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import Groups, require_labelled, simplex_hessian, spectral
+from dpcheck.problems.nonconvex import Groups, labelled, simplex_hessian, spectral
 from dpcheck.problems.problem import SIMPLEX, Array, Constants, as_records, blocks, columns
 
 
@@ -91,7 +91,7 @@ class WorstGroup(Groups):
         groups = records[:, 0]
         whole = bool((groups == np.floor(groups)).all() and groups.min() >= 0 and groups.max() < shares.size)
         require(whole, "records", f"hold groups 0 to {shares.size - 1}", np.unique(groups)[:5])
-        require_labelled(records[:, 1:])
+        records = np.column_stack([groups, labelled(records[:, 1:])])
         self._set(records=records, shares=shares)
 
     @classmethod

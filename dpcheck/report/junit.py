@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
+from dpcheck.report_text import readable
 from dpcheck.results import Results
 
 
@@ -15,12 +16,13 @@ def to_junit(report: Results) -> str:
         time=f"{report.seconds:.3f}",
     )  # fmt: skip
     for finding in report.findings:
-        case = ET.SubElement(suite, "testcase", classname=f"dpcheck.{finding.kind}", name=finding.id)
+        case = ET.SubElement(
+            suite, "testcase", classname=readable(f"dpcheck.{finding.kind}"), name=readable(finding.id)
+        )
         if not finding.ok:
-            message = f"{finding.verdict} ({finding.surprise})"
-            ET.SubElement(case, "failure", message=message).text = "\n".join(
-                filter(None, (f"{finding.subject}: {finding.reason}", finding.place))
-            )
-        ET.SubElement(case, "system-out").text = f"{finding.verdict}: {finding.reason}"
+            message = readable(f"{finding.verdict} ({finding.surprise})")
+            said = "\n".join(filter(None, (f"{finding.subject}: {finding.reason}", finding.place)))
+            ET.SubElement(case, "failure", message=message).text = readable(said)
+        ET.SubElement(case, "system-out").text = readable(f"{finding.verdict}: {finding.reason}")
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, did_you_mean, one_line, require
+from dpcheck.errors import InputError, did_you_mean, one_line, require, require_count, require_seed
 
 if TYPE_CHECKING:
     from dpcheck.problems.problem import Problem
@@ -65,8 +65,9 @@ def algorithm(name: str) -> type[Solver]:
     >>> algorithm("dp_sgda").paper
     'yang2022'
     """
-    near = did_you_mean(name, ALGORITHMS)
-    require(name in ALGORITHMS, "algorithm", f"be one of {', '.join(ALGORITHMS)}", f"{name}{near}")
+    near = did_you_mean(name, ALGORITHMS) if isinstance(name, str) else ""
+    known = isinstance(name, str) and name in ALGORITHMS
+    require(known, "algorithm", f"be one of {', '.join(ALGORITHMS)}", f"{name}{near}")
     *module, attribute = ALGORITHMS[name].split(".")
     found: type[Solver] = getattr(
         importlib.import_module(f"dpcheck.solvers.{module[0] if module else name}"), attribute
@@ -194,6 +195,7 @@ def solve(
     >>> dpcheck.certify(run.events, delta=1e-5).epsilon <= 1.0
     True
     """
+    require_seed(seed)
     if problem is None or isinstance(problem, str):
         from dpcheck.problems import example
 
@@ -203,8 +205,13 @@ def solve(
         delta = min(0.5, len(problem.records) ** -2.0)
     variant = algorithm(name).variants[-1] if variant is None else variant
     configured = configure(name, problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
+    iterations = configured.iterations(problem)
     if isinstance(at, int):
-        at = _spread(configured.iterations(problem), at)
+        at = _spread(iterations, at)
+    require(isinstance(at, Sequence), "at", "be a whole number, or a list of iterations", at)
+    for iteration in at:
+        require_count(iteration, "at", least=0)
+        require(iteration < iterations, "at", f"be below the number of iterations, {iterations}", iteration)
     run = configured.run(problem, seed=seed, record=record, at=None if record else at, watch=watch)
     if variant == "repaired" and overrides.get("private", True):
         return run  # its noise was calibrated to the claim

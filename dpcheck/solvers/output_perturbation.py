@@ -57,7 +57,8 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
     copy(start, out)
     total, phases = np.zeros(start.size), steps.shape[0]
     size = np.int64(steps[0, 1] - steps[0, 0])
-    deck, drawn = everyone.copy(), np.empty((phases if counts[2] >= 0 else 0, size), np.int64)
+    drawn = np.empty((phases if counts[2] >= 0 else 0, size), np.int64)
+    deck = everyone.copy() if counts[2] >= 0 else everyone
     for k in range(drawn.shape[0]):  # at once: how many draws a base solver makes depends on the records
         sample(counts[2], everyone.size, size, deck, rng, drawn[k], tape)
     for k in range(phases):
@@ -179,6 +180,12 @@ class Phased(Solver):
 
         gradient, _, _, *rest = super()._arguments(problem)
         return (base_kernel(self.base), gradient, *rest)
+
+    def _arguments_of_many(self, problem: Problem, size: int) -> tuple[Any, ...]:
+        from dpcheck.solvers.solved_once import solved_once
+
+        arguments = self._arguments(problem)
+        return solved_once(self, problem, arguments) if size > 2 else arguments
 
 
 class OutputPerturbation(Phased):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.errors import require, require_count, require_delta, require_positive
+from dpcheck.errors import require, require_count, require_delta, require_positive, require_seed
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels.gradients import no_difference
 from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
@@ -224,6 +224,7 @@ class Solver:
         Run
             The output with its events, notes and history.
         """
+        require_seed(seed)
         events = self.events(problem)
         wanted = range(self.iterations(problem)) if at is None and record else at or ()
         tape = new_tape(problem, self.rows(problem), at=wanted, mode=RECORD if record else COUNT)
@@ -267,7 +268,7 @@ class Solver:
         outputs = np.empty((size, problem.dim_w + problem.dim_v))
         tape = new_tape(problem, (0, 0, 0))
         with one_blas_thread():
-            self.trials(self.kernel, *self._arguments(problem), rng, outputs, tape)
+            self.trials(self.kernel, *self._arguments_of_many(problem, size), rng, outputs, tape)
         _require_sound(tape, size * self.rows(problem)[0], self.name)
         return outputs
 
@@ -306,6 +307,10 @@ class Solver:
             problem.gradient, problem.mean, difference, data,
             np.asarray(reals, dtype=float), np.asarray(counts, dtype=np.int64), np.ascontiguousarray(steps, float),
         )  # fmt: skip
+
+    def _arguments_of_many(self, problem: Problem, size: int) -> tuple[Any, ...]:
+        """Return the arguments for ``size`` runs, which may share what is the same in all of them."""
+        return self._arguments(problem)
 
     def _missing(self, what: str) -> TypeError:
         return TypeError(f"{type(self).__name__} must define {what}")

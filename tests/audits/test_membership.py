@@ -288,9 +288,23 @@ def test_plot_leaves_pyplot_alone() -> None:
     figure = _audit(rare_atom, trials=6_000).plot()
     assert len(figure.axes) == 2
     assert "audited epsilon" in figure.get_suptitle()
-    figure.canvas.draw()
+    FigureCanvasAgg(figure).draw()
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_the_plot_shows_the_most_that_the_claim_allows() -> None:
+    """The favoured side's tail lies above the claim's limit at the threshold just where the claim is broken by far."""
+    for mechanism, broken in ((rare_atom, True), (laplace, False)):
+        audit = _audit(mechanism, trials=20_000)
+        lines = {line.get_label(): line for line in audit.plot().axes[1].get_lines()}
+        favours = audit.event.favours
+        other = "data" if favours == "neighbour" else "neighbour"
+        allowed = lines[f"most that the claim allows on {favours}"].get_ydata()
+        expected = np.minimum(np.exp(audit.epsilon) * lines[f"on {other}"].get_ydata() + audit.delta, 1)
+        np.testing.assert_allclose(allowed, expected)
+        assert (np.max(lines[f"on {favours}"].get_ydata() - allowed) > 0) == broken
+        assert (audit.verdict == "violated") == broken
 
 
 def test_progress_is_told_and_ends_at_the_total() -> None:

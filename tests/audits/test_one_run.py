@@ -415,7 +415,7 @@ class TestWrongInput:
             ({"algorithm": 3}, "algorithm must be callable, got int"),
             ({"algorithm": lambda i, g: i[1:]}, "algorithm must return scores of shape (100,), got (99,)"),
             ({"algorithm": lambda i, g: i * np.nan}, "algorithm must return scores that are numbers, got nan"),
-            ({"algorithm": lambda i, g: 1 / 0}, "algorithm must return an array of scores, got ZeroDivisionError: div"),
+            ({"algorithm": lambda i, g: 1 / 0}, "algorithm must return numbers, got ZeroDivisionError: div"),
         ],
     )
     def test_of_a_run(self, options: dict[str, Any], message: str) -> None:

@@ -218,9 +218,7 @@ NOT_REPORTS = {
 
 @pytest.mark.parametrize("name", NOT_REPORTS)
 def test_other_texts_are_refused(name):
-    with pytest.raises(
-        InputError, match=r"^(report must be JSON written by dpcheck|schema must be dpcheck.report/1), got"
-    ):
+    with pytest.raises(InputError, match=r"^[^\n]+ must [^\n]+, got [^\n]+$"):
         Report.from_json(NOT_REPORTS[name])
 
 

@@ -13,7 +13,7 @@ import pytest
 from dpcheck.audits.bugs.bug import Examination
 from dpcheck.audits.bugs.catalogue import find
 from dpcheck.audits.bugs.testers import Outcome
-from dpcheck.findings import Finding, Report, to_json_text
+from dpcheck.findings import Finding, Report
 from dpcheck.report.bugs import page as bugs_page
 from dpcheck.report.html import to_html
 from dpcheck.report.page import mathml
@@ -207,17 +207,24 @@ def test_exponents_stand_beside_their_claims():
 
 
 def hostile():
-    """A report in which every text is foreign, as a JSON that somebody sent may be; its seed too."""
+    """A report in which every text is foreign, and the seed is one too."""
     step = dict.fromkeys(("kind", "says", "formula", "latex", "trust"), HOSTILE)
     bad = finding(HOSTILE, "claim", "refuted", subject=HOSTILE, reason=HOSTILE, expected=HOSTILE, place=HOSTILE,
                   evidence={HOSTILE: HOSTILE, "stated": f"${HOSTILE}$", "location": HOSTILE,
                             "evidence": {"steps": [step]}})  # fmt: skip
     other = finding("a.b.transcript", HOSTILE, HOSTILE, audited=0.5, certified=0.6, claimed=1.0)
-    sent = json.loads(report(bad, other, *FINDINGS).to_json())
-    sent |= dict.fromkeys(("seed", "version", "profile"), HOSTILE)
     tables = {HOSTILE: [{HOSTILE: HOSTILE, "n": 1}], "Measured rates": [RATES[0] | {"theorem": HOSTILE}]}
-    sent |= {"algorithms": [HOSTILE], "made": {HOSTILE: HOSTILE}, "tables": tables}
-    return Report.from_json(to_json_text(sent))
+    return report(
+        bad, other, *FINDINGS, **dict.fromkeys(("seed", "version", "profile"), HOSTILE), algorithms=(HOSTILE,),
+        made={HOSTILE: HOSTILE}, tables=tables,
+    )  # fmt: skip
+
+
+def test_a_report_keeps_where_and_how_it_was_made():
+    assert Report.from_json(report().to_json()).made == report().made
+    old = json.loads(report().to_json())
+    del old["made"]
+    assert Report.from_json(json.dumps(old)).made == {}
 
 
 def test_a_foreign_report_is_text_alone():

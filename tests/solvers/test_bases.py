@@ -165,7 +165,7 @@ def test_the_lipschitz_constants_bound_the_operators(seed, scale, own, r):
 
 PROGRAM = """
 import sys
-sys.path.insert(0, "tests")
+sys.path[:0] = ["tests", "tests/oracles"]
 import numpy as np
 from reference_bases import Pairs, Ridges
 from dpcheck.bases import BASES, base_kernel

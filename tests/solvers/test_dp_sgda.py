@@ -267,8 +267,8 @@ BAD_DATA = {
     "y must have one label a row of X (2), got 3": ([[0.1], [0.2]], [1, -1, 1]),
     "X must hold at least one record, got shape (0, 3)": (np.empty((0, 3)), []),
     "X must have shape (n, k), got shape (3,)": ([1.0, 0.0, 0.0], [1, -1, 1]),
-    "X must have rows of norm <= 1, got a row of norm 2": ([[2.0], [0.1]], [1, -1]),
-    "X must be a numeric array of shape (n, k), got str": ("adult", [1, -1]),
+    "X must have |x| <= 1, got 2.0": ([[2.0], [0.1]], [1, -1]),
+    "X must hold numbers, got str of <U5": ("adult", [1, -1]),
 }
 
 

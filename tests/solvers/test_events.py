@@ -33,9 +33,11 @@ def test_limiting_multipliers_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (((), "poisson", 10, 1), "mechanisms must be a nonempty tuple of Gaussian, got ()"),
+        (((), "poisson", 10, 1), "mechanisms must be a nonempty tuple of Gaussian, or one Laplace, got ()"),
         (([Gaussian(1.0)], "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
-        (((Laplace(1.0),), "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
+        (((Laplace(1.0), Laplace(1.0)), "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
+        (((Laplace(1.0), Gaussian(1.0)), "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
+        (((Laplace(1.0),), "with_replacement", 10, 1), "mechanisms must not be Laplace when scheme is with_rep"),
         ((ONE, "shuffled", 10, 1), "scheme must be one of poisson, without_replacement"),
         ((ONE, "poisson", 0, 0), "population must be a whole number >= 1, got 0"),
         ((ONE, "poisson", 10, 10.5), r"batch must lie in [0, population = 10], got 10.5"),
@@ -117,18 +119,57 @@ def test_dp_accounting_events_are_read_under_its_conventions() -> None:
     assert read_events(dp.NonPrivateDpEvent()) == (Gaussian(0.0),)
 
 
+def test_a_batch_of_fixed_size_has_all_events_read_between_replaced_records() -> None:
+    """A multiplier of dp_accounting is over what one record contributes: half of it is over what replacing changes."""
+    dp = dp_accounting
+    drawn = dp.SampledWithoutReplacementDpEvent(10, 2, dp.GaussianDpEvent(3.0))
+    again = dp.SampledWithReplacementDpEvent(10, 2, dp.SelfComposedDpEvent(dp.GaussianDpEvent(3.0), 4))
+    assert read_events([drawn, again, dp.PoissonSampledDpEvent(0.5, dp.GaussianDpEvent(5.0)), dp.GaussianDpEvent(1.0)]) == (
+        Sampled((Gaussian(1.5),), "without_replacement", 10, 2),
+        Sampled((Gaussian(0.75),), "with_replacement", 10, 2),
+        Sampled((Gaussian(2.5),), "poisson", 1, 0.5),
+        Gaussian(0.5),
+    )
+
+
+def test_sampled_compositions_laplace_and_trees_of_dp_accounting_are_read() -> None:
+    dp = dp_accounting
+    two = dp.ComposedDpEvent([dp.GaussianDpEvent(3.0), dp.GaussianDpEvent(4.0)])
+    (both,) = read_events(dp.PoissonSampledDpEvent(0.5, two))
+    assert both == Sampled((Gaussian(3.0), Gaussian(4.0)), "poisson", 1, 0.5, "add_or_remove_one")
+    laplace = dp.PoissonSampledDpEvent(0.1, dp.LaplaceDpEvent(2.0))
+    assert read_events(laplace) == (Sampled((Laplace(2.0),), "poisson", 1, 0.1, "add_or_remove_one"),)
+    tree = dp.SingleEpochTreeAggregationDpEvent(3.0, [4, 7])  # a leaf of seven lies below at most three nodes
+    assert read_events(tree) == (Gaussian(3.0 / math.sqrt(3)),)
+
+
 @pytest.mark.parametrize(
     "event",
     [
-        dp_accounting.UnsupportedDpEvent(),
-        dp_accounting.SampledWithoutReplacementDpEvent(10, 1, dp_accounting.GaussianDpEvent(1.0)),
-        dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.LaplaceDpEvent(1.0)),
         dp_accounting.ZCDpEvent(1.0),
+        dp_accounting.RandomizedResponseDpEvent(0.5, 4),
+        dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.dp_event.DiscreteLaplaceDpEvent(1.0, 1)),
     ],
 )
-def test_other_dp_accounting_events_are_refused(event: object) -> None:
-    with pytest.raises(InputError, match=r"^events must be supported dp_accounting events, got"):
+def test_dp_accounting_events_of_other_kinds_are_not_read(event: object) -> None:
+    with pytest.raises(InputError, match=r"^events must be dp_accounting events of the kinds that dpcheck computes, got"):
         read_events(event)
+    with pytest.raises(InputError, match=r"^events must be supported dp_accounting events, got Unsupported"):
+        read_events(dp_accounting.UnsupportedDpEvent())
+
+
+def test_histories_of_opacus_are_read() -> None:
+    class Accountant:
+        def __init__(self) -> None:
+            self.history = [(1.1, 0.01, 100), (2.0, 0.02, 50)]
+
+    expected = tuple(
+        Repeated(Sampled((Gaussian(z),), "poisson", 1, rate, "add_or_remove_one"), steps)
+        for z, rate, steps in Accountant().history
+    )
+    assert read_events(Accountant()) == read_events(Accountant().history) == expected
+    with pytest.raises(InputError, match="sample rate of a history must lie in"):
+        read_events([(1.1, 256.0, 100)])
 
 
 @pytest.mark.parametrize("events", [3, "gaussian", [Gaussian(1.0), dp_accounting.GaussianDpEvent(1.0)], [None]])

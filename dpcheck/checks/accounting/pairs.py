@@ -11,14 +11,12 @@ Poisson                 add_or_remove_one     (1-q) phi_0 + q phi_mu  against  p
 Poisson                 replace_one           (1-q) phi_0 + q phi_u  against  (1-q) phi_0 + q phi_-u, u = mu/2 [2]
 without replacement     replace_one           on x > mu/2 the first pair, on a mirrored copy its reverse, and the
                                               rest of both laws on one point, of loss 0 [1, Proposition 30]
-with replacement        replace_one           the number k of copies is shown to both; then as without replacement
-                                              with shift k mu, q = chance that k > 0 [3, Theorem 10]
+with replacement        replace_one           a curve, see :mod:`dpcheck.checks.accounting.replacement`
 ======================  ====================  ===================================================================
 
 [1] Zhu, Dong and Wang, "Optimal Accounting of Differential Privacy via Characteristic Function", AISTATS 2022.
 [2] Lebeda, Regehr, Kamath and Steinke, "Avoiding Pitfalls for Privacy Accounting of Subsampled Mechanisms under
     Composition", 2024, who also show that the first two differ under composition.
-[3] Balle, Barthe and Gaboardi, "Privacy Amplification by Subsampling", NeurIPS 2018.
 """
 
 from __future__ import annotations
@@ -31,6 +29,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.checks.accounting.replacement import Drawn
 from dpcheck.events import Sampled
 
 Array: TypeAlias = NDArray[np.float64]
@@ -138,7 +137,7 @@ class Pair:
         return atoms + sum(chance * stretch.stick(epsilon) for chance, stretch in self.stretches)
 
 
-def pairs_of(event: Sampled) -> tuple[Pair, ...]:
+def pairs_of(event: Sampled) -> tuple[Pair | Drawn, ...]:
     """The dominating pairs of a sampled Gaussian, one for each direction that matters."""
     mu = math.sqrt(sum(part.noise_multiplier**-2.0 for part in event.mechanisms))
     share = event.batch / event.population
@@ -152,7 +151,7 @@ def pairs_of(event: Sampled) -> tuple[Pair, ...]:
         case "with_replacement", "replace_one":
             chances = _copies(int(event.batch), event.population)
             present = sum(chances.values())
-            return (both_ways({k: chance / present for k, chance in chances.items()}, present, mu),)
+            return (Drawn(tuple((k, chance / present) for k, chance in chances.items()), present, mu),)
     raise AssertionError(event)
 
 

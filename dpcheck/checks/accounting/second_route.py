@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpcheck.checks.accounting.inversion import LogMoment, delta_interval, epsilon_interval
 from dpcheck.checks.accounting.pairs import Array, Pair, laplace, pairs_of
+from dpcheck.checks.accounting.replacement import Drawn
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 
 _QUADRATURE = 1e-9  # relative, allowed to delta by quadrature
@@ -36,7 +37,7 @@ class Composed:
     """One Gaussian of this ``shift``, and pairs with their counts."""
 
     shift: float
-    parts: tuple[tuple[Pair, int], ...]
+    parts: tuple[tuple[Pair | Drawn, int], ...]
 
     def log_moment(self, order: float, frequencies: Array) -> NDArray[np.complex128]:
         """Return the log moment of the sum of all losses; a Gaussian's is N(shift^2 / 2, shift^2)."""

@@ -29,32 +29,32 @@ def accounting(name: str) -> Iterator[Finding]:
     for entry in GAMES[name]():
         label, solver = f"{name}.{entry.label}", entry.game.solver
         words = f"{name}, {entry.words}"
-        found = interval_of(entry.events, DELTA)
-        yield compare(label, f"{words}, in its game", entry.events, found)
-        yield curve(label, words, entry.events)
+        found = interval_of(entry.events, entry.delta)
+        yield compare(label, f"{words}, in its game", entry.events, found, entry.delta)
+        yield curve(label, words, entry.events, entry.delta)
         yield scheme(label, words, entry)
         if entry.label.partition(".")[0] == "repaired":
             yield calibration(label, f"{words}, in its game", found, solver)
         scale = getattr(solver, "sigma_select", 0.0)
         if scale > 0:
             yield selection(label, words, entry.events, 1 / scale)
-    first = next(iter(GAMES[name]())).events
-    yield from directions(name, first)
-    yield from disjoint(name, first)
+    first = next(iter(GAMES[name]()))
+    yield from directions(name, first.events)
+    yield from disjoint(name, first.events)
     problem: Any = example(algorithm(name).example, seed=0)
     for variant in algorithm(name).variants:
         solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant)
         label, events = f"{name}.{variant}.example", solver.events(problem)
         words = f"{name}, {variant.replace('_', ' ')}, its own schedule for {len(problem.records)} records"
-        found = interval_of(events, DELTA)
-        yield compare(label, words, events, found)
+        found = interval_of(events, first.delta)
+        yield compare(label, words, events, found, first.delta)
         if variant == "repaired":
             yield calibration(label, words, found, solver)
 
 
-def compare(label: str, words: str, events: Sequence[Event], found: Interval) -> Finding:
+def compare(label: str, words: str, events: Sequence[Event], found: Interval, delta: float) -> Finding:
     """The certificate against the interval in which the second route finds the epsilon of the dominating pair."""
-    certificate = certify(events, delta=DELTA)
+    certificate = certify(events, delta=delta)
     verdict, reason = judge(certificate.epsilon, found)
     return Finding(
         f"{label}.accounting", "accounting", f"{words}: the certificate by two routes", verdict, reason,
@@ -83,9 +83,9 @@ def judge(certified: float, found: Interval) -> tuple[str, str]:
     return "consistent", f"certified {certified:.6f}, second route [{found.low:.6f}, {found.high:.6f}]: {found.method}"
 
 
-def curve(label: str, words: str, events: Sequence[Event]) -> Finding:
+def curve(label: str, words: str, events: Sequence[Event], delta: float) -> Finding:
     """The curve that audits are held against, at half the certified epsilon."""
-    epsilon = certify(events, delta=DELTA).epsilon / 2
+    epsilon = certify(events, delta=delta).epsilon / 2
     certified, (low, high) = float(privacy_curve(events)(epsilon)), deltas_of(events, epsilon)
     found = f"[{low:.6g}, {high:.6g}] by the second route"
     verdict, reason = "consistent", f"delta {certified:.6g} at epsilon {epsilon:.4g}, {found}"

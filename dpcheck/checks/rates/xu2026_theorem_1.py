@@ -16,14 +16,15 @@ moves, and a run without an anchor returns its start: the gradient of the output
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpcheck.accounting import calibrate
 from dpcheck.bounds.registry import theorem
+from dpcheck.checks.rates import equal_records
 from dpcheck.checks.rates.ascent_simulation import Plan, outputs
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
@@ -42,6 +43,12 @@ OFTEN, ESCAPES = 0.02, 0  # the constant of the period; perturbations, of which 
 DRAWS = {"repaired": 3000, "as_printed": 400}
 
 
+class EqualDifferences(Quadratic):
+    """A record adds a constant to its gradient, so that the difference of one record's stands for a minibatch's."""
+
+    difference: ClassVar[Callable[..., Any]] = staticmethod(equal_records.difference)
+
+
 def game(centre: float, radius: float, cell: Cell, rng: np.random.Generator, spread: float) -> Quadratic:
     """Records (b, c) on a small sphere about (centre e_1, 0), in pairs, so that their mean is that point."""
     n, d = int(cell["n"]), int(cell["d"])
@@ -49,7 +56,7 @@ def game(centre: float, radius: float, cell: Cell, rng: np.random.Generator, spr
     u *= spread / np.linalg.norm(u, axis=1, keepdims=True)
     records = np.concatenate([u, -u])
     records[:, 0] += centre
-    return Quadratic(records, coupling=COUPLING, bound=centre + spread, radius=radius)
+    return EqualDifferences(records, coupling=COUPLING, bound=centre + spread, radius=radius)
 
 
 def sample(cell: Cell, rng: np.random.Generator) -> Quadratic:
@@ -201,7 +208,7 @@ LARGE_STEPS = cross(BASE, n=(800, 1800, 4000))
 EXPERIMENTS = (
     Experiment(
         name="theorem_1", theorem="xu2026.theorem_1", settings=settings, factors=("n", "d"),
-        grid=Grid(EMPIRICAL, 24), runs=lambda cell: math.ceil(160 / cell["d"]),
+        grid=Grid(EMPIRICAL, 60), runs=lambda cell: math.ceil(160 / cell["d"]),
         margin=0.25,  # periods and steps are whole numbers, which bends the slope by .1 over this grid
         predicted=partial(simulated, "repaired"), within=1.15, premises=premises,
         **COMMON,

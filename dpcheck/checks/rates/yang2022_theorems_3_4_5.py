@@ -10,9 +10,9 @@ As printed the steps begin at t = 1, far beyond the proof's limits; repaired the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from dpcheck.accounting import calibrate
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, cross
 from dpcheck.events import Gaussian, Repeated, Sampled
+from dpcheck.kernels import gradients
+from dpcheck.kernels.jit import MEAN_SIGNATURE, kernel
 from dpcheck.problems.polyak import Polyak
 from dpcheck.problems.problem import Array
 
@@ -27,9 +29,31 @@ SHAPE: dict[str, Any] = {"rho": 3.0, "bound": 1.0, "radius": 3.0}
 _DRAWS = 4000
 
 
-def sample(cell: Cell, rng: np.random.Generator) -> Polyak:
+@kernel(MEAN_SIGNATURE)
+def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
+    """The general kernel where gradients are clipped; else the gradient at the mean record, in which it is linear."""
+    if clip[0] < np.inf or clip[1] < np.inf:
+        gradients.mean(gradient, data, index, batch, x, clip, out)
+        return
+    params, records, d = data[0], data[1], data[5]
+    one = np.zeros(1)
+    for j in range(index.size):
+        one[0] += records[index[j], 0]
+    one[0] /= max(index.size, 1)
+    gradient(params, one, x[:d], x[d:], out[:d], out[d:])
+    for i in range(x.size):
+        out[i] *= index.size / batch
+
+
+class Scalar(Polyak):
+    """The problem with a kernel for its minibatches."""
+
+    mean: ClassVar[Callable[..., Any]] = staticmethod(mean)
+
+
+def sample(cell: Cell, rng: np.random.Generator) -> Scalar:
     """Fresh records, uniform on [-1, 1]."""
-    return Polyak.sample(int(cell["n"]), rng, **SHAPE)
+    return Scalar(SHAPE["bound"] * rng.uniform(-1, 1, (int(cell["n"]), 1)), **SHAPE)
 
 
 def curvature(rho: float) -> float:

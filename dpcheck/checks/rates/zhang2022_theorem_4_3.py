@@ -83,8 +83,8 @@ def experiment(algorithm: str, joint: bool, cells: tuple[Cell, ...]) -> Experime
         name="theorem_4_3.privacy", regime="privacy", algorithm=algorithm, theorem=THEOREM,
         quantity="strong population gap", sample=sample, measure=gap, constants=constants,
         predicted=partial(predicted, joint=joint), premises=partial(premises, joint=joint), clear=None,
-        settings=lambda problem, cell: {"base": "gda"}, factors=("n", "d", "epsilon"), grid=Grid(cells, 30),
-        runs=lambda cell: max(1, round(400 / cell["d"])), within=1.08, margin=MARGIN,
+        settings=lambda problem, cell: {"base": "gda"}, factors=("n", "d", "epsilon"), grid=Grid(cells, 12),
+        runs=lambda cell: round(20_000 / cell["d"]), within=1.08, margin=MARGIN,
         attains="the instance attains the order",
     )  # fmt: skip
 

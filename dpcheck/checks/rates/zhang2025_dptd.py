@@ -29,7 +29,7 @@ from dpcheck.streams import map_chunks
 
 SIZES, D, BATCH, EPSILON, DELTA = (4000, 8000, 16_000), 8, 16, 1.0, 1e-6
 PULL, COUPLING = 0.4, 0.5
-SEEDS, RUNS = 24, 32
+SEEDS, RUNS = 32, 16
 WITHIN, LEVEL, ROOM = 1.1, 0.01, 2.5
 CHI = ETA = 2.0
 ALPHA = BETA = 3.0

@@ -1,0 +1,54 @@
+"""Numbers that users hand over or return, read without loss: nothing is cut off, filled in or guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.errors import InputError, raised, require
+
+Floats = NDArray[np.float64]
+
+
+def real_numbers(value: Any, name: str, *, verb: str = "hold") -> Floats:
+    """Return a number, an array or nested lists of numbers as float64, whatever their shape.
+
+    NumPy would drop imaginary parts, read what a mask hides, and turn words into numbers.
+
+    Raises
+    ------
+    InputError
+        If ``value``, named ``name``, holds anything but real numbers.
+    """
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:  # rows of different lengths, tensors with gradients
+        raise InputError(f"{name} must {verb} numbers, got {raised(error)}") from error
+    masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
+    require(not masked, name, f"{verb} no masked numbers", "an array with a mask")
+    require(array.dtype.kind != "c", name, f"{verb} real numbers, complex ones as two", array.dtype)
+    require(array.dtype.kind in "biufO", name, f"{verb} numbers", f"{type(value).__name__} of {array.dtype}")
+    try:
+        return array.astype(np.float64, copy=False)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{name} must {verb} numbers, got {raised(error)}") from error
+
+
+def returned_numbers(function: Callable[..., Any], name: str, *arguments: Any) -> Floats:
+    """Call somebody's function, and return the numbers that it returns as float64.
+
+    Raises
+    ------
+    InputError
+        If the function, named ``name``, raises, ends the process or returns anything but real numbers.
+    """
+    try:
+        value = function(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() too
+        raise InputError(f"{name} must return numbers, got {raised(error)}") from error
+    return real_numbers(value, name, verb="return")

@@ -1,0 +1,157 @@
+"""The privacy loss of one event on a grid of losses, rounded so that delta never shrinks.
+
+A curve is interpolated linearly in e^epsilon between grid points, which is again a curve and lies above (connect the
+dots: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). Its loss lives on the grid.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx
+
+from dpcheck.privacy_curves import Array, Curve, CurvePair
+
+_LIFT = 1e-9  # of delta: covers the curves' own rounding
+_ROUGH_RATIO, _ROUGH_LEAST = 1.2, 1e-9  # the rough grid's points grow by this from this part of the reach
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Loss of one event: log probabilities at ``losses``, and mass ``infinite`` at infinity.
+
+    ``losses`` = (lowest, lowest + 1, ...) * interval, (n,).
+    """
+
+    lowest: int
+    losses: Array
+    log_mass: Array
+    infinite: float
+
+    def log_moment(self, order: float) -> float:
+        """Return log E e^(order loss) of the finite part."""
+        exponent = order * self.losses + self.log_mass
+        largest = float(np.max(exponent))
+        return largest + math.log(float(np.sum(np.exp(exponent - largest))))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far the loss of one event goes: losses above ``up`` and below ``-down`` hardly occur."""
+
+    up: float
+    down: float
+
+    @classmethod
+    def of(cls, curves: CurvePair, negligible: float) -> Reach:
+        """Return the epsilons from which on delta is at most ``negligible``."""
+        up = _reach(curves.forward, negligible)
+        if curves.symmetric and negligible > 1e-30:  # to look again would win little
+            return cls(up, up)
+        return cls(up, _reach(curves.backward, max(negligible, 1e-15)))
+
+
+def _reach(curve: Curve, negligible: float) -> float:
+    """An epsilon, at most 1% too large, from which on delta <= ``negligible``."""
+    points = np.geomspace(1e-150, 1e15, 121)
+    for _ in range(3):
+        enough = np.append(curve(points[:-1]) <= math.log(negligible), True)
+        index = max(1, int(np.argmax(enough)))
+        points = np.geomspace(points[index - 1], points[index], 41)
+    return float(points[-1])
+
+
+def discretise(curves: CurvePair, interval: float, reach: Reach) -> Grid:
+    """Connect the dots of ``curves`` on the multiples of ``interval`` that the loss reaches."""
+    first, last = -math.ceil(reach.down / interval), math.ceil(reach.up / interval)
+    ahead = np.arange(last + 1, dtype=np.float64) * interval
+    behind = -np.arange(first, 0, dtype=np.float64) * interval
+    mass, infinite = _connect(curves, behind, ahead, interval)
+    with np.errstate(divide="ignore"):
+        return Grid(first, np.concatenate([-behind, ahead]), np.log(mass), infinite)
+
+
+def _connect(curves: CurvePair, behind: Array, ahead: Array, gaps: Array | float) -> tuple[Array, float]:
+    """Probabilities of the losses -behind (descending) and ahead (ascending, from 0), and of infinity.
+
+    Works on the excess of delta over its least possible value max(0, 1 - e^epsilon); for epsilon < 0 that excess is
+    e^epsilon times the other direction's delta at -epsilon, small in both tails, so no difference of nearly equal
+    numbers is taken. The least curve itself contributes mass 1 at 0.
+    """
+    right = curves.forward(ahead)
+    mirrored = curves.symmetric and behind.size < ahead.size and np.array_equal(behind, ahead[behind.size : 0 : -1])
+    left = (right[behind.size : 0 : -1] if mirrored else curves.backward(behind)) - behind
+    excess = np.exp(np.concatenate([left, right])) * (1 + _LIFT)
+    step = np.diff(excess)
+    with np.errstate(over="ignore"):
+        rise, fall = step / np.expm1(gaps), step / np.expm1(-np.asarray(gaps))
+    mass = np.append(rise, 0.0) + np.insert(fall, 0, -excess[0])
+    mass[behind.size] += 1
+    # A curve is convex in e^epsilon, so negative mass is rounding; zero is on the safe side.
+    return np.maximum(mass, 0), float(excess[-1])
+
+
+@dataclass(frozen=True)
+class Rough:
+    """All events' losses on coarse grids of geometric spacing, to aim by: no bound rests on it."""
+
+    losses: Array
+    log_mass: Array
+    counts: Array
+
+    @classmethod
+    def of(cls, parts: list[tuple[CurvePair, int]], reaches: list[Reach]) -> Rough:
+        """One row an event, (events, points)."""
+        points = math.ceil(-math.log(_ROUGH_LEAST) / math.log(_ROUGH_RATIO))
+        shape = np.geomspace(_ROUGH_LEAST, 1, points)
+        rows, masses = [], []
+        for (curves, _), reach in zip(parts, reaches, strict=True):
+            behind, ahead = shape[::-1] * reach.down, np.append(0.0, shape * reach.up)
+            losses = np.concatenate([-behind, ahead])
+            mass, _ = _connect(curves, behind, ahead, np.diff(losses))
+            rows.append(losses)
+            with np.errstate(divide="ignore"):
+                masses.append(np.log(mass / np.sum(mass)))
+        return cls(np.array(rows), np.array(masses), np.array([float(count) for _, count in parts]))
+
+    def cumulants(self, order: float) -> tuple[float, float, float]:
+        """Log moment of this order of the sum of losses, and its first two derivatives."""
+        exponent = order * self.losses + self.log_mass
+        largest = np.max(exponent, axis=1, keepdims=True)
+        weight = np.exp(exponent - largest)
+        total = np.sum(weight, axis=1, keepdims=True)
+        weight /= total
+        mean = np.sum(weight * self.losses, axis=1, keepdims=True)
+        variance = np.sum(weight * (self.losses - mean) ** 2, axis=1)
+        growth = largest[:, 0] + np.log(total[:, 0])
+        return float(self.counts @ growth), float(self.counts @ mean[:, 0]), float(self.counts @ variance)
+
+    def order_for(self, delta: float) -> float:
+        """The order whose tilted sum lies where delta is about this, epsilon >= 0 there."""
+        target = math.log(delta)
+
+        def beyond(order: float) -> bool:
+            growth, mean, variance = self.cumulants(order)
+            if mean <= 0:
+                return False
+            width = math.sqrt(variance)
+            # As if the tilted sum were Gaussian: exact where all events are.
+            stick = float(erfcx(order * width / math.sqrt(2)) - erfcx((order + 1) * width / math.sqrt(2))) / 2
+            return stick <= 0 or growth - order * mean + math.log(stick) <= target
+
+        return self._least_order(beyond)
+
+    def order_at(self, loss: float) -> float:
+        """The order whose tilted sum has this mean."""
+        return self._least_order(lambda order: self.cumulants(order)[1] >= loss)
+
+    def _least_order(self, enough: object) -> float:
+        """The least order > 0 that is enough, to a hundredth, among those that the losses can tell apart."""
+        widest = float(np.max(np.abs(self.losses)))
+        low, high = math.log(1e-6 / widest), math.log(1e9 / widest)
+        while high - low > 0.01:
+            middle = (low + high) / 2
+            low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)  # type: ignore[operator]
+        return math.exp(high)

@@ -1,0 +1,138 @@
+"""Events of other libraries, read as dpcheck's where they are of the same kind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dpcheck.errors import InputError, one_line, require
+from dpcheck.events import Event, Gaussian, Laplace, Neighbours, Repeated, Sampled, Scheme, is_number
+
+_CHANGED = {"add_or_remove_one": 1.0, "replace_one": 2.0}  # sensitivity over what one record contributes
+
+
+class OtherEvent(Exception):  # noqa: N818  # no error, but an answer: another accountant has to be asked
+    """An event of dp_accounting that is not one of dpcheck's."""
+
+
+def is_dp_accounting(event: Any) -> bool:
+    """Whether it is an event of dp_accounting."""
+    return any(kind.__module__.startswith("dp_accounting") and kind.__name__ == "DpEvent" for kind in type(event).__mro__)
+
+
+def neighbours_of(events: Sequence[Any]) -> Neighbours:
+    """The relation that events of dp_accounting are read under: a batch of fixed size needs replaced records."""
+    fixed = {"SampledWithoutReplacementDpEvent", "SampledWithReplacementDpEvent"}
+    names = {type(event).__name__ for event, _ in _singles(events)}
+    return "replace_one" if names & fixed else "add_or_remove_one"
+
+
+def read_dp_accounting(events: Sequence[Any]) -> tuple[Event, ...]:
+    """Read events of dp_accounting; OtherEvent if one is of another kind.
+
+    A multiplier there is over what one record contributes. Under replace-one neighbours, where a query changes by
+    twice that, the multiplier of the event is half of it.
+    """
+    relation = neighbours_of(events)
+    read = [(_read(event, relation), count) for event, count in _singles(events)]
+    return tuple(ours if count == 1 else Repeated(ours, count) for ours, count in read if ours is not None)
+
+
+def _singles(events: Iterable[Any]) -> Iterable[tuple[Any, int]]:
+    """All events without their compositions, in order, however deep they are nested."""
+    waiting = [(event, 1) for event in reversed(list(events))]
+    while waiting:
+        event, count = waiting.pop()
+        match type(event).__name__:
+            case "ComposedDpEvent":
+                waiting.extend((part, count) for part in reversed(event.events))
+            case "SelfComposedDpEvent":
+                waiting.append((event.event, count * int(event.count)))
+            case "NoOpDpEvent":
+                pass
+            case _:
+                yield event, count
+
+
+def _read(event: Any, relation: Neighbours) -> Event | None:
+    changed = _CHANGED[relation]
+    match type(event).__name__:
+        case "NonPrivateDpEvent":
+            return Gaussian(0.0)
+        case "GaussianDpEvent":
+            return Gaussian(event.noise_multiplier / changed)
+        case "LaplaceDpEvent":
+            return Laplace(event.noise_multiplier / changed)
+        case "SingleEpochTreeAggregationDpEvent":
+            # A record is in one leaf of one tree, and in the nodes above it.
+            trees = [event.step_counts] if isinstance(event.step_counts, int) else list(event.step_counts)
+            depth = max((int(steps).bit_length() for steps in trees if steps > 0), default=0)
+            return Gaussian(event.noise_multiplier / changed / math.sqrt(depth)) if depth else None
+        case "PoissonSampledDpEvent":
+            return _sampled(event.event, "poisson", 1, event.sampling_probability, relation)
+        case "SampledWithoutReplacementDpEvent":
+            return _sampled(event.event, "without_replacement", event.source_dataset_size, event.sample_size, relation)
+        case "SampledWithReplacementDpEvent":
+            return _sampled(event.event, "with_replacement", event.source_dataset_size, event.sample_size, relation)
+        case "UnsupportedDpEvent":
+            raise InputError("events must be supported dp_accounting events, got UnsupportedDpEvent()")
+    raise OtherEvent(type(event).__name__)
+
+
+def _sampled(inner: Any, scheme: Scheme, population: int, batch: float, relation: Neighbours) -> Event:
+    """What is released about one batch: Gaussians, as one, or a Laplace."""
+    parts = [(part, count) for part, count in _singles([inner]) if count > 0]
+    changed = _CHANGED[relation]
+    if all(type(part).__name__ == "GaussianDpEvent" for part, _ in parts):
+        gaussians = (Gaussian(part.noise_multiplier / math.sqrt(count) / changed) for part, count in parts)
+        return Sampled(tuple(gaussians) or (Gaussian(math.inf),), scheme, population, batch, relation)
+    if [(type(part).__name__, count) for part, count in parts] == [("LaplaceDpEvent", 1)]:
+        if scheme != "with_replacement":
+            laplace = Laplace(parts[0][0].noise_multiplier / changed)
+            return Sampled((laplace,), scheme, population, batch, relation)
+    raise OtherEvent(f"{scheme} sampling of {', '.join(sorted({type(part).__name__ for part, _ in parts}))}")
+
+
+def history_of(item: Any) -> list[Any] | None:
+    """The history of an accountant of Opacus, or a list in its form: (noise multiplier, sample rate, steps)."""
+    history = getattr(item, "history", item)
+    if not isinstance(history, list) or not history:
+        return None
+    rows = [isinstance(row, tuple | list) and len(row) == 3 and all(map(is_number, row)) for row in history]
+    return history if all(rows) else None
+
+
+def read_history(history: list[Any]) -> tuple[Event, ...]:
+    """Read a history of Opacus: Poisson sampling under add-or-remove-one neighbours."""
+    events: list[Event] = []
+    for multiplier, rate, steps in history:
+        require(0 <= rate <= 1, "the sample rate of a history", "lie in [0, 1]", rate)
+        require(int(steps) == steps, "the steps of a history", "be a whole number", steps)
+        step = Sampled((Gaussian(multiplier),), "poisson", 1, rate, "add_or_remove_one")
+        events.append(Repeated(step, int(steps)))
+    return tuple(events)
+
+
+def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str]:
+    """Ask dp_accounting's accountants, the sharper first, for what dpcheck does not compute; and say so."""
+    import dp_accounting
+    from dp_accounting.pld import PLDAccountant
+    from dp_accounting.rdp import RdpAccountant
+
+    relations = dp_accounting.NeighboringRelation
+    event = dp_accounting.ComposedDpEvent(list(events))
+    for make in (PLDAccountant, RdpAccountant):
+        for relation in (relations.ADD_OR_REMOVE_ONE, relations.REPLACE_ONE, relations.REPLACE_SPECIAL):
+            accountant = make(neighboring_relation=relation)
+            try:
+                if not accountant.supports(event):
+                    continue
+                epsilon = float(accountant.compose(event).get_epsilon(delta))
+            except (NotImplementedError, ValueError, OverflowError, RecursionError) as error:
+                raise InputError(f"events must be such as dp_accounting accepts, got {one_line(error)[:200]}") from error
+            named = relation.name.lower().replace("_", "-")
+            return epsilon, f"{make.__name__} of dp_accounting, not dpcheck's engine, {named} neighbours"
+    names = ", ".join(sorted({type(part).__name__ for part, _ in _singles(events)}))
+    raise InputError(f"events must be supported dp_accounting events, got a composition that none of its accountants "
+                     f"takes: {names}"[:300])  # fmt: skip

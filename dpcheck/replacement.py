@@ -1,0 +1,116 @@
+"""The privacy curve of Gaussian noise on a minibatch drawn with replacement.
+
+Of m draws from n records, each takes the record in question with probability 1/n. Fix what all draws would take if they
+missed it; both neighbours share that, so joint convexity removes it. What is left are the sets A of draws that hit, of
+probability p_A = (1/n)^|A| (1 - 1/n)^(m - |A|), and
+
+    P = sum_A p_A N(v_A),  Q = sum_A p_A N(w_A),
+
+where v_A and w_A are the sums over A of what the record, or the other record in its place, changes in a draw. Each such
+change, and each difference of a v and a w, is at most the ``shift`` s; so |v_A|, |w_A|, |v_A - w_A| <= |A| s.
+
+Let P0 = Q0 = N(0) be the part without a hit, eta the chance of a hit, P1 and Q1 the rest divided by eta. Advanced joint
+convexity (Balle, Barthe and Gaboardi 2018, Theorem 2) gives, for e^epsilon = 1 + eta (e^inner - 1), epsilon >= 0 and
+beta = e^(epsilon - inner),
+
+    delta(epsilon) <= eta ((1 - beta) D(P1 | P0) + beta D(P1 | Q1)),  D the hockey stick at inner.
+
+1. D(P1 | P0) is the price of a call on the basket sum_A (p_A / eta) e^(<v_A, x> - |v_A|^2 / 2), x standard normal: of
+   exponential martingales, jointly Gaussian in the exponent. By Price's theorem the price of a convex function of a
+   basket with nonnegative weights does not decrease in any covariance <v_A, v_B>; each is at most |A| |B| s^2; and all
+   are at that at once where v_A = |A| s along one line. So D(P1 | P0) is at most the hockey stick of the mixture of
+   N(k s), k the number of hits given that there is one, against N(0). It is attained.
+2. D(P1 | Q1) is at most the sum of those of N(v_A) against N(w_A), groups of |A| records.
+
+The same holds with the neighbours exchanged. With all groups in both places this is their Theorem 10, which pays for
+k hits as if it were known that there are k. The worst pair that is known, the mixture of N(k s), k = 0, 1, ..., against
+N(0), has the delta eta D(P1 | P0): what is above it is at most beta times the groups' delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import binom
+
+from dpcheck.events import Sampled
+from dpcheck.privacy_curves import HUGE, Array, gaussian_log_delta, log_stick, unamplified
+
+_MOST_KINDS = 256  # numbers of hits that are told apart
+_STEPS = 40  # of Newton's method at most
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Numbers of hits, (k,), increasing from 1, the logarithms of their chances, and the chance ``rest`` of more."""
+
+    copies: Array
+    log_chances: Array
+    rest: float
+
+
+def multiplicities(event: Sampled, negligible: float) -> Draws:
+    """How often a record is drawn; where many numbers matter, neighbouring ones count as the largest of them."""
+    draws = binom(int(event.batch), 1 / event.population)
+    few, most = 0, 1
+    while most < event.batch and draws.sf(most) > negligible:
+        most *= 2
+    while most - few > 1:
+        middle = (few + most) // 2
+        few, most = (few, middle) if draws.sf(middle) <= negligible else (middle, most)
+    most = min(most, int(event.batch))
+    rest = float(draws.sf(most))
+    if most <= _MOST_KINDS:
+        copies = np.arange(1, most + 1)
+        chances = draws.pmf(copies)
+    else:
+        least = max(1, int(draws.ppf(1e-12)))
+        copies = np.unique(np.linspace(least, most, _MOST_KINDS).astype(np.int64))
+        middle = float(draws.median())
+        below = np.diff(draws.cdf(copies), prepend=draws.pmf(0))
+        above = -np.diff(draws.sf(copies), prepend=1 - draws.pmf(0))
+        chances = np.where(copies <= middle, below, above) * (1 + 1e-10)
+    with np.errstate(divide="ignore"):
+        return Draws(copies.astype(np.float64), np.log(np.maximum(chances, 0)), rest)
+
+
+def with_replacement(epsilon: Array, event: Sampled, draws: Draws, shift: float) -> Array:
+    """Log delta, (n,) -> (n,), as derived above."""
+    inner = unamplified(epsilon, event)
+    shifts = draws.copies * shift
+    groups = logsumexp([c + gaussian_log_delta(inner, s) for c, s in zip(draws.log_chances, shifts, strict=True)], axis=0)
+    total = groups
+    if event.rest > 0 and shifts[-1] < HUGE:
+        with np.errstate(divide="ignore"):
+            most = epsilon + np.log(-np.expm1(-epsilon))
+        others = np.minimum(math.log(event.rest) + most - math.log(event.rate) - inner, 0)  # log(1 - beta)
+        mixed = _mixture(inner, draws.log_chances, shifts, math.log(event.rate))
+        total = np.minimum(groups, np.logaddexp(others + mixed, np.minimum(epsilon - inner, 0) + groups))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.logaddexp(total, np.log(draws.rest)))
+
+
+def _mixture(inner: Array, log_chances: Array, shifts: Array, log_rate: float) -> Array:
+    """Log of rate times the hockey stick at ``inner`` of the mixture of N(shifts) against N(0).
+
+    With the x where the likelihood ratio, increasing, is e^inner it is a sum over the parts of P(X > x) minus
+    the part's likelihood ratio at x times Q(X > x), each positive. An x too small is on the safe side.
+    """
+    target = inner[:, None] + log_rate
+    slopes, heights = shifts[None, :], (log_chances - shifts**2 / 2)[None, :]
+    x = np.min((target - heights) / slopes, axis=1, keepdims=True)  # at least the root, as each part alone is less
+    for _ in range(_STEPS):
+        terms = heights + slopes * x
+        height = logsumexp(terms, axis=1, keepdims=True)
+        slope = np.sum(np.exp(terms - height) * slopes, axis=1, keepdims=True)
+        step = (height - target) / slope  # Newton's method from the right never passes the root of a convex function
+        x = x - np.maximum(step, 0)
+        if np.all(step <= 1e-13 * (1 + np.abs(x))):
+            break
+    x = (x - 1e-12 * (1 + np.abs(x)))[:, 0]
+    over = logsumexp(heights + slopes * x[:, None], axis=1) > target[:, 0]
+    parts = [c + log_stick(x - s, s) for c, s in zip(log_chances, shifts, strict=True)]
+    return np.where(over, math.inf, logsumexp(parts, axis=0))

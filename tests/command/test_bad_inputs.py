@@ -1,0 +1,567 @@
+"""Wrong input, at every door: one line that says what must be given and what was, no traceback, nothing written.
+
+Each row is a call of the library that must raise InputError, or a command line that must end with exit code 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcheck
+from dpcheck import datasets, testing
+from dpcheck.accounting import privacy_curve
+from dpcheck.audits.bands import band_bound
+from dpcheck.audits.bayesian import credible_bound
+from dpcheck.audits.claim import PrivacyClaim
+from dpcheck.audits.gaussian import gaussian_bound
+from dpcheck.audits.neighbours import canary, patterns
+from dpcheck.audits.noise import audit_noise_sample
+from dpcheck.audits.split import split_bound
+from dpcheck.cli import main
+from dpcheck.events import Gaussian, Laplace
+from dpcheck.findings import Report
+from dpcheck.problems import example
+from dpcheck.problems.auc import AUC
+from dpcheck.problems.quadratic import Quadratic
+
+HUGE = 10**400  # too large for a float
+LONG = "1" * 5_000  # more digits than Python reads
+NAN, INF = float("nan"), float("inf")
+
+
+def laplace(data: Any, rng: np.random.Generator) -> Any:
+    return data + rng.laplace()
+
+
+def rows(data: Any, rng: np.random.Generator, size: int) -> Any:
+    return data + rng.laplace(size=size)
+
+
+def audit(**given: Any) -> Callable[[], object]:
+    known = {"mechanism": laplace, "data": 1, "neighbour": 0, "trials": 200} | given
+    return lambda: dpcheck.audit_privacy(known.pop("mechanism"), known.pop("data"), known.pop("neighbour"), **known)
+
+
+def sequential(**given: Any) -> Callable[[], object]:
+    known = {"mechanism": laplace, "data": 1, "neighbour": 0, "epsilon": 1.0, "most": 200} | given
+    return lambda: dpcheck.audit_sequential(known.pop("mechanism"), known.pop("data"), known.pop("neighbour"), **known)
+
+
+def noise(**given: Any) -> Callable[[], object]:
+    known = {"mechanism": laplace, "data": 1, "scale": 1.0, "trials": 60} | given
+    return lambda: dpcheck.audit_noise(known.pop("mechanism"), known.pop("data"), **known)
+
+
+def sensitivity(**given: Any) -> Callable[[], object]:
+    known = {"query": np.mean, "dataset": np.zeros(5), "replacements": [0.0, 1.0], "claimed": 1.0, "budget": 50} | given
+    return lambda: dpcheck.audit_sensitivity(
+        known.pop("query"), known.pop("dataset"), known.pop("replacements"), **known
+    )
+
+
+def scores(**given: Any) -> Callable[[], object]:
+    coins = np.arange(200) % 2 == 0
+    known = {"scores": np.arange(200.0), "included": coins, "epsilon": 1.0} | given
+    return lambda: dpcheck.audit_one_run_scores(known.pop("scores"), known.pop("included"), **known)
+
+
+def one_run(**given: Any) -> Callable[[], object]:
+    known = {
+        "algorithm": lambda coins, rng: coins + rng.normal(size=coins.size),
+        "canaries": 50,
+        "epsilon": 1.0,
+    } | given
+    return lambda: dpcheck.audit_one_run(known.pop("algorithm"), known.pop("canaries"), **known)
+
+
+def minibatches(**given: Any) -> Callable[[], object]:
+    drawn = np.arange(40).reshape(20, 2)
+    known = {"drawn": drawn, "scheme": "poisson", "population": 40, "batch": 2} | given
+    return lambda: dpcheck.audit_sampling(known.pop("drawn"), **known)
+
+
+def rate(columns: Any = None, **given: Any) -> Callable[[], object]:
+    n = np.repeat([100.0, 200, 400, 800], 4)
+    frame = pd.DataFrame({"n": n, "gap": n**-0.5}) if columns is None else columns
+    known = {"response": "gap", "factors": ["n"]} | given
+    return lambda: dpcheck.fit_rate(frame, **known)
+
+
+def changed(column: str, value: Any) -> pd.DataFrame:
+    n = np.repeat([100.0, 200, 400, 800], 4)
+    frame = pd.DataFrame({"n": n, "gap": n**-0.5}).astype(object)
+    frame.loc[3, column] = value
+    return frame
+
+
+def solve(problem: Any = "quadratic", **given: Any) -> Callable[[], object]:
+    return lambda: dpcheck.solve("dp_sgda", problem, **({"steps": 5} | given))
+
+
+def curve(values: Callable[[np.ndarray], Any]) -> Callable[[], object]:
+    return audit(claim=values, delta=1e-5)
+
+
+def auc(X: Any, y: Any = (1, -1)) -> Callable[[], object]:
+    return lambda: AUC.from_data(X, y)
+
+
+def theory(**given: Any) -> Callable[[], object]:
+    known = {"n": 100, "d": 5, "epsilon": 1.0, "delta": 1e-8, "L": 1, "D": 1} | given
+    return lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(**known)
+
+
+def mutates_late() -> Callable[[], object]:
+    calls = iter(range(10**9))
+
+    def mechanism(data: Any, rng: np.random.Generator) -> Any:
+        if next(calls) == 300:
+            data[0] = 5.0
+        return float(rng.laplace())
+
+    return audit(mechanism=mechanism, data=np.zeros(3), neighbour=np.ones(3), trials=1_000)
+
+
+MASKED = np.ma.masked_array([0.1, 0.2, 0.3], mask=[False, True, False])
+COMPLEX = np.array([0.1 + 1j, 0.2, 0.3])
+
+API: dict[str, Callable[[], object]] = {
+    # claims and settings of the membership audit
+    **{f"epsilon {value!r}"[:30]: audit(epsilon=value) for value in (-1, NAN, INF, HUGE, "1", True, [1], 1j)},
+    **{f"delta {value!r}"[:30]: audit(delta=value) for value in (-1e-9, 1, NAN, INF, HUGE, "0", False, 1j)},
+    **{f"trials {value!r}"[:30]: audit(trials=value) for value in (0, 99, -5, 200.0, "200", True, NAN)},
+    **{f"confidence {value!r}"[:30]: audit(confidence=value) for value in (0.5, 1, 0, -1, NAN, HUGE, "0.9")},
+    **{f"seed {value!r}"[:30]: audit(seed=value) for value in (-1, 0.5, "0", None, True, NAN)},
+    **{f"jobs {value!r}"[:30]: audit(jobs=value) for value in (0, -1, 1.5, "2", True)},
+    "mechanism None": audit(mechanism=None),
+    "mechanism without arguments": audit(mechanism=lambda: 1),
+    "mechanism returns None": audit(mechanism=lambda data, rng: None),
+    "mechanism returns complex": audit(mechanism=lambda data, rng: 1j * rng.normal()),
+    "mechanism returns a masked array": audit(mechanism=lambda data, rng: MASKED + rng.normal()),
+    "mechanism returns text": audit(mechanism=lambda data, rng: "seven"),
+    "mechanism returns dates": audit(mechanism=lambda data, rng: np.datetime64("2026-01-01")),
+    "mechanism returns nothing": audit(mechanism=lambda data, rng: []),
+    "mechanism returns rows of two lengths": audit(mechanism=lambda data, rng: [[1], [1, 2]]),
+    "mechanism returns a huge integer": audit(mechanism=lambda data, rng: HUGE),
+    "mechanism raises": audit(mechanism=lambda data, rng: 1 / 0),
+    "mechanism leaves": audit(mechanism=lambda data, rng: sys.exit(0)),
+    "mechanism recurses": audit(mechanism=lambda data, rng: (f := lambda: f())()),
+    "mechanism with randomness of its own": audit(mechanism=lambda data, rng: np.random.default_rng().normal()),
+    "mechanism changes its data late": mutates_late(),
+    "vectorized without size": audit(vectorized=True),
+    "vectorized with one draw": audit(mechanism=lambda data, rng, size: np.full(size, rng.normal()), vectorized=True),
+    "vectorized of another length": audit(mechanism=lambda data, rng, size: rng.normal(size=size + 1), vectorized=True),
+    "unseeded and parallel": audit(seeded=False, jobs=2),
+    "epsilon and claim": audit(epsilon=1.0, claim=Laplace(1.0)),
+    "claim of text": audit(claim="private"),
+    "claim of a number": audit(claim=3),
+    "claim that rises": curve(lambda e: np.minimum(1.0, np.asarray(e) / 10)),
+    "claim that rises late": curve(
+        lambda e: np.where((np.asarray(e) > 30) & (np.asarray(e) < 60), 0.5, np.exp(-np.asarray(e)))
+    ),
+    "claim above 1": curve(lambda e: np.asarray(e) * 0 + 2),
+    "claim below 0": curve(lambda e: np.asarray(e) * 0 - 1),
+    "claim of NaN": curve(lambda e: np.asarray(e) * NAN),
+    "claim of another shape": curve(lambda e: 0.1),
+    "claim of complex deltas": curve(lambda e: np.exp(-np.asarray(e)) + 0.1j),
+    "claim that promises nothing": curve(lambda e: np.asarray(e) * 0 + 1),
+    "claim that raises": curve(lambda e: 1 / 0),
+    "claim of arrays of two lengths": lambda: PrivacyClaim("two lengths", np.array([0.0, 1.0]), np.array([0.1])),
+    "claim of no points": lambda: PrivacyClaim("nothing", np.array([]), np.array([])),
+    "claim of rising points": lambda: PrivacyClaim("rises", np.array([0.0, 1.0]), np.array([0.1, 0.2])),
+    "claim of falling epsilons": lambda: PrivacyClaim("falls", np.array([1.0, 0.0]), np.array([0.2, 0.1])),
+    "claim of a negative epsilon": lambda: PrivacyClaim("negative", np.array([-1.0]), np.array([0.1])),
+    "claim of delta 1": lambda: PrivacyClaim("one", np.array([1.0]), np.array([1.0])),
+    "renyi without orders": lambda: PrivacyClaim.renyi({}),
+    "renyi of order 1": lambda: PrivacyClaim.renyi({1: 0.1}),
+    "renyi of order NaN": lambda: PrivacyClaim.renyi({NAN: 0.1}),
+    "renyi below 0": lambda: PrivacyClaim.renyi({2: -0.1}),
+    "renyi of text": lambda: PrivacyClaim.renyi({"2": 0.1}),
+    # sequential audits
+    **{f"sequential epsilon {value!r}"[:40]: sequential(epsilon=value) for value in (-1, NAN, HUGE, None)},
+    **{f"sequential most {value!r}"[:40]: sequential(most=value) for value in (0, 10, 20.5, "100", NAN)},
+    **{f"sequential seed {value!r}"[:40]: sequential(seed=value) for value in (-1, 0.5)},
+    **{
+        f"earlier {value!r}"[:40]: sequential(earlier=value)
+        for value in ({}, [], 3, "audit", {"state": {}}, None.__class__)
+    },
+    "earlier of an unseeded audit": sequential(seeded=False, earlier={}),
+    # noise
+    **{f"noise scale {value!r}"[:40]: noise(scale=value) for value in (0, -1, NAN, INF, HUGE, "1", None, 1j)},
+    **{f"noise trials {value!r}"[:40]: noise(trials=value) for value in (0, 49, 60.5, "60")},
+    **{f"noise seed {value!r}"[:40]: noise(seed=value) for value in (-1, 0.5, "0")},
+    **{f"noise confidence {value!r}"[:40]: noise(confidence=value) for value in (0.5, 1, NAN)},
+    "noise of no law": noise(distribution="levy"),
+    "noise of a law that is no word": noise(distribution=["gaussian"]),
+    "noise on too wide a lattice": noise(distribution="geometric", scale=1e9),
+    "noise of NaN": noise(mechanism=lambda data, rng: NAN),
+    "noise of text": noise(mechanism=lambda data, rng: "seven"),
+    "noise that is complex": noise(mechanism=lambda data, rng: rng.normal() + 1j),
+    "noise that is masked": noise(mechanism=lambda data, rng: np.ma.masked_array(rng.normal(size=3), [0, 1, 0])),
+    "noise of nothing": noise(mechanism=lambda data, rng: []),
+    "noise of changing shape": noise(mechanism=lambda data, rng: rng.normal(size=int(rng.integers(1, 3)))),
+    "noise of a mechanism that leaves": noise(mechanism=lambda data, rng: sys.exit(0)),
+    "sample of one axis": lambda: audit_noise_sample(np.zeros(60), scale=1.0),
+    "sample of no columns": lambda: audit_noise_sample(np.zeros((60, 0)), scale=1.0),
+    "sample that is complex": lambda: audit_noise_sample(np.ones((60, 1)) * 1j, scale=1.0),
+    "sample of text": lambda: audit_noise_sample([["a"]] * 60, scale=1.0),
+    "sample of ragged rows": lambda: audit_noise_sample([[1.0], [1.0, 2.0]] * 30, scale=1.0),
+    # sensitivity
+    **{f"claimed {value!r}"[:40]: sensitivity(claimed=value) for value in (-1, NAN, INF, HUGE, "1", None)},
+    **{f"norm {value!r}"[:40]: sensitivity(norm=value) for value in (3, 0, "2", None, NAN)},
+    **{f"budget {value!r}"[:40]: sensitivity(budget=value) for value in (0, 9, 50.5, "50")},
+    **{f"sensitivity seed {value!r}"[:40]: sensitivity(seed=value) for value in (-1, 0.5)},
+    "dataset without records": sensitivity(dataset=np.zeros(0)),
+    "dataset that is a number": sensitivity(dataset=3.0),
+    "no replacements": sensitivity(replacements=[]),
+    "replacements that are a number": sensitivity(replacements=3.0),
+    "replacement of another shape": sensitivity(replacements=[[1.0, 2.0]]),
+    "replacement of text": sensitivity(replacements=["seven"]),
+    "query of text": sensitivity(query=lambda data: "seven"),
+    "query that is complex": sensitivity(query=lambda data: 1j * data.sum()),
+    "query that is masked": sensitivity(query=lambda data: MASKED),
+    "query that is random": sensitivity(query=lambda data: np.random.default_rng().normal()),
+    "query of NaN": sensitivity(query=lambda data: NAN),
+    "query that raises": sensitivity(query=lambda data: 1 / 0),
+    "query that leaves": sensitivity(query=lambda data: sys.exit(0)),
+    "query that is no function": sensitivity(query=3),
+    # one run
+    **{f"canaries {value!r}"[:40]: one_run(canaries=value) for value in (0, -1, 50.0, "50")},
+    **{f"runs {value!r}"[:40]: one_run(runs=value) for value in (0, 1.5)},
+    **{f"one run seed {value!r}"[:40]: one_run(seed=value) for value in (-1, 0.5)},
+    **{f"guesses {value!r}"[:40]: one_run(guesses=value) for value in (0, 51, [], [0], 1.5, "5")},
+    "one run without a claim": one_run(epsilon=None),
+    "one run returns one number": one_run(algorithm=lambda coins, rng: 1.0),
+    "one run returns complex": one_run(algorithm=lambda coins, rng: coins * 1j),
+    "one run returns NaN": one_run(algorithm=lambda coins, rng: coins * NAN),
+    "one run raises": one_run(algorithm=lambda coins, rng: 1 / 0),
+    "one run leaves": one_run(algorithm=lambda coins, rng: sys.exit(0)),
+    "scores of another length": scores(scores=np.arange(199.0)),
+    "scores of NaN": scores(scores=np.full(200, NAN)),
+    "scores that are complex": scores(scores=np.arange(200) * 1j),
+    "scores that are masked": scores(scores=np.ma.masked_array(np.arange(200.0), np.arange(200) == 3)),
+    "scores of text": scores(scores=["a"] * 200),
+    "scores of ragged rows": scores(scores=[[1.0], [1.0, 2.0]]),
+    "scores of three axes": scores(scores=np.zeros((2, 2, 2)), included=np.zeros((2, 2, 2), bool)),
+    "no scores": scores(scores=[], included=np.zeros(0, bool)),
+    "coins that are numbers": scores(included=np.zeros(200)),
+    "coins that are not fair": scores(included=np.ones(200, bool)),
+    "scores with a rising claim": scores(epsilon=None, claim=lambda e: np.minimum(1.0, np.asarray(e) / 10)),
+    # bounds from scores at hand
+    **{
+        f"{bound.__name__} of {words}": lambda bound=bound, a=a, b=b: bound(a, b, delta=1e-5)
+        for bound in (band_bound, split_bound, gaussian_bound)
+        for words, a, b in (
+            ("two lengths", np.arange(100.0), np.arange(99.0)),
+            ("NaN", np.full(100, NAN), np.arange(100.0)),
+            ("complex scores", np.arange(100) * 1j, np.arange(100.0)),
+            ("text", ["a"] * 100, ["b"] * 100),
+            ("nothing", [], []),
+            ("ragged rows", [[1], [1, 2]], [[1], [1, 2]]),
+            ("masked scores", np.ma.masked_array(np.arange(100.0), np.arange(100) == 3), np.arange(100.0)),
+        )
+    },
+    "credible_bound below 0": lambda: credible_bound(-1, 0, 100, delta=0.0),
+    "credible_bound of NaN": lambda: credible_bound(NAN, 0, 100, delta=0.0),
+    # minibatches
+    "minibatches of one axis": minibatches(drawn=np.arange(40)),
+    "minibatches of floats": minibatches(drawn=np.zeros((20, 2))),
+    "minibatches that are masked": minibatches(drawn=np.ma.masked_array(np.zeros((20, 2), int), True)),
+    "minibatches beyond the population": minibatches(population=10),
+    "minibatches below -1": minibatches(drawn=np.full((20, 2), -7)),
+    "minibatches of ragged rows": minibatches(drawn=[[1], [1, 2]] * 10),
+    "minibatches of no scheme": minibatches(scheme="shuffled"),
+    "minibatches larger than the population": minibatches(batch=50),
+    "minibatches of half a record": minibatches(batch=0.5),
+    "minibatches seed -1": minibatches(seed=-1),
+    # rates
+    "frame that is a list": rate([1, 2]),
+    "frame without rows": rate(pd.DataFrame({"n": [], "gap": []})),
+    "frame with a column twice": rate(pd.DataFrame([[1.0, 2.0, 3.0]] * 9, columns=["n", "n", "gap"])),
+    "frame with text": rate(changed("n", "many")),
+    "frame with NaN": rate(changed("gap", NAN)),
+    "frame with infinity": rate(changed("gap", INF)),
+    "frame with complex numbers": rate(changed("gap", 1j).assign(gap=lambda f: f["gap"].astype(complex))),
+    "frame with a huge integer": rate(changed("n", HUGE)),
+    "frame with a factor of 0": rate(changed("n", 0.0)),
+    "frame of one size": rate(pd.DataFrame({"n": [1.0] * 9, "gap": np.arange(9.0)})),
+    "response that is missing": rate(response="loss"),
+    "response that is a factor": rate(response="n"),
+    "factors that are text": rate(factors="n"),
+    "factors that are none": rate(factors=[]),
+    "factors twice": rate(factors=["n", "n"]),
+    "claimed as text": rate(claimed="n=-0.5"),
+    "claimed as a word": rate(claimed={"n": "half"}),
+    "claimed as NaN": rate(claimed={"n": NAN}),
+    "claimed as infinity": rate(claimed={"n": -INF}),
+    "claimed as a huge integer": rate(claimed={"n": HUGE}),
+    "claimed of no factor": rate(claimed={"d": 1.0}),
+    "margin 0": rate(margin=0),
+    "margin huge": rate(margin=HUGE),
+    "offset of calls": rate(offset="__import__('os')"),
+    "offset of nothing": rate(offset=""),
+    "offset nested deep": rate(offset="(" * 5_000 + "n" + ")" * 5_000),
+    "cluster that is missing": rate(cluster="data set"),
+    # problems, solvers and checks
+    **{f"solve seed {value!r}"[:40]: solve(seed=value) for value in (-1, 0.5, "0", None, True)},
+    **{f"solve epsilon {value!r}"[:40]: solve(epsilon=value) for value in (0, -1, NAN, INF, HUGE, "1", 1j)},
+    **{f"solve delta {value!r}"[:40]: solve(delta=value) for value in (0, 1, -1, NAN, HUGE, "1e-5")},
+    **{f"solve steps {value!r}"[:40]: solve(steps=value) for value in (0, -1, 2.5, "5", HUGE, True)},
+    **{f"solve at {value!r}"[:40]: solve(at=value) for value in ([-1], [99], "all", 1.5)},
+    "solve no problem": solve(problem="riddle"),
+    "solve a list": solve(problem=[1, 2]),
+    "solve an unknown option": solve(pace=3),
+    "solve an unknown variant": solve(variant="mended"),
+    "solve an unknown algorithm": lambda: dpcheck.solve("gradient_prayer"),
+    "solve an algorithm that is no word": lambda: dpcheck.solve(["dp_sgda"]),
+    "auc of labels of another length": auc([[0.1], [0.2]], [1]),
+    "auc of one class": auc([[0.1], [0.2]], [1, 1]),
+    "auc of labels 0 and 1": auc([[0.1], [0.2]], [0, 1]),
+    "auc of rows beyond the ball": auc([[0.1], [1.1]]),
+    "auc of NaN": auc([[0.1], [NAN]]),
+    "auc of text": auc([["a"], ["b"]]),
+    "auc of complex rows": auc(np.array([[0.1], [0.2j]])),
+    "auc of masked rows": auc(np.ma.masked_array([[0.1], [0.2]], [[True], [False]])),
+    "auc of masked labels": auc([[0.1], [0.2]], np.ma.masked_array([1, -1], [True, False])),
+    "auc of complex labels": auc([[0.1], [0.2]], [1 + 1j, -1]),
+    "auc of text labels": auc([[0.1], [0.2]], ["a", "b"]),
+    "auc of ragged rows": auc([[0.1], [0.2, 0.3]]),
+    "auc of no rows": auc(np.zeros((0, 2)), []),
+    "problem of an unknown name": lambda: example("riddle"),
+    "problem with seed -1": lambda: example("quadratic", seed=-1),
+    "quadratic of complex records": lambda: Quadratic(records=np.ones((3, 4)) * 1j),
+    "check of nothing known": lambda: dpcheck.check("gradient_prayer"),
+    "check of a number": lambda: dpcheck.check(3),
+    "check of a list of numbers": lambda: dpcheck.check([3]),
+    "check of no profile": lambda: dpcheck.check("dp_sgda", profile="slow"),
+    "check with seed -1": lambda: dpcheck.check("dp_sgda", seed=-1),
+    "check with jobs 0": lambda: dpcheck.check("dp_sgda", jobs=0),
+    # theory
+    "theorem that is missing": lambda: dpcheck.theorem("fermat.last"),
+    "theorem that is a number": lambda: dpcheck.theorem(3),
+    "theorem outside its region": theory(n=-1),
+    "theorem at a huge integer": theory(n=HUGE),
+    "theorem at text": theory(n="many"),
+    "theorem at NaN": theory(n=NAN),
+    "theorem at complex numbers": theory(epsilon=1j),
+    "theorem without its numbers": lambda: dpcheck.theorem("zhang2022.theorem_4_5").bound(),
+    "claims of no paper": lambda: dpcheck.prove("euclid"),
+    "claims within no time": lambda: dpcheck.prove("Y17", seconds=0),
+    "claims within NaN": lambda: dpcheck.prove("Y17", seconds=NAN),
+    "claims by half a process": lambda: dpcheck.prove("Y17", jobs=0.5),
+    # accounting
+    "certify nothing known": lambda: dpcheck.certify("noise", 1e-5),
+    "certify at delta 2": lambda: dpcheck.certify(Gaussian(1.0), 2.0),
+    "certify at delta NaN": lambda: dpcheck.certify(Gaussian(1.0), NAN),
+    "noise of standard deviation -1": lambda: Gaussian(-1.0),
+    "noise of standard deviation NaN": lambda: Gaussian(NAN),
+    "noise of standard deviation 1j": lambda: Gaussian(1j),
+    "curve of nothing known": lambda: privacy_curve([3]),
+    # further testers
+    "patterns of no queries": lambda: patterns(0),
+    "patterns of size NaN": lambda: patterns(2, size=NAN),
+    "canary with low above high": lambda: canary(laplace, [0.5], low=1, high=0),
+    "canary of text": lambda: canary(laplace, ["a"], low=0, high=1),
+    "canary outside": lambda: canary(laplace, [0.5], low=0, high=1, index=7),
+    "neighbours without pairs": lambda: dpcheck.audit_neighbours(laplace, [], epsilon=1.0),
+    "neighbours that are no pairs": lambda: dpcheck.audit_neighbours(laplace, [3], epsilon=1.0),
+    "neighbours of no mechanism": lambda: dpcheck.audit_neighbours(None, [(0, 1)], epsilon=1.0),
+    "neighbours and masked outputs": lambda: dpcheck.audit_neighbours(lambda data, rng: MASKED, [(0, 1)], epsilon=1.0),
+    "data set that is missing": lambda: datasets.load("iris"),
+    "data set of radius 0": lambda: datasets.load("a9a").unit_ball(radius=0),
+    "data set of radius NaN": lambda: datasets.load("a9a").unit_ball(radius=NAN),
+    "assertion of a negative epsilon": lambda: testing.assert_private(laplace, 1, 0, epsilon=-1),
+    "report that is empty": lambda: Report.from_json(""),
+    "report nested deep": lambda: Report.from_json("[" * 100_000),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", API)
+def test_the_library_refuses(name: str) -> None:
+    with pytest.raises(dpcheck.InputError) as refused:
+        API[name]()
+    said = str(refused.value)
+    assert "\n" not in said and 0 < len(said) <= 600, said
+
+
+MODULE = """
+import numpy as np
+from dpcheck.events import Laplace
+def f(data, rng): return np.sum(data) + rng.laplace()
+def leaves(data, rng): raise SystemExit(0)
+def returns_complex(data, rng): return 1j
+def rises(epsilons): return np.minimum(1.0, epsilons / 10)
+words = "text"
+"""
+FILES = {
+    "users_own.py": MODULE,
+    "broken.py": "def f(:",
+    "leaving.py": "raise SystemExit(0)",
+    "claimless.py": "x = 1",
+    "empty.csv": "",
+    "names.csv": "a,b\n",
+    "words.csv": "n,gap\nmany,few\n",
+    "ragged.csv": "1,2\n3\n",
+    "gaps.csv": "n,gap\n" + "\n".join(f"{n},{n**-0.5}" for n in (100, 200, 400, 800) for _ in range(4)),
+    "holes.csv": "n,gap\n" + "\n".join(f"{n}," for n in (100, 200, 400, 800) for _ in range(4)),
+    "zeros.csv": "n,gap\n" + "\n".join(f"0,{n}" for n in (100, 200, 400, 800) for _ in range(4)),
+    "quotes.csv": 'n,gap\n"1,2\n',
+    "null.csv": "n,gap\n1,\x00\n",
+    "empty.json": "",
+    "null.json": "null",
+    "list.json": "[]",
+    "deep.json": "[" * 100_000,
+    "half.json": '{"schema": "dpcheck.sequential/1", "sta',
+    "other.json": '{"schema": "another/1"}',
+    "digits.json": "1" * 5_000,
+    "text.npy": "no array",
+    "table.csv": "another,table\n1,2\n",
+}
+AUDIT = ("audit", "users_own:f", "--data", "1", "--neighbour", "0")
+ONE = (*AUDIT, "--epsilon", "1", "--trials", "200")
+RATE = ("rate", "gaps.csv", "--response", "gap", "--factors", "n")
+
+
+def command_lines() -> list[tuple[str, ...]]:
+    """Wrong command lines."""
+    found: list[tuple[str, ...]] = [("pray",), ("--format", "json"), ("check", "--format", "yaml")]
+    found += [(*AUDIT, "--trials", "200"), (*ONE, "--claim", "users_own:rises"), (*ONE, "--jobs", "2", "--unseeded")]
+    numbers = {
+        "--epsilon": ("-1", "nan", "inf", "1e999", "one", LONG), "--delta": ("-1", "1", "nan", "x"),
+        "--trials": ("0", "-1", "1.5", "many", LONG), "--confidence": ("0", "0.5", "1", "nan", "x"),
+        "--seed": ("-1", "0.5", "x"), "--jobs": ("0", "-1", "x"),
+    }  # fmt: skip
+    found += [(*ONE, option, value) for option, values in numbers.items() for value in values]
+    data = (
+        "",
+        "[1,",
+        "[" * 100_000,
+        "{",
+        "nosuch.npy",
+        "text.npy",
+        "empty.csv",
+        "names.csv",
+        "words.csv",
+        "ragged.csv",
+    )
+    data += ("nosuch.csv", "empty.json", "deep.json", "nosuch.json", ".", LONG, "digits.json", "\x1b[2J", "a" * 5_000)
+    pairs = (("--data", "--neighbour"), ("--neighbour", "--data"))
+    found += [("audit", "users_own:f", a, value, b, "0", "--epsilon", "1") for a, b in pairs for value in data]
+    names = (
+        "users_own",
+        "users_own:",
+        ":f",
+        "users_own:nosuch",
+        "users_own:words",
+        "nosuch:f",
+        "broken:f",
+        "leaving:f",
+    )
+    names += ("users_own:leaves", "users_own:returns_complex", "a b:f", "users_own:f:g", "..:f")
+    found += [("audit", name, *AUDIT[2:], "--epsilon", "1", "--trials", "200") for name in names]
+    found += [(*AUDIT, "--claim", claim) for claim in ("users_own:rises", "users_own:words", "users_own:nosuch", "x")]
+    saved = ("null.json", "list.json", "empty.json", "half.json", "other.json", "deep.json", "digits.json", "gaps.csv")
+    found += [(*ONE, "--earlier", file) for file in (*saved, "nosuch.json", "null", "[]", ".", "")]
+    found += [(*ONE, "--sequential", "--plot", "a.png"), (*ONE, "--plot", "a.doc"), (*ONE, "--plot", "nosuch/a.png")]
+    found += [
+        (*ONE, "--call-seconds", "1"),
+        (*ONE, "--isolate", "--call-seconds", "0"),
+        (*ONE, "--isolate", "--jobs", "2"),
+    ]
+    found += [(*ONE, "--isolate", "--megabytes", "nan"), (*ONE, "--megabytes", "100")]
+    tables = ("nosuch.csv", "empty.csv", "names.csv", "words.csv", "ragged.csv", "holes.csv", "zeros.csv", "quotes.csv")
+    tables += ("null.csv", ".", "text.npy", "https://localhost/gaps.csv", "file:///etc/passwd", "-")
+    found += [("rate", table, "--response", "gap", "--factors", "n") for table in tables]
+    found += [("rate", "gaps.csv", "--response", *rest) for rest in (
+        ("loss", "--factors", "n"), ("gap", "--factors", "d"), ("gap", "--factors", ","), ("gap", "--factors", "gap"),
+        ("gap", "--factors", "n,n"), ("gap",),
+    )]  # fmt: skip
+    found += [
+        (*RATE, "--claimed", claim) for claim in ("n", "n=", "=1", "n=x", "n=1/0", "n=nan", "n=1e999", "d=1", "n=1,n=2")
+    ]
+    found += [(*RATE, *rest) for rest in (
+        ("--margin", "0"), ("--margin", "nan"), ("--confidence", "2"), ("--cluster", "x"), ("--offset", "open('x')"),
+        ("--offset", "(" * 5_000), ("--offset", "n."), ("--theorem", "fermat"), ("G=1",), ("--plot", "a.doc"),
+        ("--theorem", "yang2022.theorem_2a", "G=" + LONG), ("--cluster", "n", "--seed", "n"),
+    )]  # fmt: skip
+    found += [("solve", *rest) for rest in (
+        ("pray",), ("dp_sgda", "--problem", "riddle"), ("dp_sgda", "--epsilon", "0"), ("dp_sgda", "--epsilon", "1e999"),
+        ("dp_sgda", "--delta", "0"), ("dp_sgda", "--seed", "-1"), ("dp_sgda", "steps"), ("dp_sgda", "steps=0"),
+        ("dp_sgda", "steps=" + LONG), ("dp_sgda", "steps=1e999"), ("dp_sgda", "steps=[1]"),
+        ("dp_sgda", "pace=1"), ("dp_sgda", "steps=" + "[" * 100_000), ("dp_sgda", "steps=3", "steps=4"),
+        ("dp_sgda", "--variant", "x"), ("dp_sgda", "--data", "iris"), ("dp_sgda", "--plot", "a.doc"),
+        ("dp_sgda", "--radius", "1"), ("dp_sgda", "--data", "a9a", "--radius", "nan"),
+    )]  # fmt: skip
+    found += [("measure", *rest) for rest in (
+        ("pray",), ("dp_sgda", "--vary", "n"), ("dp_sgda", "--vary", "n=x"), ("dp_sgda", "--vary", "n=2^9999"),
+        ("dp_sgda", "--vary", "n=10..35"), ("dp_sgda", "--vary", "n=1..1e999"), ("dp_sgda", "--vary", "n=0,0"),
+        ("dp_sgda", "--seeds", "0"), ("dp_sgda", "--seeds", "x"), ("dp_sgda", "n=0"), ("dp_sgda", "n=0.5"),
+        ("dp_sgda", "--vary", "epsilon=1,2", "--epsilon", "1"), ("dp_sgda", "--jobs", "0", "--seeds", "1", "n=50"),
+        ("dp_sgda", "--output", "nosuch/a.csv"), ("dp_sgda", "--output", "table.csv"), ("dp_sgda", "--output", "."),
+        ("dp_sgda", "--vary", "n=" + LONG),
+    )]  # fmt: skip
+    found += [("show", *rest) for rest in (
+        (), ("fermat",), ("yang2022.theorem_2a", "n"), ("yang2022.theorem_2a", "n=x"), ("yang2022.theorem_2a", "n=-1"),
+        ("yang2022.theorem_2a", "n=" + LONG), ("yang2022.theorem_2a", "=1"), ("yang2022.theorem_2a", "n=nan"),
+        ("yang2022.theorem_2a", "speed=3"),
+    )]  # fmt: skip
+    found += [("prove", *rest) for rest in (
+        ("euclid",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), ("Y17", "--jobs", "0"),
+        ("Y17", "--seconds", "0"), ("Y17", "--seconds", "nan"), ("Y17", "--seconds", "x"),
+    )]  # fmt: skip
+    found += [("check", *rest) for rest in (
+        ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",),
+        ("dp_sgda", "--seed", "-1"), ("dp_sgda", "--jobs", "0"), ("dp_sgda", "--profile", "slow"),
+        ("dp_sgda", "--output", "nosuch/a.txt"),
+        ("dp_sgda", "--html-output", "."), ("dp_sgda", "--seed", LONG), ("dp_sgda", "--store", "nosuch/store"),
+        ("dp_sgda", "--store", "."), ("dp_sgda", "--store", "gaps.csv"),
+    )]  # fmt: skip
+    found += [("bugs", "no-such-bug"), ("bugs", "all", "--seed", "x"), ("bugs", "--format", "sarif")]
+    reports = ("nosuch.json", "empty.json", "null.json", "list.json", "deep.json", "half.json", "other.json", ".")
+    found += [("report", file) for file in (*reports, "digits.json", "gaps.csv", "text.npy")]
+    return found
+
+
+LINES = command_lines()
+COMMANDS = sorted({line[0] if line else "" for line in LINES})
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(API) + len(LINES) >= 500
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_refuses(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, nothing on stdout, one line on stderr after the usage, where it shows it, and the progress."""
+    for file, content in FILES.items():
+        (tmp_path / file).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for line in LINES:
+        if (line[0] if line else "") != name:
+            continue
+        try:
+            code: Any = main(line)
+        except SystemExit as stop:  # how argparse ends
+            code = stop.code
+        out, err = capsys.readouterr()
+        shown = [word[:60] for word in line]
+        assert (code, out) == (2, ""), (shown, err[-500:])
+        assert "Traceback" not in err, shown
+        *rest, last = err.splitlines()
+        assert "error: " in last and len(last) < 700, (shown, last[:900])
+        told = [each for each in rest if not each.startswith(("usage: ", "  ", "dpcheck: "))]
+        assert not told, (shown, told)
+        left = sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__")
+        assert left == before, shown

@@ -1,0 +1,120 @@
+"""Compositions short, long and of many kinds: against exact sums, against each other, and in order."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laplace_sums import laplace_delta
+
+from dpcheck import certify
+from dpcheck.accounting import privacy_curve
+from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
+from dpcheck.loss_grids import Grid
+from dpcheck.tilted_losses import coarsened, tilt_grid
+
+
+def step(z: float, batch: float, scheme: str = "poisson", relation: str = "replace_one") -> Sampled:
+    return Sampled((Gaussian(z),), scheme, 1000, batch, relation)  # type: ignore[arg-type]
+
+
+@given(scale=st.floats(-0.5, 3), count=st.integers(2, 6), exponent=st.floats(-9, -0.5))
+@settings(deadline=None, max_examples=40)
+def test_short_laplace_compositions_are_tight(scale: float, count: int, exponent: float) -> None:
+    b, delta = 10**scale, 10**exponent
+    epsilon = certify(Repeated(Laplace(b), count), delta).epsilon
+    assert laplace_delta(b, count, epsilon) <= delta * (1 + 1e-9)
+    if epsilon > 0:
+        less = epsilon * (1 - 5e-4) - 5e-4 * math.sqrt(count) / b / 10
+        assert less <= 0 or laplace_delta(b, count, less) > delta
+
+
+@pytest.mark.parametrize(("delta", "about"), [(0.001, 0.022016), (0.002, 0.014063), (0.003, 0.0090198)])
+def test_three_laplace_mechanisms(delta: float, about: float) -> None:
+    assert certify(Repeated(Laplace(100), 3), delta).epsilon == pytest.approx(about, rel=2e-4)
+
+
+def of_kind(kind: str, z: float, steps: int) -> list[Event]:
+    if kind == "laplace":
+        return [Repeated(Laplace(10 * z), 1 + steps % 50)]
+    if kind == "mixed":
+        return [Repeated(Laplace(30 * z), 3), Gaussian(4 * z), Repeated(step(z, 20), steps)]
+    scheme, _, relation = kind.partition(" ")
+    return [Repeated(step(z, 20, scheme, relation or "replace_one"), steps)]
+
+
+KINDS = ["laplace", "mixed", "poisson", "poisson add_or_remove_one", "without_replacement", "with_replacement"]
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    z=st.floats(0.4, 8),
+    steps=st.integers(1, 20_000),
+    exponent=st.floats(-14, -0.3),
+    ratio=st.floats(1.0001, 3),
+)
+@settings(deadline=None, max_examples=60)
+def test_epsilon_falls_in_delta_and_in_the_multiplier(
+    kind: str, z: float, steps: int, exponent: float, ratio: float
+) -> None:
+    """Up to the grid's share, which a tenth of the loss's deviation bounds where epsilon is small."""
+    delta = 10**exponent
+    here = certify(of_kind(kind, z, steps), delta).epsilon
+    deviation = 0.2 * math.sqrt(steps) / z
+    room = here * 2e-4 + 2e-5 * deviation
+    assert certify(of_kind(kind, z, steps), min(delta * ratio, 0.9)).epsilon <= here + room
+    assert certify(of_kind(kind, z * ratio, steps), delta).epsilon <= here + room
+
+
+@pytest.mark.parametrize("steps", [10**5, 10**7, 10**9])
+def test_very_long_compositions_approach_their_limit_from_above(steps: int) -> None:
+    """With rate^2 steps fixed the loss tends to a Gaussian's; before, a rate has the larger epsilon."""
+    epsilon = certify(Repeated(step(1.0, 10 * math.sqrt(1000 / steps)), steps), 1e-5).epsilon
+    assert 1.2060 < epsilon < 1.2067
+
+
+def test_blocks_change_nothing_but_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [Repeated(step(2.0, 30), 4000), Repeated(step(1.0, 5), 777), Repeated(Laplace(300), 50)]
+    plain = certify(events, 1e-6).epsilon
+    monkeypatch.setattr("dpcheck.losses._LONG", 100)
+    blocked = certify([*events, Gaussian(1e9)], 1e-6).epsilon  # another question, so that no answer is kept
+    assert blocked == pytest.approx(plain, rel=2e-4)
+
+
+def test_coarser_losses_have_a_larger_delta() -> None:
+    interval, tilt, orders = 0.01, 3.0, np.array([1.0, -1.0])
+    losses = np.arange(-40, 61) * interval
+    mass = np.exp(-((losses - 0.1) ** 2) / 0.02)
+    fine = tilt_grid(Grid(-40, losses, np.log(mass / mass.sum()), 0.0), tilt, orders)
+    coarse = coarsened(fine, 7, interval, tilt, orders)
+
+    def untilted(loss, spacing):  # type: ignore[no-untyped-def]
+        points = (loss.lowest + np.arange(loss.weights.size)) * spacing
+        return points, loss.weights * np.exp(loss.log_scale - tilt * points)
+
+    (x, p), (y, q) = untilted(fine, interval), untilted(coarse, 7 * interval)
+    assert p.sum() == pytest.approx(q.sum(), rel=1e-12)
+    assert p @ np.exp(-x) == pytest.approx(q @ np.exp(-y), rel=1e-12)
+    for epsilon in np.linspace(-0.3, 0.5, 33):
+        small, large = p @ np.maximum(1 - np.exp(epsilon - x), 0), q @ np.maximum(1 - np.exp(epsilon - y), 0)
+        assert small <= large + 1e-15
+
+
+def test_five_hundred_different_events_take_no_minute() -> None:
+    events = [step(1 + i / 500, 10 + i / 100) for i in range(500)]
+    start = time.process_time()
+    epsilon = certify(events, 1e-5).epsilon
+    assert time.process_time() - start < 10  # a second or two; 34 before
+    assert 0.687 < epsilon < 0.6875
+
+
+def test_the_sum_of_total_variations_is_enough_where_little_is_released() -> None:
+    certificate = certify(Repeated(Laplace(1e13), 2), 1e-5)
+    assert certificate.epsilon == 0
+    assert certificate.method.startswith("total variation")
+    assert 2 * float(privacy_curve(Laplace(1e13))(0.0)) < 1.01e-13
+    assert certify(Repeated(Laplace(1e13), 2), 1e-14).epsilon == pytest.approx(2e-13, rel=1e-3)

@@ -1,0 +1,85 @@
+"""All events of dp_accounting are certified: by dpcheck's engine, or by that library's, which the method then names."""
+
+from __future__ import annotations
+
+from dp_accounting import dp_event as dp
+import pytest
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.pld import privacy_loss_distribution as losses
+
+from dpcheck import InputError, certify
+from dpcheck.events import Gaussian, Laplace, Repeated, Sampled
+
+GAUSSIAN, LAPLACE = dp.GaussianDpEvent(2.0), dp.LaplaceDpEvent(4.0)
+OURS = [
+    dp.NoOpDpEvent(),
+    dp.NonPrivateDpEvent(),
+    GAUSSIAN,
+    LAPLACE,
+    dp.SelfComposedDpEvent(GAUSSIAN, 5),
+    dp.ComposedDpEvent([GAUSSIAN, LAPLACE]),
+    dp.PoissonSampledDpEvent(0.1, GAUSSIAN),
+    dp.PoissonSampledDpEvent(0.1, LAPLACE),
+    dp.SampledWithReplacementDpEvent(100, 5, GAUSSIAN),
+    dp.SampledWithoutReplacementDpEvent(100, 5, GAUSSIAN),
+    dp.SingleEpochTreeAggregationDpEvent(3.0, 8),
+]
+THEIRS = [
+    dp.RandomizedResponseDpEvent(0.5, 4),
+    dp.DiscreteLaplaceDpEvent(1.0, 1),
+    dp.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]),
+    dp.RepeatAndSelectDpEvent(GAUSSIAN, 2.0, 1.0),
+    dp.ZCDpEvent(0.1),
+    dp.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 2.0),
+    dp.ComposedDpEvent([dp.ZCDpEvent(0.1), GAUSSIAN]),
+]
+
+
+def test_the_lists_are_all_events_there_are() -> None:
+    known = {type(event) for event in [*OURS, *THEIRS]} | {dp.UnsupportedDpEvent}
+    assert known >= set(dp.DpEvent.__subclasses__())
+
+
+@pytest.mark.parametrize("event", OURS, ids=lambda event: type(event).__name__)
+def test_events_of_our_kinds_are_certified_here(event: dp.DpEvent) -> None:
+    assert "dp_accounting" not in certify(event, 1e-5).method
+
+
+@pytest.mark.parametrize("event", THEIRS, ids=lambda event: type(event).__name__)
+def test_other_events_go_to_the_library_that_has_them(event: dp.DpEvent) -> None:
+    certificate = certify(event, 1e-3)
+    assert "Accountant of dp_accounting, not dpcheck's engine" in certificate.method
+    assert 0 < certificate.epsilon < 20
+
+
+def test_what_nobody_supports_is_refused_in_one_line() -> None:
+    for event in (dp.UnsupportedDpEvent(), dp.PoissonSampledDpEvent(0.1, dp.ZCDpEvent(1.0))):
+        with pytest.raises(InputError, match="^events must be supported dp_accounting events") as caught:
+            certify(event, 1e-5)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("scale", "rate", "steps", "delta"), [(2.0, 0.1, 20, 1e-5), (0.7, 0.3, 3, 1e-3), (5.0, 0.02, 500, 1e-7)])
+def test_subsampled_laplace_agrees_with_dp_accounting(scale: float, rate: float, steps: int, delta: float) -> None:
+    event = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(rate, dp.LaplaceDpEvent(scale)), steps)
+    theirs = PLDAccountant(value_discretization_interval=1e-4).compose(event).get_epsilon(delta)
+    assert certify(event, delta).epsilon == pytest.approx(theirs, rel=2e-3)
+    ours = Repeated(Sampled((Laplace(scale),), "poisson", 1, rate, "add_or_remove_one"), steps)
+    assert certify(event, delta) == certify(ours, delta)
+
+
+def test_subsampled_laplace_between_replaced_records() -> None:
+    """Above the mirrored pair of one step, and no better than what is known without delta."""
+    replaced = Sampled((Laplace(2.0),), "poisson", 1, 0.1)
+    added = Sampled((Laplace(4.0),), "poisson", 1, 0.1, "add_or_remove_one")
+    whole = certify(Laplace(2.0), 1e-3).epsilon
+    assert certify(added, 1e-3).epsilon < certify(replaced, 1e-3).epsilon < whole
+    fixed = Sampled((Laplace(2.0),), "without_replacement", 10, 1)
+    assert certify(fixed, 0.0).epsilon == pytest.approx(0.0629, rel=1e-2)  # log(1 + 0.1 (e^0.5 - 1))
+
+
+def test_a_loss_distribution_is_taken_at_its_word() -> None:
+    pld = losses.from_gaussian_mechanism(2.0)
+    certificate = certify(pld, 1e-5)
+    assert certificate.epsilon == pytest.approx(certify(Gaussian(2.0), 1e-5).epsilon, rel=1e-3)
+    assert certificate.method == "a privacy loss distribution's own word, not dpcheck's engine"
