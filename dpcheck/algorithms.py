@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -77,8 +77,9 @@ class RateClaim:
 
     def __post_init__(self) -> None:
         require(callable(self.measure), "measure", "be a function (rng, **setting) -> number", self.measure)
-        good = bool(self.grid) and all(len(levels) >= 3 for levels in self.grid.values())
-        require(good, "grid", "have at least three levels of each setting", dict(self.grid))
+        good = isinstance(self.grid, Mapping) and bool(self.grid)
+        good = good and all(isinstance(levels, Sized) and len(levels) >= 3 for levels in self.grid.values())
+        require(good, "grid", "have at least three levels of each setting", self.grid)
         require(bool(self.claimed) != (self.theorem is not None), "claimed", "be given, or a theorem", self.claimed)
         require(set(self.claimed) <= set(self.grid), "claimed", "name settings of the grid", dict(self.claimed))
         require_count(self.seeds, "seeds", least=3)
