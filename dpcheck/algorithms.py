@@ -186,7 +186,9 @@ class Algorithm:
         events = None if self.events is None else read_events(self.events)
         theirs = events is not None and not all(isinstance(each, Event) for each in _listed(self.events))
         sampled = [event for event in _inner(events or ()) if isinstance(event, Sampled) and event.laplace]
-        require(not sampled, f"events of {self.name}", "not be Laplace noise on a minibatch, which no check reads", sampled)
+        require(
+            not sampled, f"events of {self.name}", "not be Laplace noise on a minibatch, which no check reads", sampled
+        )
         object.__setattr__(self, "relation", "add_or_remove_one" if theirs or _adds(events or ()) else "replace_one")
         object.__setattr__(self, "events", events)
 

@@ -498,6 +498,7 @@ FILES = {
     "users_own.py": MODULE,
     "broken.py": "def f(:",
     "leaving.py": "raise SystemExit(0)",
+    "stopping.py": "class Stop(BaseException): pass\nraise Stop('now')",
     "claimless.py": "x = 1",
     "empty.csv": "",
     "names.csv": "a,b\n",
@@ -557,6 +558,7 @@ def command_lines() -> list[tuple[str, ...]]:
         "nosuch:f",
         "broken:f",
         "leaving:f",
+        "stopping:f",
     )
     names += ("users_own:leaves", "users_own:returns_complex", "a b:f", "users_own:f:g", "..:f")
     found += [("audit", name, *AUDIT[2:], "--epsilon", "1", "--trials", "200") for name in names]
@@ -611,7 +613,7 @@ def command_lines() -> list[tuple[str, ...]]:
         ("Y17", "--seconds", "0"), ("Y17", "--seconds", "nan"), ("Y17", "--seconds", "x"),
     )]  # fmt: skip
     found += [("check", *rest) for rest in (
-        ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",),
+        ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",), ("stopping.py",),
         ("dp_sgda", "--seed", "-1"), ("dp_sgda", "--jobs", "0"), ("dp_sgda", "--profile", "slow"),
         ("dp_sgda", "--output", "nosuch/a.txt"),
         ("dp_sgda", "--html-output", "."), ("dp_sgda", "--seed", LONG), ("dp_sgda", "--store", "nosuch/store"),
