@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dpcheck import __version__
+from dpcheck import __version__, certifying
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html")
 _RUNS_OTHERS_CODE = ("audit", "check", "prove")
@@ -149,6 +149,10 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     audit.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
     _add_format(audit)
     _add_fail_on(audit)
+
+    certify = command("certify", certifying.HELP, certifying.EXAMPLE)
+    certifying.add_options(certify)
+    _add_format(certify)
 
     bugs = command("bugs", "bugs that broke privacy: list them, or audit some of them beside their fixed twins")
     bugs.add_argument(

@@ -36,6 +36,8 @@ OPTIONS = {
     "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq"},
     "audit": {"--data", "--neighbour", "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
               "--jobs", "--unseeded", "--vectorized", "--sequential", "--earlier", "--plot", "--format", "--fail-on"},
+    "certify": {"--delta", "--multiplier", "--epsilon", "--batch", "--population", "--steps", "--sampling",
+                "--neighbours", "--noise", "--format"},
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},
