@@ -11,7 +11,7 @@ from dpcheck.errors import InputError, require, require_count, require_delta, re
 if TYPE_CHECKING:
     from dpcheck.events import Event
 
-SAMPLINGS = ("poisson", "without_replacement", "with_replacement", "fixed", "shuffled", "none")
+SAMPLINGS = ("poisson", "without_replacement", "with_replacement", "balls_in_bins", "fixed", "shuffled", "none")
 HELP = "bound the epsilon of a training run or of a file of privacy events from above, or find the noise for an epsilon"
 EXAMPLE = """\
 such as: dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 10000 --delta 1e-5
@@ -19,9 +19,9 @@ such as: dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps
          dpcheck certify events.json --delta 1e-5
 
 --sampling: a fresh minibatch in each step is drawn by "poisson" (every record on its own), "without_replacement" or
-"with_replacement"; "fixed" minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no
-amplification by shuffling is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none"
-takes all records in each step."""
+"with_replacement"; "balls_in_bins" puts each record into one minibatch of each epoch, drawn on its own; "fixed"
+minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no amplification by shuffling
+is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records."""
 _FEWER = ("batch", "population", "steps")
 
 
@@ -46,7 +46,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--sampling", choices=SAMPLINGS, help="how minibatches are drawn (default poisson)")
     parser.add_argument(
         "--neighbours", choices=("add_or_remove_one", "replace_one"),
-        help="the neighbouring relation (default: add_or_remove_one for poisson, replace_one otherwise)",
+        help="the neighbouring relation (default: add_or_remove_one for poisson and balls_in_bins, else replace_one)",
     )  # fmt: skip
     parser.add_argument("--noise", choices=("gaussian", "laplace"), help="its law (default gaussian)")
 
@@ -110,7 +110,7 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
 
 
 def _events(options: Namespace, multiplier: float) -> Event:
-    from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
+    from dpcheck.events import Disjoint, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
     noise = Laplace(multiplier) if options.noise == "laplace" else Gaussian(multiplier)
     scheme = options.sampling or "poisson"
@@ -124,6 +124,11 @@ def _events(options: Namespace, multiplier: float) -> Event:
     if scheme in ("without_replacement", "with_replacement"):
         relation = options.neighbours or "replace_one"
         return Repeated(Sampled((noise,), scheme, options.population, batch, relation), options.steps)
+    if scheme == "balls_in_bins":
+        require(isinstance(noise, Gaussian), "--noise", "be gaussian with balls_in_bins", options.noise)
+        require(options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not")
+        bins = max(1, options.population // max(batch, 1))
+        return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"
     require(options.neighbours != "add_or_remove_one", "--neighbours", replaced, options.neighbours)
     require_count(options.population, "--population")

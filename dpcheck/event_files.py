@@ -25,7 +25,7 @@ from typing import Any
 from dpcheck import events as own
 from dpcheck.errors import InputError, one_line, require
 
-_OWN = {kind.__name__: kind for kind in (own.Gaussian, own.Laplace, own.Sampled, own.Repeated, own.Disjoint)}
+_OWN = {kind.__name__: kind for kind in (own.Gaussian, own.Laplace, own.Sampled, own.RandomAllocation, own.Repeated, own.Disjoint)}
 _LARGEST_FILE = 50_000_000
 
 
