@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.running.outputs import numbers
 from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
-from dpcheck.events import Disjoint, Event, Laplace, Neighbours, Repeated, Sampled, read_events
+from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
 
 Array = NDArray[np.float64]
 
@@ -185,10 +185,11 @@ class Algorithm:
         require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
         events = None if self.events is None else read_events(self.events)
         theirs = events is not None and not all(isinstance(each, Event) for each in _listed(self.events))
-        sampled = [event for event in _inner(events or ()) if isinstance(event, Sampled) and event.laplace]
-        require(
-            not sampled, f"events of {self.name}", "not be Laplace noise on a minibatch, which no check reads", sampled
-        )
+        strange = [
+            event for event in _inner(events or ()) if getattr(event, "laplace", isinstance(event, RandomAllocation))
+        ]
+        unread = "not be Laplace noise on a minibatch or a random allocation, which no check reads"
+        require(not strange, f"events of {self.name}", unread, strange)
         object.__setattr__(self, "relation", "add_or_remove_one" if theirs or _adds(events or ()) else "replace_one")
         object.__setattr__(self, "events", events)
 

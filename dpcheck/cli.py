@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from dpcheck import __version__
+from dpcheck import __version__, certifying
 from dpcheck.cli_examples import epilog
 from dpcheck.completion import complete
 from dpcheck.tables import FORMATS as TABLES
@@ -166,6 +166,10 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     audit.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
     _add_format(audit)
     _add_fail_on(audit)
+
+    certify = command("certify", certifying.HELP, certifying.EXAMPLE)
+    certifying.add_options(certify)
+    _add_format(certify)
 
     bugs = command("bugs", "bugs that broke privacy: list them, or audit some of them beside their fixed twins")
     bugs.add_argument(

@@ -43,6 +43,8 @@ OPTIONS = {
     "audit": {"--data", "--neighbour", "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
               "--jobs", "--unseeded", "--isolate", "--call-seconds", "--megabytes", "--vectorized", "--sequential",
               "--earlier", "--plot", "--format", "--fail-on"},
+    "certify": {"--delta", "--multiplier", "--epsilon", "--batch", "--population", "--steps", "--sampling",
+                "--neighbours", "--noise", "--format"},
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},
