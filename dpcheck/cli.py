@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from dpcheck import __version__
+from dpcheck import __version__, certifying
 from dpcheck.cli_examples import epilog
 from dpcheck.completion import complete
 from dpcheck.tables import FORMATS as TABLES
@@ -192,6 +192,10 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         "--write-baseline", metavar="FILE.json", help="write the findings as known ones, and exit with 0"
     )
     _add_outputs(audit)
+
+    certify = command("certify", certifying.HELP, certifying.EXAMPLE)
+    certifying.add_options(certify)
+    _add_format(certify)
 
     bugs = command("bugs", "bugs that broke privacy: list them, or audit some of them beside their fixed twins")
     bugs.add_argument(

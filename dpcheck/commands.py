@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck import inputs, terminal
+from dpcheck.certifying import run_certify as run_certify
 from dpcheck.errors import InputError, one_line, require, require_count
 
 if TYPE_CHECKING:

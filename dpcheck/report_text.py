@@ -86,13 +86,13 @@ def _each(found: dict[str, Any], name: str, read: Callable[[Any, str], Any]) -> 
 
 def _finding(value: Any, name: str) -> Finding:
     _object(value, name)
-    given = {each: _text(_given(value, each, name), f"{name}.{each}") for each in _TEXTS}
+    given: dict[str, Any] = {each: _text(_given(value, each, name), f"{name}.{each}") for each in _TEXTS}
     given |= {each: _number(value.get(each), f"{name}.{each}") for each in _NUMBERS}
     for each in ("expected", "place"):
         said = value.get(each)
         given[each] = said if said is None else _text(said, f"{name}.{each}")
     place = given["place"]
-    require(place is None or _PLACE.fullmatch(place), f"{name}.place", "be FILE:LINE", place)
+    require(place is None or _PLACE.fullmatch(place) is not None, f"{name}.place", "be FILE:LINE", place)
     given["evidence"] = value.get("evidence", {})
     _object(given["evidence"], f"{name}.evidence")
     family = given["evidence"].get("within the claimed family")

@@ -45,6 +45,8 @@ OPTIONS = {
               "--earlier", "--plot", "--format", "--fail-on", "--all", "--baseline", "--write-baseline", "--output",
               "--json-output", "--junit-output", "--sarif-output", "--html-output", "--github-output", "--verbose",
               "--explain"},
+    "certify": {"--delta", "--multiplier", "--epsilon", "--batch", "--population", "--steps", "--sampling",
+                "--neighbours", "--noise", "--format"},
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},
