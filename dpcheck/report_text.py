@@ -46,7 +46,14 @@ def parsed(text: str) -> dict[str, Any]:
         "version": _text(_given(found, "version"), "version"),
         "seconds": seconds,
         "tables": _tables(_given(found, "tables")),
+        "made": _made(found.get("made", {})),
     }
+
+
+def _made(value: Any) -> dict[str, str]:
+    """Where and how the report was made; older reports do not say."""
+    _object(value, "made")
+    return {name: _text(said, f"made.{name}") for name, said in value.items()}
 
 
 def _cleaned(value: Any) -> Any:
