@@ -13,11 +13,7 @@ if TYPE_CHECKING:
 
 SAMPLINGS = ("poisson", "without_replacement", "with_replacement", "balls_in_bins", "fixed", "shuffled", "none")
 HELP = "bound the epsilon of a training run or of a file of privacy events from above, or find the noise for an epsilon"
-EXAMPLE = """\
-such as: dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 10000 --delta 1e-5
-         dpcheck certify --epsilon 2 --batch 256 --population 60000 --steps 10000 --delta 1e-5
-         dpcheck certify events.json --delta 1e-5
-
+FURTHER = """\
 --sampling: a fresh minibatch in each step is drawn by "poisson" (every record on its own), "without_replacement" or
 "with_replacement"; "balls_in_bins" puts each record into one minibatch of each epoch, drawn on its own; "fixed"
 minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no amplification by shuffling

@@ -193,7 +193,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     _add_outputs(audit)
 
-    certify = command("certify", certifying.HELP, certifying.EXAMPLE)
+    certify = command("certify", certifying.HELP, certifying.FURTHER)
     certifying.add_options(certify)
     _add_format(certify)
 
