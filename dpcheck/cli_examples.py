@@ -28,10 +28,6 @@ EXAMPLES = {
         "dpcheck audit --all --format github --sarif-output privacy.sarif    # the mechanisms of pyproject.toml",
     ),
     "certify": (
-        "dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 14062 --delta 1e-5",
-        "dpcheck certify --epsilon 1 --batch 256 --population 60000 --steps 14062 --delta 1e-5",
-    ),
-    "certify": (
         "dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
         "dpcheck certify --epsilon 2 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
         "dpcheck certify events.json --delta 1e-5",
