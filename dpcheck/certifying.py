@@ -122,7 +122,9 @@ def _events(options: Namespace, multiplier: float) -> Event:
         return Repeated(Sampled((noise,), scheme, options.population, batch, relation), options.steps)
     if scheme == "balls_in_bins":
         require(isinstance(noise, Gaussian), "--noise", "be gaussian with balls_in_bins", options.noise)
-        require(options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not")
+        require(
+            options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not"
+        )
         bins = max(1, options.population // max(batch, 1))
         return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"
