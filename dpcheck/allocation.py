@@ -118,7 +118,7 @@ def _one_copy(shift: float, end: float, interval: float) -> Grid:
     """A copy of X on the grid: the second differences of its calls, in excess of those of the number 1."""
     least = math.exp(-shift * 40 - shift * shift / 2)  # nothing that counts lies below
     first = max(0, math.floor(least / interval))
-    points = (first + np.arange(math.ceil(end / interval) + 2 - first)) * interval
+    points = np.asarray((first + np.arange(math.ceil(end / interval) + 2 - first)) * interval, np.float64)
     excess = _put(points, shift) - np.maximum(points - 1, 0)
     far = points >= 1
     excess[far] = np.exp(gaussian_log_delta(np.log(points[far]), shift))
@@ -164,7 +164,7 @@ def _sum_law(steps: int, shift: float, end: float, floor: float) -> tuple[Array,
     index = np.clip(np.searchsorted(knots, sums, side="right") - 1, 0, knots.size - 2)
     part = np.clip((sums - knots[index]) / (knots[index + 1] - knots[index]), 0, 1)
     law = np.bincount(index, chances * (1 - part), knots.size) + np.bincount(index + 1, chances * part, knots.size)
-    return knots, law, (below * _SAFE, above * _SAFE)
+    return knots, np.asarray(law, np.float64), (below * _SAFE, above * _SAFE)
 
 
 def _past(grid: Grid, number: int, top: float, deviation: float) -> float:

@@ -8,7 +8,7 @@ A record that joins the steps i in a pattern changes C G by sum_i c_i g_i, c_i t
 direction: at most the root of sum_{i, j} |<c_i, c_j>| over the pattern. Joining at most ``participations`` steps, any
 two at least ``separation`` apart, each of the other steps of a pattern lies in a block of its own of that length to
 the left or right of i; with the largest |<c_i, c_j>| of each block the sum over the pattern is one of single terms,
-whose largest value a dynamic programme finds. For a C of bandwidth at most the separation all those are 0, and it is exact.
+whose largest value a dynamic programme finds. For a C of bandwidth at most the separation all those are 0: it is exact.
 """
 
 from __future__ import annotations
