@@ -108,12 +108,12 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
 def _events(options: Namespace, multiplier: float) -> Event:
     from dpcheck.events import Disjoint, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
-    noise = Laplace(multiplier) if options.noise == "laplace" else Gaussian(multiplier)
-    scheme = options.sampling or "poisson"
+    noise: Any = Laplace(multiplier) if options.noise == "laplace" else Gaussian(multiplier)
+    scheme: Any = options.sampling or "poisson"
     if scheme == "none":
         return Repeated(noise, options.steps)
     if scheme == "poisson":
-        relation = options.neighbours or "add_or_remove_one"
+        relation: Any = options.neighbours or "add_or_remove_one"
         return Repeated(Sampled((noise,), scheme, options.population, options.batch, relation), options.steps)
     require(float(options.batch).is_integer(), "--batch", "be a whole number", options.batch)
     batch = int(options.batch)
