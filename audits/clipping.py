@@ -155,7 +155,9 @@ def audit_clipping(
     'violated'
     """
     require(callable(query), "query", "be callable", type(query).__name__)
+    require(hasattr(records, "__len__"), "records", "be an array or a list", type(records).__name__)
     require(len(records) >= 2, "records", "hold at least two", len(records))
+    require(scale is None or callable(scale), "scale", "be callable", scale)
     require_positive(bound, "bound")
     if divisor != "size":
         require_positive(divisor, "divisor")
@@ -166,12 +168,17 @@ def audit_clipping(
     def divided(size: int) -> float:
         return float(size if by_size else divisor)
 
-    grow = scale if scale is not None else lambda record, factor: np.asarray(record, float) * factor
+    grow = scale if scale is not None else lambda record, factor: real_numbers(record, "records") * factor
     rng = np.random.default_rng(seed)
 
     @cache
     def member(k: int, factor: float) -> Any:
-        return records[k] if factor == 1 else grow(records[k], factor)
+        try:
+            return records[k] if factor == 1 else grow(records[k], factor)
+        except InputError:
+            raise
+        except _ENDS as error:
+            raise InputError(f"scale must return a record, got {raised(error)}") from error
 
     @cache
     def alone(k: int, factor: float) -> Array:

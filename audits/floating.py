@@ -30,7 +30,7 @@ from dpcheck.arrays import real_numbers
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.numbers.low_bits import low_bits, unreachable
 from dpcheck.audits.running.recorder import Recorder, Silenced
-from dpcheck.errors import require, require_confidence
+from dpcheck.errors import require, require_confidence, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -140,6 +140,7 @@ def audit_floating_point(
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_confidence(confidence)
+    require_seed(seed)
 
     def once(dataset: Any, rng: np.random.Generator) -> Any:
         return mechanism(dataset, rng, 1)[0] if vectorized else mechanism(dataset, rng)

@@ -49,6 +49,7 @@ _CHUNK_VECTORIZED = 10_000
 # The most runs and numbers of each dataset that are kept to choose sets: more would fill memory and choose no better.
 _KEPT_RUNS = 400_000
 _KEPT = 20_000_000
+_STEEP = 700.0  # an epsilon whose exponential is still a number
 
 
 @dataclass(frozen=True)
@@ -226,27 +227,38 @@ class PrivacyAudit(Shown):
         )
 
     def plot(self) -> Figure:
-        """Draw the score of the deciding look on both datasets: histogram, tails, and the set marked."""
-        from matplotlib.figure import Figure
+        """Draw the score of the deciding look on both datasets: histogram, tails, the claim's limit, and the set."""
+        from dpcheck import style
 
         look = next(look for look in reversed(self.looks) if look.event == self.event)
         event, (edges, *counts) = look.event, look.bars
-        figure = Figure(figsize=(9, 3.6), layout="constrained")
+        figure = style.figure(style.PAGE, 3.0)
         left, right = figure.subplots(1, 2)
         sign = 1 if event.direction == ">=" else -1
-        for side, count in zip(SIDES, counts, strict=True):
-            left.stairs(count / event.trials, edges * sign, label=side)
-            tail = np.cumsum(count[::-1])[::-1] / event.trials
-            right.step(edges[:-1] * sign, tail, where="post", label=side)
+        tails = {}
+        looks = (style.MEASURED, "-"), (style.PREDICTED, "--")
+        for side, count, (color, line) in zip(SIDES, counts, looks, strict=True):
+            left.stairs(count / event.trials, edges * sign, color=color, linestyle=line, label=f"on {side}")
+            tails[side] = np.cumsum(count[::-1])[::-1] / event.trials
+            right.step(edges[:-1] * sign, tails[side], where="post", color=color, linestyle=line, label=f"on {side}")
+        other = tails[next(side for side in SIDES if side != event.favours)]
+        limit = np.minimum(np.exp(min(look.claimed, _STEEP)) * other + look.delta, 1.0)
+        claim = f"most that the claim allows on {event.favours}"
+        right.step(edges[:-1] * sign, limit, where="post", color=style.CLAIMED, label=claim)
         for axes, title in ((left, "share of runs in each bin"), (right, "share in the set")):
-            axes.axvline(event.threshold, color="black", linestyle=":", label="threshold")
+            axes.axvline(event.threshold, color=style.FAINT, linestyle=":", label="threshold of the set")
             axes.set(xlabel=event.score.words, title=title)
+            style.small(axes)
         right.set_yscale("log")
-        left.legend()
+        right.set_ylim(bottom=0.5 / event.trials)
+        figure.legend(
+            *right.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=style.TEXT, frameon=False
+        )
         figure.suptitle(
             f"{self.verdict}: audited epsilon >= {self.epsilon_lower:.4g}, claimed {self.epsilon:g}"
-            f" (delta {self.delta:g}, confidence {self.confidence:g})"
-        )
+            f" (delta {self.delta:g}, confidence {self.confidence:g})",
+            fontsize=style.TEXT + 1, parse_math=False,
+        )  # fmt: skip
         return figure
 
 

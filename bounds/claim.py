@@ -394,6 +394,7 @@ class ClaimResult(Shown):
             "paper": self.claim.paper,
             "kind": self.claim.kind,
             "statement": str(self.claim.statement),
+            "stated": self.claim.statement.latex() if isinstance(self.claim.statement, Statement) else None,
             "location": self.claim.location,
             "verdict": self.verdict,
             "method": self.method,

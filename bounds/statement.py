@@ -56,6 +56,11 @@ class Statement:
         """The statement as plain text."""
         return self.template.format(**{name: plain(value) for name, value in self.formulas.items()})
 
+    def latex(self) -> str:
+        """Return the statement with its formulas in LaTeX, between dollar signs."""
+        shown = {name: f"${sympy.latex(_exact(value), order='none')}$" for name, value in self.formulas.items()}
+        return self.template.format(**shown)
+
     def loose(self, steps: Iterable[Any]) -> tuple[str, ...]:
         """Return the formulas that occur in none of some steps; all of them if each is but a condition there.
 

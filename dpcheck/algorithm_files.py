@@ -57,7 +57,9 @@ def from_file(path: str) -> list[Algorithm]:
         sys.path.insert(0, str(file.parent))  # where its own imports are
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, too
         raise InputError(f"{path} must be importable, got {raised(error)}") from error
     found = list({id(value): value for value in vars(module).values() if isinstance(value, Algorithm)}.values())
     require(bool(found), path, "declare a dpcheck.Algorithm", "none")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.running.outputs import numbers
 from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
-from dpcheck.events import Disjoint, Event, Laplace, Neighbours, Repeated, Sampled, read_events
+from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
 
 Array = NDArray[np.float64]
 
@@ -77,8 +77,9 @@ class RateClaim:
 
     def __post_init__(self) -> None:
         require(callable(self.measure), "measure", "be a function (rng, **setting) -> number", self.measure)
-        good = bool(self.grid) and all(len(levels) >= 3 for levels in self.grid.values())
-        require(good, "grid", "have at least three levels of each setting", dict(self.grid))
+        good = isinstance(self.grid, Mapping) and bool(self.grid)
+        good = good and all(isinstance(levels, Sized) and len(levels) >= 3 for levels in self.grid.values())
+        require(good, "grid", "have at least three levels of each setting", self.grid)
         require(bool(self.claimed) != (self.theorem is not None), "claimed", "be given, or a theorem", self.claimed)
         require(set(self.claimed) <= set(self.grid), "claimed", "name settings of the grid", dict(self.claimed))
         require_count(self.seeds, "seeds", least=3)
@@ -184,8 +185,11 @@ class Algorithm:
         require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
         events = None if self.events is None else read_events(self.events)
         theirs = events is not None and not all(isinstance(each, Event) for each in _listed(self.events))
-        sampled = [event for event in _inner(events or ()) if isinstance(event, Sampled) and event.laplace]
-        require(not sampled, f"events of {self.name}", "not be Laplace noise on a minibatch, which no check reads", sampled)
+        strange = [
+            event for event in _inner(events or ()) if getattr(event, "laplace", isinstance(event, RandomAllocation))
+        ]
+        unread = "not be Laplace noise on a minibatch or a random allocation, which no check reads"
+        require(not strange, f"events of {self.name}", unread, strange)
         object.__setattr__(self, "relation", "add_or_remove_one" if theirs or _adds(events or ()) else "replace_one")
         object.__setattr__(self, "events", events)
 

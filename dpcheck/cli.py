@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from dpcheck import __version__
+from dpcheck import __version__, certifying
 from dpcheck.cli_examples import epilog
 from dpcheck.completion import complete
 from dpcheck.tables import FORMATS as TABLES
 
-FORMATS = ("terminal", "json", "junit", "sarif", "html")
+FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
 _RUNS_OTHERS_CODE = ("audit", "check", "prove")
 _LONGEST = 300  # letters of an error
 _SEED = "all randomness follows from it (default 0)"
@@ -76,7 +76,26 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         if near:
             parser.error(f"unknown command {name}: did you mean dpcheck {near[0]}?")
         return parser.parse_args([name, *rest])  # which knows --help and --version, and what is wrong with the rest
-    return commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
+    options = commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
+    if name == "audit":
+        _require_one_or_all(commands[name], options)
+    return options
+
+
+def _require_one_or_all(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """One mechanism needs its data and its claim; a file of mechanisms has them."""
+    if options.all:
+        if options.mechanism is not None:
+            parser.error("argument MODULE:FUNCTION: not allowed with argument --all")
+        return
+    given = {
+        "MODULE:FUNCTION": options.mechanism, "--data": options.data, "--neighbour": options.neighbour,
+        "--epsilon or --claim": options.claim if options.epsilon is None else "given",
+    }  # fmt: skip
+    missing = ", ".join(name for name, value in given.items() if value is None)
+    if missing:
+        other = "" if options.mechanism else "; or --all"
+        parser.error(f"the following arguments are required: {missing}{other}")
 
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -143,10 +162,14 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _add_format(prove, ("terminal", "json", *TABLES))
 
     audit = command("audit", "audit a mechanism of your own: bound its epsilon from below")
-    audit.add_argument("mechanism", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
-    audit.add_argument("--data", required=True, help="dataset: JSON, or a .npy, .csv or .json file")
-    audit.add_argument("--neighbour", required=True, help="the neighbouring dataset, likewise")
-    claimed = audit.add_mutually_exclusive_group(required=True)
+    audit.add_argument("mechanism", nargs="?", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
+    audit.add_argument(
+        "--all", nargs="?", const="pyproject.toml", metavar="FILE.toml",
+        help="audit every mechanism of [tool.dpcheck] in FILE.toml (default pyproject.toml) in place of one",
+    )  # fmt: skip
+    audit.add_argument("--data", help="dataset: JSON, or a .npy, .csv or .json file")
+    audit.add_argument("--neighbour", help="the neighbouring dataset, likewise")
+    claimed = audit.add_mutually_exclusive_group()
     claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
     claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
     audit.add_argument("--delta", type=float, default=0.0, help="claimed delta (default 0)")
@@ -164,8 +187,15 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     audit.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
     audit.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
     audit.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
-    _add_format(audit)
-    _add_fail_on(audit)
+    audit.add_argument("--baseline", metavar="FILE.json", help="findings that are known: the others and changes fail")
+    audit.add_argument(
+        "--write-baseline", metavar="FILE.json", help="write the findings as known ones, and exit with 0"
+    )
+    _add_outputs(audit)
+
+    certify = command("certify", certifying.HELP, certifying.FURTHER)
+    certifying.add_options(certify)
+    _add_format(certify)
 
     bugs = command("bugs", "bugs that broke privacy: list them, or audit some of them beside their fixed twins")
     bugs.add_argument(

@@ -26,6 +26,11 @@ EXAMPLES = {
         "dpcheck audit mechanism:noisy_mean --data '[23, 35, 18]' --neighbour '[23, 35, 90]' --epsilon 0.5",
         "dpcheck audit mechanism:noisy_mean --data data.npy --neighbour neighbour.npy --epsilon 1 --delta 1e-5",
     ),
+    "certify": (
+        "dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
+        "dpcheck certify --epsilon 2 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
+        "dpcheck certify events.json --delta 1e-5",
+    ),
     "bugs": ("dpcheck bugs", "dpcheck bugs lower-bound-twice", "dpcheck bugs all --format html > bugs.html"),
     "rate": (
         "dpcheck rate gaps.csv --response gap --factors n --claimed n=-1/2",

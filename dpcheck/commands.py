@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck import inputs, terminal
+from dpcheck.certifying import run_certify as run_certify
 from dpcheck.errors import InputError, one_line, require, require_count
 
 if TYPE_CHECKING:
@@ -120,10 +121,20 @@ def run_prove(options: Namespace) -> int:
 
 def run_audit(options: Namespace) -> int:
     """Run ``dpcheck audit``."""
-    from dpcheck.audits.running.isolated import ContainedError
+    import time
 
+    from dpcheck import baseline
+    from dpcheck.audits.running.isolated import ContainedError
+    from dpcheck.mechanism_audits import one_report
+    from dpcheck.results import to_json_text
+
+    if options.all:
+        return _audit_all(options)
+    _require_writable(options)
+    known = baseline.read(options.baseline) if options.baseline else {}
+    started = time.perf_counter()
     try:
-        found = _audited(options)
+        found, mechanism = _audit_one(options)
     except ContainedError as error:
         if options.format == "json":
             said = {"verdict": "inconclusive", "contained": error.limit, "reason": str(error)}
@@ -133,16 +144,39 @@ def run_audit(options: Namespace) -> int:
         raise
     if options.plot:
         _save(found.plot(), options.plot)
-    if options.format == "json":
-        terminal.say_json({"schema": "dpcheck.audit/1", **found.to_dict()})
-    else:
-        terminal.say_verdict(found.verdict, str(found))
-    undecided = found.verdict == "inconclusive"
-    return _code(options, broken=found.verdict == "violated", undecided=undecided)
+    name = options.mechanism.rpartition(":")[2]
+    report = one_report(found, mechanism, name, known, time.perf_counter() - started)
+    text = to_json_text({"schema": "dpcheck.audit/1", **found.to_dict()})
+    return _audited(report, options, {"json": f"{text}\n", "terminal": f"{found}\n"})
 
 
-def _audited(options: Namespace) -> Any:
-    """Run the audit that the options ask for."""
+def _audit_all(options: Namespace) -> int:
+    from dpcheck import baseline
+    from dpcheck.mechanism_audits import audit_all
+    from dpcheck.mechanism_files import read
+
+    _require_writable(options)
+    file = read(options.all)
+    known = baseline.read(options.baseline) if options.baseline else {}
+    # stdout is for the result: what the mechanisms print goes to stderr
+    with redirect_stdout(sys.stderr), terminal.progress() as watch:
+        found = audit_all(file, known, jobs=options.jobs, watch=watch)
+    return _audited(found, options, {})
+
+
+def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
+    """Show the report of audits, and keep its findings as known ones where that is asked for."""
+    from dpcheck import baseline
+
+    code = _deliver(report, options, texts)
+    if options.write_baseline:
+        baseline.write(options.write_baseline, report.findings)
+        return 0
+    return code
+
+
+def _audit_one(options: Namespace) -> tuple[Any, Any]:
+    """Run the audit that the options ask for; its result, and the mechanism."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
 
@@ -163,9 +197,9 @@ def _audited(options: Namespace) -> Any:
         }  # fmt: skip
         if one:
             earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
-            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
+            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism
         claim = inputs.named(options.claim, "claim") if options.claim else None
-        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
+        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism
 
 
 def _limits(options: Namespace) -> Limits | None:
@@ -322,18 +356,24 @@ def _problem_of(options: Namespace) -> tuple[Any, Any]:
 # Reading and writing
 
 
-def _deliver(report: Report, options: Namespace) -> int:
+def _deliver(report: Report, options: Namespace, texts: dict[str, str] | None = None) -> int:
+    """Write and print a report in the formats asked for; ``texts`` are those of formats that are ready."""
     from dpcheck.files import write_text
     from dpcheck.report.explanation import explanations
     from dpcheck.report.render import render
 
+    ready = texts or {}
     for name, target in _targets(options).items():
         if name != "output":
-            write_text(target, render(report, name.removesuffix("_output")))
+            format = name.removesuffix("_output")
+            write_text(target, ready.get(format) or render(report, format))
+    if not options.explain and options.format in ready and not options.output:
+        terminal.say_verdict(report.findings[0].verdict, ready[options.format].removesuffix("\n"))
+        return _code(options, broken=not report.ok, undecided=report.inconclusive)
     if options.explain:
         text = explanations(report, options.explain, width=terminal.width()) + "\n"
     else:
-        text = render(
+        text = ready.get(options.format) or render(
             report, options.format, color=options.output is None and terminal.coloured(),
             width=120 if options.output else terminal.width(120), verbose=options.verbose,
         )  # fmt: skip
@@ -357,6 +397,8 @@ def _require_writable(options: Namespace) -> None:
     """Find out before the work, not after it, that a result cannot be written."""
     for name, target in _targets(options).items():
         _require_place(target, f"--{name.replace('_', '-')}")
+    if getattr(options, "write_baseline", None):
+        _require_place(options.write_baseline, "--write-baseline")
 
 
 def _require_place(target: str, option: str) -> None:

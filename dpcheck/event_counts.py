@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dpcheck.errors import require
-from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled, shift_of
+from dpcheck.events import Disjoint, Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled, shift_of
 
 _MOST = 10**300
 _SHOWN = 6  # kinds of events that a sentence names
-Single: TypeAlias = Gaussian | Laplace | Sampled
+Other: TypeAlias = Laplace | Sampled | RandomAllocation
+Single: TypeAlias = Gaussian | Other
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class EventCounts:
     """
 
     shift: float
-    others: tuple[tuple[Laplace | Sampled, int], ...]
+    others: tuple[tuple[Other, int], ...]
 
     @property
     def parts(self) -> list[tuple[Single, int]]:
@@ -54,6 +55,8 @@ class EventCounts:
             shift = shift_of(event.noise_multiplier)
             if isinstance(event, Laplace):
                 pure += count * shift
+            elif isinstance(event, RandomAllocation):  # the record is in one of the steps
+                shifts.append(math.sqrt(count) * shift)
             elif event.laplace:
                 pure += count * amplified(shift, event.rate)
             else:
@@ -81,7 +84,7 @@ def count_events(events: tuple[Event, ...]) -> EventCounts:
     for event, count in _flatten(events, 1):
         if count > 0 and not _silent(event):
             counts[_simplify(event)] += count
-    relations = {event.neighbours for event in counts if isinstance(event, Sampled)}
+    relations = {event.neighbours for event in counts if isinstance(event, Sampled | RandomAllocation)}
     require(len(relations) <= 1, "events", "share one neighbouring relation", sorted(relations))
     gaussians = [(event, n) for event, n in counts.items() if isinstance(event, Gaussian)]
     others = [(event, n) for event, n in counts.items() if not isinstance(event, Gaussian)]
@@ -104,6 +107,8 @@ def _silent(event: Single) -> bool:
 
 
 def _simplify(event: Single) -> Single:
+    if isinstance(event, RandomAllocation) and event.steps == 1:
+        return event.mechanism
     if not isinstance(event, Sampled) or event.rest > 0:
         return event
     if event.scheme != "with_replacement":
@@ -112,6 +117,8 @@ def _simplify(event: Single) -> Single:
 
 
 def _name(event: Single) -> str:
+    if isinstance(event, RandomAllocation):
+        return f"Gaussian({event.noise_multiplier:.6g}) in one of {event.steps} steps (random allocation, add-or-remove-one)"
     if not isinstance(event, Sampled):
         return f"{type(event).__name__}({event.noise_multiplier:.6g})"
     scheme = "Poisson" if event.scheme == "poisson" else event.scheme.replace("_", " ")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -17,7 +17,7 @@ from dpcheck.errors import InputError, require, require_count
 
 Scheme: TypeAlias = Literal["poisson", "without_replacement", "with_replacement"]
 _LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
-_MOST_DRAWS = 10**15
+_MOST_DRAWS, _MOST_BINS = 10**15, 10**7
 Neighbours: TypeAlias = Literal["replace_one", "add_or_remove_one"]
 
 
@@ -165,6 +165,47 @@ class Sampled:
 
 
 @dataclass(frozen=True)
+class RandomAllocation:
+    """One epoch of Gaussian mechanisms in which each record joins one of the steps, drawn uniformly: balls in bins.
+
+    Neighbours add or remove one record; the steps of the others are drawn independently of it. Several epochs, drawn
+    anew, are a :class:`Repeated`.
+
+    Parameters
+    ----------
+    mechanism : Gaussian
+        Of each step; its multiplier is over what one record contributes.
+    steps : int
+        In an epoch, from 1 to 1e7.
+
+    References
+    ----------
+    L. Chua, B. Ghazi, C. Harrison, E. Leeman, P. Kamath, R. Kumar, P. Manurangsi, A. Sinha, C. Zhang. Balls-and-bins
+    sampling for DP-SGD. AISTATS 2025.
+
+    Examples
+    --------
+    >>> from dpcheck.events import Gaussian, RandomAllocation, Repeated
+    >>> epochs = Repeated(RandomAllocation(Gaussian(1.0), steps=234), 10)
+    """
+
+    mechanism: Gaussian
+    steps: int
+    neighbours: Neighbours = field(default="add_or_remove_one", init=False)
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        require(isinstance(self.mechanism, Gaussian), "mechanism", "be a Gaussian", self.mechanism)
+        require_count(self.steps, "steps")
+        require(self.steps <= _MOST_BINS, "steps", "be at most 1e7", _shown(int(self.steps)))
+
+    @property
+    def noise_multiplier(self) -> float:
+        """That of the mechanism."""
+        return self.mechanism.noise_multiplier
+
+
+@dataclass(frozen=True)
 class Repeated:
     """Repetitions of an event, each free to depend on the earlier outputs.
 
@@ -222,7 +263,7 @@ class Disjoint:
         return min(self.events, key=lambda part: part.noise_multiplier)
 
 
-Event: TypeAlias = Gaussian | Laplace | Sampled | Repeated | Disjoint
+Event: TypeAlias = Gaussian | Laplace | Sampled | RandomAllocation | Repeated | Disjoint
 
 
 def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
@@ -253,6 +294,8 @@ def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
                 return replace(event, noise_multiplier=event.noise_multiplier * factor)
             case Sampled():
                 return replace(event, mechanisms=tuple(one(part) for part in event.mechanisms))
+            case RandomAllocation():
+                return replace(event, mechanism=one(event.mechanism))
             case Repeated():
                 counts = []
                 while isinstance(event, Repeated):  # as deep as it may be

@@ -39,6 +39,8 @@ class Report(Results):
         Wall-clock time.
     tables : dict of str to list of dict
         Measured tables by title, a dict for each row.
+    made : dict of str to str
+        Where and how the report was made: date, command, platform, versions.
     """
 
     def __str__(self) -> str:

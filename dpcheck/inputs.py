@@ -111,7 +111,9 @@ def named(path: str, what: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, too
         raise InputError(f"{what} must name an importable module, got {module_name}: {raised(error)}") from error
     require(hasattr(module, attribute), what, f"be a name in {module_name}", attribute)
     return getattr(module, attribute)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
-from dpcheck.errors import InputError, one_line
+from dpcheck.errors import InputError, one_line, require
 from dpcheck.files import write_text
 from dpcheck.measure import Experiment
 
@@ -24,6 +24,7 @@ class Table:
         self.rows: dict[tuple[str, ...], tuple[str, ...]] = {}
         if self.file is None or not self.file.exists():
             return
+        require(self.file.is_file(), "--output", "be a file that rows can be added to", self.file)
         try:
             kept = self.file.read_text("utf-8")
             lines = list(csv.reader(StringIO(kept[: kept.rfind("\n") + 1]), strict=True))

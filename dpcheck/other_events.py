@@ -18,7 +18,9 @@ class OtherEvent(Exception):  # noqa: N818  # no error, but an answer: another a
 
 def is_dp_accounting(event: Any) -> bool:
     """Whether it is an event of dp_accounting."""
-    return any(kind.__module__.startswith("dp_accounting") and kind.__name__ == "DpEvent" for kind in type(event).__mro__)
+    return any(
+        kind.__module__.startswith("dp_accounting") and kind.__name__ == "DpEvent" for kind in type(event).__mro__
+    )
 
 
 def neighbours_of(events: Sequence[Any]) -> Neighbours:
@@ -130,7 +132,9 @@ def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str]:
                     continue
                 epsilon = float(accountant.compose(event).get_epsilon(delta))
             except (NotImplementedError, ValueError, OverflowError, RecursionError) as error:
-                raise InputError(f"events must be such as dp_accounting accepts, got {one_line(error)[:200]}") from error
+                raise InputError(
+                    f"events must be such as dp_accounting accepts, got {one_line(error)[:200]}"
+                ) from error
             named = relation.name.lower().replace("_", "-")
             return epsilon, f"{make.__name__} of dp_accounting, not dpcheck's engine, {named} neighbours"
     names = ", ".join(sorted({type(part).__name__ for part, _ in _singles(events)}))

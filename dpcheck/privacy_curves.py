@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, roots_legendre
 
-from dpcheck.events import Gaussian, Laplace, Sampled, shift_of
+from dpcheck.events import Gaussian, Laplace, RandomAllocation, Sampled, shift_of
 
 Array: TypeAlias = NDArray[np.float64]
 Curve: TypeAlias = Callable[[Array], Array]
@@ -47,12 +47,13 @@ class CurvePair:
         return self.forward is self.backward
 
 
-def curves_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> CurvePair:
+def curves_of(event: Gaussian | Laplace | Sampled | RandomAllocation, *, negligible: float) -> CurvePair:
     """The curves of one event with noise (multiplier > 0) that releases something.
 
     ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
     """
-    from dpcheck.replacement import multiplicities, with_replacement  # which is made of the curves below
+    from dpcheck.allocation import allocation_curves  # which are made of the curves below
+    from dpcheck.replacement import multiplicities, with_replacement
 
     shift = shift_of(event.noise_multiplier)
     match event:
@@ -60,6 +61,8 @@ def curves_of(event: Gaussian | Laplace | Sampled, *, negligible: float) -> Curv
             return _both(lambda epsilon: gaussian_log_delta(epsilon, shift))
         case Laplace():
             return _both(lambda epsilon: _laplace_log_delta(epsilon, shift))
+        case RandomAllocation():
+            return allocation_curves(int(event.steps), shift, negligible)
     noise = _laplace_log_delta if event.laplace else gaussian_log_delta
     match event:
         case Sampled(scheme="poisson", neighbours="replace_one"):

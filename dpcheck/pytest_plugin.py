@@ -10,10 +10,12 @@ test, a class or a module. What each audit showed is kept as properties of the t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
+_KEPT = ("verdict", "claim", "epsilon_lower", "trials", "seed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,19 +26,41 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def privacy(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Callable[..., None]:
+def privacy(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Give a test :func:`dpcheck.testing.assert_private` with the marker's arguments, the nearest marker first."""
     shared: dict[str, Any] = {}
     for marker in request.node.iter_markers("privacy"):
         shared = marker.kwargs | shared
 
     def assert_private(mechanism: Callable[..., Any], data: Any, neighbour: Any, **arguments: Any) -> None:
+        __tracebackhide__ = True
         from dpcheck.audits.membership import audit_privacy
         from dpcheck.testing import require_private
 
         audit = audit_privacy(mechanism, data, neighbour, **{"delta": 0.0} | shared | arguments)
-        for name in ("verdict", "claim", "epsilon_lower", "trials"):
-            record_property(f"dpcheck.{name}", getattr(audit, name))
+        # not by record_property, which warns where the JUnit file is of the usual family
+        request.node.user_properties += [(f"dpcheck.{name}", getattr(audit, name)) for name in _KEPT]
         require_private(audit)
 
     return assert_private
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List all audits of the run: verdict, epsilon, claim, test."""
+    lines = []
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") == "call":
+                lines += [f"{words}  {report.nodeid}" for words in _audits(report.user_properties)]
+    if lines:
+        terminalreporter.section("privacy audits by dpcheck")
+        for line in sorted(lines, key=lambda line: not line.startswith("violated")):
+            terminalreporter.write_line(line)
+
+
+def _audits(properties: list[tuple[str, Any]]) -> Iterator[str]:
+    """Each audit of a test in words, from the properties that it left."""
+    kept = [value for name, value in properties if name.startswith("dpcheck.")]
+    for i in range(0, len(kept) - len(_KEPT) + 1, len(_KEPT)):
+        verdict, claim, epsilon, trials, seed = kept[i : i + len(_KEPT)]
+        yield f"{verdict:<12}  epsilon >= {epsilon:.4g}, claimed {claim}, {trials} trials, seed {seed}"

@@ -81,7 +81,9 @@ def with_replacement(epsilon: Array, event: Sampled, draws: Draws, shift: float)
     """Log delta, (n,) -> (n,), as derived above."""
     inner = unamplified(epsilon, event)
     shifts = draws.copies * shift
-    groups = logsumexp([c + gaussian_log_delta(inner, s) for c, s in zip(draws.log_chances, shifts, strict=True)], axis=0)
+    groups = logsumexp(
+        [c + gaussian_log_delta(inner, s) for c, s in zip(draws.log_chances, shifts, strict=True)], axis=0
+    )
     total = groups
     if event.rest > 0 and shifts[-1] < HUGE:
         with np.errstate(divide="ignore"):

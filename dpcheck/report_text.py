@@ -46,7 +46,14 @@ def parsed(text: str) -> dict[str, Any]:
         "version": _text(_given(found, "version"), "version"),
         "seconds": seconds,
         "tables": _tables(_given(found, "tables")),
+        "made": _made(found.get("made", {})),
     }
+
+
+def _made(value: Any) -> dict[str, str]:
+    """Where and how the report was made; older reports do not say."""
+    _object(value, "made")
+    return {name: _text(said, f"made.{name}") for name, said in value.items()}
 
 
 def _cleaned(value: Any) -> Any:
@@ -79,13 +86,13 @@ def _each(found: dict[str, Any], name: str, read: Callable[[Any, str], Any]) -> 
 
 def _finding(value: Any, name: str) -> Finding:
     _object(value, name)
-    given = {each: _text(_given(value, each, name), f"{name}.{each}") for each in _TEXTS}
+    given: dict[str, Any] = {each: _text(_given(value, each, name), f"{name}.{each}") for each in _TEXTS}
     given |= {each: _number(value.get(each), f"{name}.{each}") for each in _NUMBERS}
     for each in ("expected", "place"):
         said = value.get(each)
         given[each] = said if said is None else _text(said, f"{name}.{each}")
     place = given["place"]
-    require(place is None or _PLACE.fullmatch(place), f"{name}.place", "be FILE:LINE", place)
+    require(place is None or _PLACE.fullmatch(place) is not None, f"{name}.place", "be FILE:LINE", place)
     given["evidence"] = value.get("evidence", {})
     _object(given["evidence"], f"{name}.evidence")
     family = given["evidence"].get("within the claimed family")

@@ -11,6 +11,7 @@ from typing import Any
 from dpcheck.files import write_text
 
 SCHEMA = "dpcheck.report/1"
+AUDIT = "audit"  # begins the profile of a report about mechanisms of one's own
 
 # The words that say a guarantee does not hold; any other word is no alarm by itself.
 BROKEN = frozenset({"violated", "refuted", "contradicted"})
@@ -100,6 +101,7 @@ class Results:
     version: str
     seconds: float
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -124,6 +126,7 @@ class Results:
             "seconds": round(self.seconds, 3),
             "findings": [asdict(f) | {"ok": f.ok, "slack": f.slack} for f in self.findings],
             "tables": self.tables,
+            "made": self.made,
         }
 
     def to_json(self, path: str | Path | None = None) -> str:

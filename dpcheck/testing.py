@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +69,7 @@ def assert_private(
     ...     return sum(data) + rng.laplace(scale=1 / 0.5)
     >>> assert_private(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.5, trials=2000)
     """
+    __tracebackhide__ = True
     from dpcheck.audits.membership import audit_privacy
 
     require_private(
@@ -88,15 +91,27 @@ def require_private(audit: PrivacyAudit) -> None:
     Raises
     ------
     AssertionError
-        With the witness and its counts, or with the advice to use more trials.
+        With epsilon, the witness and its counts, the seed and the line that runs it again; or with the advice to use
+        more trials.
     """
+    __tracebackhide__ = True
     if audit.verdict == "violated":
         raise AssertionError(
-            f"not {audit.claim.replace('privacy', 'private')}: epsilon >= {audit.epsilon_lower:.4g} at delta "
-            f"{audit.delta:g} with confidence {audit.confidence:g}; witness: {audit.event}"
+            f"epsilon >= {audit.epsilon_lower:.4g} where {audit.epsilon:.4g} is claimed, at delta {audit.delta:g} with "
+            f"confidence {audit.confidence:g}: not {audit.claim.replace('privacy', 'private')}\n"
+            f"witness: {audit.event}\n{_again(audit)}"
         )
     if audit.verdict == "inconclusive":
-        raise AssertionError(f"{audit.trials} trials cannot show a violation of {audit.claim}: use more")
+        raise AssertionError(
+            f"{audit.trials} trials cannot show a violation of {audit.claim}: use more\n{_again(audit)}"
+        )
+
+
+def _again(audit: PrivacyAudit) -> str:
+    """The seed, and the line that runs the audit again: the test's, where one runs."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    seed = "none, since its randomness is the mechanism's own" if audit.seed is None else audit.seed
+    return f"seed: {seed}, {audit.trials} trials" + (f"\nrerun: pytest {shlex.quote(test)}" if test else "")
 
 
 def assert_sensitivity(
@@ -133,6 +148,7 @@ def assert_sensitivity(
     >>> from dpcheck.testing import assert_sensitivity
     >>> assert_sensitivity(np.mean, np.zeros(10), [0.0, 1.0], claimed=0.1)
     """
+    __tracebackhide__ = True
     from dpcheck.audits.sensitivity import audit_sensitivity
 
     audit = audit_sensitivity(query, dataset, replacements, claimed=claimed, norm=norm, seed=seed)
@@ -180,6 +196,7 @@ def assert_noise(
     >>> assert_noise(lambda data, rng: sum(data) + rng.laplace(scale=2.0), [1, 0], distribution="laplace", scale=2.0,
     ...     trials=500)
     """
+    __tracebackhide__ = True
     from dpcheck.audits.noise import audit_noise
 
     audit = audit_noise(
@@ -234,6 +251,7 @@ def assert_rate(
     >>> noise = np.exp(0.1 * np.random.default_rng(0).standard_normal(n.size))
     >>> assert_rate(pd.DataFrame({"n": n, "gap": noise / n}), response="gap", factors=["n"], claimed={"n": -1.0})
     """
+    __tracebackhide__ = True
     from dpcheck.audits.rates import fit_rate
 
     fit = fit_rate(

@@ -161,7 +161,9 @@ class Runner:
 class Runs(Protocol):
     """What runs the chunks of a mechanism: a :class:`Runner`, or one in a process of its own."""
 
-    vectorized: bool
+    @property
+    def vectorized(self) -> bool:
+        """Whether one call of the mechanism returns many outputs."""
 
     def __call__(self, chunk: Chunk) -> Floats:
         """Return the outputs (size, k) of one chunk."""
@@ -262,7 +264,7 @@ class Pool:
             return self._processes.submit(_in_worker, chunk)
 
 
-def _require_picklable(runner: Runner, jobs: int) -> None:
+def _require_picklable(runner: Runs, jobs: int) -> None:
     try:
         pickle.dumps(runner)
     except Exception as error:
@@ -271,10 +273,10 @@ def _require_picklable(runner: Runner, jobs: int) -> None:
         ) from error
 
 
-_worker_runner: Runner | None = None
+_worker_runner: Runs | None = None
 
 
-def _start_worker(runner: Runner) -> None:
+def _start_worker(runner: Runs) -> None:
     global _worker_runner
     # The parent handles an interrupt, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -21,6 +21,7 @@ from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.place import place_for
 from dpcheck.errors import StoreError, raised, require
 from dpcheck.findings import Finding, Report
+from dpcheck.provenance import provenance
 from dpcheck.solvers import ALGORITHMS, algorithm
 from dpcheck.store import Store
 from dpcheck.streams import workers
@@ -103,7 +104,8 @@ def check(
     stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
     findings += missing(findings, {*chosen} - stopped, {algorithm(name).paper for name in chosen})
     named = (*chosen, *(each.name for each in own))
-    return Report(tuple(findings), named, profile, seed, __version__, time.perf_counter() - started, tables)
+    seconds = time.perf_counter() - started
+    return Report(tuple(findings), named, profile, seed, __version__, seconds, tables, provenance())
 
 
 def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from html import escape
 from itertools import groupby
+from typing import Any
 
+from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
-from dpcheck.report.html import STYLE
+from dpcheck.report.page.template import fill
+from dpcheck.report.verdicts import sign, standing
 
 _WIDTH = 100
-_CODE = ".pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem } .pair pre { font-size: .8rem }"
 
 
 def listing(bugs: Sequence[Bug]) -> str:
@@ -39,36 +40,29 @@ def explanation(found: Examination) -> str:
 
 def page(bugs: Sequence[Bug], found: Mapping[str, Examination]) -> str:
     """A self-contained HTML page of ``bugs``, with verdicts where they are ``found`` by id."""
-    rows = "".join(
-        f'<tr><td><a href="#{bug.id}">{bug.id}</a></td><td>{escape(bug.title)}</td><td>{bug.family}</td>'
-        f"<td>{bug.tester.name}</td></tr>"
-        for bug in bugs
-    )
-    title = "dpcheck: bugs that broke privacy, and their fixed twins"
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}{_CODE}</style></head>'
-        f"<body><h1>{title}</h1><table><tr><th>id</th><th>bug</th><th>family</th><th>caught by</th></tr>{rows}</table>"
-        f"{''.join(_section(bug, found.get(bug.id)) for bug in bugs)}</body></html>\n"
-    )
+    halves = {bug.id: _halves(bug, found.get(bug.id)) for bug in bugs}
+    leaks = sum(each.broken.verdict == "violated" for each in found.values())
+    changed = [bug.id for bug in bugs if not all(half["right"] for half in halves[bug.id])]
+    return fill(
+        "bugs.html", title="Bugs that broke privacy, and their fixed twins", version=__version__, bugs=bugs,
+        families=[(family, list(members)) for family, members in groupby(bugs, lambda bug: bug.family)],
+        halves=halves, leaks=leaks, changed=changed,
+        result=f"{leaks} of {len(found)} planted bugs break their promise, as their audits show." if found else "",
+        badge=f"{len(changed)} bugs changed" if changed else "as expected",
+    )  # fmt: skip
 
 
-def _section(bug: Bug, found: Examination | None) -> str:
+def _halves(bug: Bug, found: Examination | None) -> list[dict[str, Any]]:
+    """Both versions of a bug's code; a violation is never good, though it is what is expected of the broken one."""
     outcomes = (None, None) if found is None else (found.broken, found.fixed)
-    halves = []
-    for name, code, outcome, expected in zip(("broken", "fixed"), bug.code, outcomes, (True, False), strict=True):
-        said = ""
-        if outcome is not None:
-            right = (outcome.verdict == "violated") == expected
-            said = f'<p class="{"ok" if right else "bad"}">{outcome.verdict}</p>'
-            said += f"<p><small>{escape(outcome.evidence)}</small></p>"
-        halves.append(f"<div><h3>{name}</h3><pre>{escape(code.rstrip())}</pre>{said}</div>")
-    return (
-        f'<h2 id="{bug.id}">{escape(bug.title)}</h2><p>{escape(bug.explanation)}</p>'
-        f"<p>Claimed: {escape(bug.tester.promise)}. Caught by <code>dpcheck.{bug.tester.name}</code>. "
-        f"<small>Source: {escape(bug.source)}.</small></p>"
-        f'{f"<pre>{escape(bug.shared)}</pre>" if bug.shared else ""}<div class="pair">{"".join(halves)}</div>'
-    )
+    return [
+        {
+            "name": name, "code": code.rstrip(), "outcome": outcome,
+            "tone": standing(outcome.verdict) if outcome else "", "sign": sign(outcome.verdict) if outcome else "",
+            "right": outcome is None or (outcome.verdict == "violated") == expected,
+        }
+        for name, code, outcome, expected in zip(("broken", "fixed"), bug.code, outcomes, (True, False), strict=True)
+    ]  # fmt: skip
 
 
 def _wrapped(text: str) -> list[str]:

@@ -48,7 +48,7 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
     for row in drawn:
         good = 0 < number(row, along) < np.inf
         require(good, along, "be a positive number in each row", row.get(along))
-    settings = _settings(drawn, along)
+    settings = settings_of(drawn, along)
     lines: dict[tuple[Any, ...], list[Row]] = {}
     for row in drawn:
         lines.setdefault(tuple(row.get(name) for name in settings), []).append(row)
@@ -57,7 +57,7 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
     axis.set_xscale("log")
     axis.axhline(1, color=CLAIMED, linewidth=1.2)
     for i, (values, own) in enumerate(lines.items()):
-        label = ", ".join(_setting(name, value) for name, value in zip(settings, values, strict=True))
+        label = words_of(settings, dict(zip(settings, values, strict=True)))
         color, mark = _LINES[i % len(_LINES)], _MARKS[(i + i // len(_LINES)) % len(_MARKS)]
         x, ratio, error = np.array(sorted((number(row, along), *_ratio(row)) for row in own)).T
         good = ratio > 0
@@ -101,7 +101,7 @@ def along_of(rows: Sequence[Row]) -> str | None:
     return None
 
 
-def _settings(rows: Sequence[Row], along: str) -> list[str]:
+def settings_of(rows: Sequence[Row], along: str) -> list[str]:
     """The columns that tell the lines apart: words, and numbers that differ at one place along."""
     found: list[str] = []
     for name in rows[0]:
@@ -117,6 +117,11 @@ def _settings(rows: Sequence[Row], along: str) -> list[str]:
 def _count(rows: Sequence[Row], *names: str) -> int:
     """Count the settings of these columns."""
     return len({tuple(row.get(name) for name in names) for row in rows})
+
+
+def words_of(names: Sequence[str], row: Row) -> str:
+    """Say which setting of some columns a row has."""
+    return ", ".join(_setting(name, row.get(name)) for name in names)
 
 
 def _setting(name: str, value: Any) -> str:
@@ -138,7 +143,7 @@ def _largest(rows: Sequence[Row], along: str, settings: list[str]) -> str:
 
     row = max([row for row in rows if clear(row)] or rows, key=lambda row: _ratio(row)[0])
     ratio = f"{_ratio(row)[0]:.2g} times the bound"
-    place = "at " + ", ".join(_setting(name, row.get(name)) for name in (along, *settings))
+    place = f"at {words_of((along, *settings), row)}"
     if clear(row):
         return f"Measured exceeds the bound: {ratio}, {place}"
     if _ratio(row)[0] > 1:

@@ -31,6 +31,10 @@ def render(report: Results, format: str, *, color: bool = False, width: int = 12
         from dpcheck.report.sarif import to_sarif
 
         return to_sarif(report)
+    if format == "github":
+        from dpcheck.report.github import to_github
+
+        return to_github(report)
     if format == "html":
         from dpcheck.report.html import to_html
 

@@ -63,7 +63,7 @@ def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
 
 
 @dataclass(frozen=True)
-class _Variant:
+class Variant:
     """A variant's row: its label, the audits by what was released, and ``certified``, NaN where there is none."""
 
     label: str
@@ -73,12 +73,13 @@ class _Variant:
 
     @property
     def audited(self) -> float:
+        """The largest of the audited bounds, NaN where there is none."""
         return max(self.audits.values(), default=float("nan"))
 
 
-def variants_of(findings: Iterable[Finding]) -> list[_Variant]:
+def variants_of(findings: Iterable[Finding]) -> list[Variant]:
     """Return what can be drawn: findings about privacy with a claimed epsilon, those of one certificate together."""
-    found: dict[tuple[str, float | None, float], _Variant] = {}
+    found: dict[tuple[str, float | None, float], Variant] = {}
     for f in findings:
         if f.kind != "privacy" or f.claimed is None or np.isnan(f.claimed):
             continue
@@ -87,13 +88,13 @@ def variants_of(findings: Iterable[Finding]) -> list[_Variant]:
             name, what = f.id, ""
         label = ", ".join([part if i == 0 else part.replace("_", " ") for i, part in enumerate(name.split("."))])
         certified = float("nan") if f.certified is None else float(f.certified)
-        each = found.setdefault((name, f.certified, f.claimed), _Variant(label, {}, certified, float(f.claimed)))
+        each = found.setdefault((name, f.certified, f.claimed), Variant(label, {}, certified, float(f.claimed)))
         if f.audited is not None and not np.isnan(f.audited):
             each.audits[what] = max(float(f.audited), each.audits.get(what, 0.0))
     return list(found.values())
 
 
-def _variant(axis: Any, y: float, each: _Variant, ends: tuple[float, float]) -> None:
+def _variant(axis: Any, y: float, each: Variant, ends: tuple[float, float]) -> None:
     broken = each.audited > each.claimed
     if broken:
         stripe(axis, y)
@@ -112,7 +113,7 @@ def _variant(axis: Any, y: float, each: _Variant, ends: tuple[float, float]) -> 
         axis.plot(at, y, mark, color=color, markersize=4, label=label, clip_on=mark in _RELEASED.values())
 
 
-def _counted(found: list[_Variant]) -> str:
+def _counted(found: list[Variant]) -> str:
     violated = sum(each.audited > each.claimed for each in found)
     short = sum(each.certified > each.claimed for each in found)
     leaks = sum(each.claimed >= each.audited > each.certified for each in found)

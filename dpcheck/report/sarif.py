@@ -28,6 +28,7 @@ _HELP = {
     "utility": "The result on real data, or its certificate, is not the expected one.",
 }
 _BASE = "%SRCROOT%"  # the name that code hosts expect
+_NOWHERE = "pyproject.toml:1"  # stands for a finding about no one place of the code, such as a missing one
 
 
 def to_sarif(report: Results) -> str:
@@ -70,13 +71,13 @@ def _result(finding: Finding, rule: int) -> dict[str, object]:
 
 
 def _location(finding: Finding) -> dict[str, object]:
-    """The finding's id, and the file and line of the code where they are known."""
-    found: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": finding.id}]}
-    if finding.place:
-        file, _, line = finding.place.rpartition(":")
-        artifact = (
-            {"uri": Path(file).as_uri()} if Path(file).is_absolute()
-            else {"uri": quote(str(PurePosixPath(file))), "uriBaseId": _BASE}
-        )  # fmt: skip
-        found["physicalLocation"] = {"artifactLocation": artifact, "region": {"startLine": int(line)}}
-    return found
+    """The finding's id, and the file and line of the code; code hosts refuse a result without such a place."""
+    file, _, line = (finding.place or _NOWHERE).rpartition(":")
+    artifact = (
+        {"uri": Path(file).as_uri()} if Path(file).is_absolute()
+        else {"uri": quote(str(PurePosixPath(file))), "uriBaseId": _BASE}
+    )  # fmt: skip
+    return {
+        "logicalLocations": [{"fullyQualifiedName": finding.id}],
+        "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": max(1, int(line))}},
+    }

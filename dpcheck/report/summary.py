@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpcheck.report.verdicts import standing
-from dpcheck.results import BROKEN, Finding, Results
+from dpcheck.results import AUDIT, BROKEN, Finding, Results
 from dpcheck.solvers import ALGORITHMS
 
 _MANY = 3  # algorithms from which on the result counts them, and names those that leak
@@ -153,6 +153,8 @@ class Summary:
         """Return the command that explains a finding: what it rests on, step by step."""
         if finding in self.statements:
             return f"dpcheck prove {_quoted(finding.id.partition('.')[2])} --explain"
+        if self.report.profile.startswith(AUDIT):
+            return f"{self.report.made.get('command') or 'dpcheck audit'} --explain {_quoted(finding.id)}"
         names = self.report.algorithms
         name = next((name for name in names if name == finding.id.partition(".")[0]), " ".join(names))
         if name not in ALGORITHMS and finding.place:  # one that a file declares

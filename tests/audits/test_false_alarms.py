@@ -4,37 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from accusations import ESTIMATORS, REPEATS, Mechanism, accused, table
 from scipy import optimize, stats
 
-from dpcheck.audits.bands import band_bound
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.audits.neighbours import Pair
-from dpcheck.audits.one_run import audit_one_run
-from dpcheck.audits.search import audit_neighbours
-from dpcheck.audits.sequential import audit_sequential
-from dpcheck.audits.split import split_bound
 from dpcheck.events import Gaussian, Laplace
-
-
-@dataclass(frozen=True)
-class Mechanism:
-    """``draw(data, rng, size)`` keeps (epsilon, delta) between data 1 and 0, and nothing smaller."""
-
-    draw: Callable[[Any, np.random.Generator, int], Any]
-    epsilon: float
-    delta: float = 0.0
-    claim: Any = None
-
-    @property
-    def wide(self) -> bool:
-        return np.ndim(self.draw(1, np.random.default_rng(0), 2)) == 2
 
 
 def _delta_of(sigma: float) -> float:
@@ -88,55 +67,6 @@ MECHANISMS = {
 }  # fmt: skip
 
 
-def accused(mechanism: Mechanism, seed: int, trials: int) -> bool:
-    audit = audit_privacy(
-        mechanism.draw, 1, 0, epsilon=mechanism.epsilon, delta=mechanism.delta, trials=trials, seed=seed,
-        vectorized=True,
-    )  # fmt: skip
-    return audit.verdict == "violated"
-
-
-def accused_as_curve(mechanism: Mechanism, seed: int, trials: int) -> bool:
-    audit = audit_privacy(
-        mechanism.draw, 1, 0, claim=mechanism.claim, delta=1e-5, trials=trials, seed=seed, vectorized=True
-    )
-    return audit.verdict == "violated"
-
-
-def accused_after_a_search(mechanism: Mechanism, seed: int, trials: int) -> bool:
-    pairs = [Pair(1, 1, "equal"), Pair(1, 0, "one way"), Pair(0, 1, "the other")]
-    audit = audit_neighbours(
-        mechanism.draw, pairs, epsilon=mechanism.epsilon, delta=mechanism.delta, trials=trials, seed=seed,
-        vectorized=True,
-    )  # fmt: skip
-    return audit.verdict == "violated"
-
-
-def accused_sequentially(mechanism: Mechanism, seed: int, trials: int) -> bool:
-    audit = audit_sequential(
-        mechanism.draw, 1, 0, epsilon=mechanism.epsilon, delta=mechanism.delta, most=trials, seed=seed, vectorized=True
-    )
-    return audit.verdict == "violated"
-
-
-def accused_by(bound: Callable[..., Any], mechanism: Mechanism, seed: int, trials: int) -> bool:
-    """By an estimator of scores at hand."""
-    rng = np.random.default_rng(seed)
-    a, b = (mechanism.draw(value, rng, trials) for value in (1, 0))
-    return bool(bound(a, b, delta=mechanism.delta).epsilon_lower > mechanism.epsilon)
-
-
-def accused_in_one_run(mechanism: Mechanism, seed: int, trials: int) -> bool:
-    """As many canaries as trials; each coin's own output is its score."""
-
-    def algorithm(included: Any, rng: np.random.Generator) -> Any:
-        both = [mechanism.draw(value, rng, included.size) for value in (0, 1)]
-        return np.where(included, both[1], both[0])
-
-    audit = audit_one_run(algorithm, trials, epsilon=mechanism.epsilon, delta=mechanism.delta, seed=seed)
-    return audit.verdict == "violated"
-
-
 @pytest.mark.parametrize("name", ["laplace", "gaussian", "randomised response"])
 def test_false_alarms_stay_below_the_level(name: str) -> None:
     """Null hypothesis: an audit at confidence 95% cries "violated" with probability <= 5%.
@@ -171,40 +101,17 @@ def test_the_mechanisms_keep_what_they_are_said_to_keep_and_no_less() -> None:
         assert worst[1] > delta * 1.001 + 1e-6
 
 
-NARROW = [name for name, mechanism in MECHANISMS.items() if not mechanism.wide]
-# estimator: how it accuses, trials, repeats, mechanisms
-TABLES = {
-    "audit_privacy": (accused, 1_000, 2_000, list(MECHANISMS)),
-    "audit_privacy_curve": (accused_as_curve, 1_000, 2_000, [name for name in NARROW if MECHANISMS[name].claim]),
-    "audit_neighbours": (accused_after_a_search, 300, 2_000, NARROW),
-    "audit_sequential": (accused_sequentially, 300, 2_000, NARROW),
-    "audit_one_run": (accused_in_one_run, 1_000, 2_000, NARROW),
-    "band_bound": (partial(accused_by, band_bound), 1_000, 2_000, NARROW),
-    "split_bound": (partial(accused_by, split_bound), 1_000, 2_000, NARROW),
-}
-
-
 @pytest.mark.experiment
-@pytest.mark.parametrize("estimator", TABLES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_table_of_false_alarms(estimator: str, keep: Callable[[str, pd.DataFrame], None]) -> None:
     """Null hypothesis: at level 5% a mechanism that keeps its claim is accused with probability <= 5%.
 
     At most 5.5% may show. At exactly 5% more would in 2,000 audits with probability P(Bin(2000, 0.05) > 110), 14%:
     most errors are far from it.
     """
-    accuses, trials, repeats, names = TABLES[estimator]
-    rows = []
-    for name in names:
-        mechanism = MECHANISMS[name]
-        alarms = sum(accuses(mechanism, seed, trials) for seed in range(repeats))
-        claim = "curve" if accuses is accused_as_curve else f"({mechanism.epsilon:.4g}, {mechanism.delta:.3g})"
-        most = stats.binomtest(alarms, repeats).proportion_ci(0.95, "exact").high
-        rows.append((estimator, name, claim, trials, repeats, alarms, alarms / repeats, most))
-        print(rows[-1], flush=True)
-    columns = ["estimator", "mechanism", "claim", "trials", "repeats", "alarms", "share", "upper_97.5"]
-    frame = pd.DataFrame(rows, columns=columns)
+    frame = table(estimator, MECHANISMS)
     keep(f"false_alarms_{estimator}", frame)
-    assert (frame["alarms"] <= 0.055 * repeats).all()
+    assert (frame["alarms"] <= 0.055 * REPEATS).all()
 
 
 def test_the_largest_of_all_looks_is_covered() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import dpcheck
 from dpcheck.audits.claim import PrivacyClaim
@@ -288,9 +289,23 @@ def test_plot_leaves_pyplot_alone() -> None:
     figure = _audit(rare_atom, trials=6_000).plot()
     assert len(figure.axes) == 2
     assert "audited epsilon" in figure.get_suptitle()
-    figure.canvas.draw()
+    FigureCanvasAgg(figure).draw()
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_the_plot_shows_the_most_that_the_claim_allows() -> None:
+    """The favoured side's tail rises above the claim's limit just where the claim is broken: the truth is 1."""
+    for epsilon, broken in ((0.5, True), (1.5, False)):
+        audit = _audit(laplace, epsilon=epsilon)
+        lines = {line.get_label(): line for line in audit.plot().axes[1].get_lines()}
+        favours = audit.event.favours
+        other = "data" if favours == "neighbour" else "neighbour"
+        allowed = lines[f"most that the claim allows on {favours}"].get_ydata()
+        expected = np.minimum(np.exp(audit.epsilon) * lines[f"on {other}"].get_ydata() + audit.delta, 1)
+        np.testing.assert_allclose(allowed, expected)
+        assert (np.max(lines[f"on {favours}"].get_ydata() - allowed) > 0.02) == broken
+        assert (audit.verdict == "violated") == broken
 
 
 def test_progress_is_told_and_ends_at_the_total() -> None:

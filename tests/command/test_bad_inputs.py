@@ -5,6 +5,7 @@ Each row is a call of the library that must raise InputError, or a command line 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -111,6 +112,39 @@ def curve(values: Callable[[np.ndarray], Any]) -> Callable[[], object]:
 
 def auc(X: Any, y: Any = (1, -1)) -> Callable[[], object]:
     return lambda: AUC.from_data(X, y)
+
+
+def clipping(**given: Any) -> Callable[[], object]:
+    known = {"query": lambda batch: np.clip(batch, -1, 1).sum(), "records": np.ones((5, 1)), "bound": 1.0} | given
+    return lambda: dpcheck.audit_clipping(known.pop("query"), known.pop("records"), **known)
+
+
+def low_bits(**given: Any) -> Callable[[], object]:
+    known = {"mechanism": laplace, "trials": 200} | given
+    return lambda: dpcheck.audit_floating_point(known.pop("mechanism"), 1.0, 0.0, **known)
+
+
+def randomness(**given: Any) -> Callable[[], object]:
+    known = {"mechanism": laplace, "data": 1.0, "neighbour": 2.0} | given
+    return lambda: dpcheck.audit_randomness(known.pop("mechanism"), known.pop("data"), known.pop("neighbour"), **known)
+
+
+def points(mechanism: Any = None, oracle: Any = np.negative, **given: Any) -> Callable[[], object]:
+    asks = (lambda oracle, rng: oracle(np.zeros(2)) + rng.normal(size=2)) if mechanism is None else mechanism
+    return lambda: dpcheck.audit_evaluation_points(asks, oracle, **given)
+
+
+def declared(**given: Any) -> Callable[[], object]:
+    known: dict[str, Any] = {
+        "name": "mine", "epsilon": 1.0, "delta": 1e-5, "data": np.zeros(10), "replacements": [0.0, 1.0],
+        "run": lambda data, rng: np.clip(data, 0, 1).mean() + rng.normal(), "events": Gaussian(1.0),
+    }  # fmt: skip
+    return lambda: dpcheck.Algorithm(**(known | given))
+
+
+def promised(**given: Any) -> Callable[[], object]:
+    known = {"measure": lambda rng, n: 1.0, "grid": {"n": (1, 2, 4)}, "claimed": {"n": -0.5}} | given
+    return lambda: dpcheck.RateClaim(**known)
 
 
 def theory(**given: Any) -> Callable[[], object]:
@@ -364,6 +398,65 @@ API: dict[str, Callable[[], object]] = {
     "noise of standard deviation NaN": lambda: Gaussian(NAN),
     "noise of standard deviation 1j": lambda: Gaussian(1j),
     "curve of nothing known": lambda: privacy_curve([3]),
+    # what is inside a mechanism
+    **{f"clipping bound {value!r}"[:40]: clipping(bound=value) for value in (0, NAN, HUGE, "1")},
+    "clipping of no function": clipping(query=None),
+    "clipping of one record": clipping(records=np.ones((1, 1))),
+    "clipping of a number": clipping(records=3.0),
+    "clipping of text": clipping(records="ab"),
+    "clipping that is complex": clipping(query=lambda batch: 1j * np.sum(batch)),
+    "clipping that is masked": clipping(query=lambda batch: MASKED),
+    "clipping of text outputs": clipping(query=lambda batch: "seven"),
+    "clipping that leaves": clipping(query=lambda batch: sys.exit(0)),
+    "clipping with a divisor of no name": clipping(divisor="n"),
+    "clipping with a scale that is a number": clipping(scale=3),
+    "clipping with a scale that raises": clipping(scale=lambda record, factor: 1 / 0),
+    "clipping seed -1": clipping(seed=-1),
+    "clipping of no batches": clipping(batches=0),
+    "low bits of no function": low_bits(mechanism=None),
+    "low bits that are complex": low_bits(mechanism=lambda data, rng: 1j * rng.normal()),
+    "low bits of text": low_bits(mechanism=lambda data, rng: "seven"),
+    "low bits that leave": low_bits(mechanism=lambda data, rng: sys.exit(0)),
+    "low bits seed -1": low_bits(seed=-1),
+    "low bits at confidence 2": low_bits(confidence=2),
+    "low bits by no workers": low_bits(jobs=0),
+    "constants of no function": lambda: dpcheck.audit_constants(None, [1], [[2]]),
+    "constants that raise": lambda: dpcheck.audit_constants(lambda data: 1 / 0, [1], [[2]]),
+    "constants that leave": lambda: dpcheck.audit_constants(lambda data: sys.exit(0), [1], [[2]]),
+    "constants without neighbours": lambda: dpcheck.audit_constants(len, [1], []),
+    "constants with a number as neighbours": lambda: dpcheck.audit_constants(len, [1], 3),
+    "points of no mechanism": points(mechanism=3),
+    "points of no oracle": points(oracle=None),
+    "points of a complex oracle": points(oracle=lambda x: 1j * x),
+    "points of an oracle that raises": points(oracle=lambda x: 1 / 0),
+    "points that are text": points(mechanism=lambda oracle, rng: oracle("here")),
+    "points of text": points(mechanism=lambda oracle, rng: "seven"),
+    "points that leave": points(mechanism=lambda oracle, rng: sys.exit(0)),
+    "points seed -1": points(seed=-1),
+    "points of weight NaN": points(weight=NAN),
+    "randomness of no mechanism": randomness(mechanism=None),
+    "randomness that is complex": randomness(mechanism=lambda data, rng: 1j),
+    "randomness of NaN": randomness(mechanism=lambda data, rng: NAN),
+    "randomness that leaves": randomness(mechanism=lambda data, rng: sys.exit(0)),
+    "randomness without a neighbour": randomness(neighbour=None),
+    "randomness with two kinds of neighbour": randomness(replacements=[1.0]),
+    "randomness at epsilon NaN": randomness(epsilon=NAN),
+    "randomness seed -1": randomness(seed=-1),
+    # algorithms of one's own
+    **{f"algorithm epsilon {value!r}"[:40]: declared(epsilon=value) for value in (-1, NAN, HUGE, "1")},
+    "algorithm delta 2": declared(delta=2),
+    "algorithm on a number": declared(data=3),
+    "algorithm with a number as replacements": declared(replacements=3),
+    "algorithm without replacements": declared(replacements=[]),
+    "algorithm of two words": declared(name="a b"),
+    "algorithm without code": declared(run=None),
+    "rate of two levels": promised(grid={"n": (1, 2)}),
+    "rate of a number as levels": promised(grid={"n": 3}),
+    "rate without a grid": promised(grid=None),
+    "rate without runs": promised(seeds=0),
+    "rate of no function": promised(measure=None),
+    "rate of no claim": promised(claimed={}),
+    "rate of another setting": promised(claimed={"d": 1.0}),
     # further testers
     "patterns of no queries": lambda: patterns(0),
     "patterns of size NaN": lambda: patterns(2, size=NAN),
@@ -405,6 +498,7 @@ FILES = {
     "users_own.py": MODULE,
     "broken.py": "def f(:",
     "leaving.py": "raise SystemExit(0)",
+    "stopping.py": "class Stop(BaseException): pass\nraise Stop('now')",
     "claimless.py": "x = 1",
     "empty.csv": "",
     "names.csv": "a,b\n",
@@ -464,6 +558,7 @@ def command_lines() -> list[tuple[str, ...]]:
         "nosuch:f",
         "broken:f",
         "leaving:f",
+        "stopping:f",
     )
     names += ("users_own:leaves", "users_own:returns_complex", "a b:f", "users_own:f:g", "..:f")
     found += [("audit", name, *AUDIT[2:], "--epsilon", "1", "--trials", "200") for name in names]
@@ -518,7 +613,7 @@ def command_lines() -> list[tuple[str, ...]]:
         ("Y17", "--seconds", "0"), ("Y17", "--seconds", "nan"), ("Y17", "--seconds", "x"),
     )]  # fmt: skip
     found += [("check", *rest) for rest in (
-        ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",),
+        ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",), ("stopping.py",),
         ("dp_sgda", "--seed", "-1"), ("dp_sgda", "--jobs", "0"), ("dp_sgda", "--profile", "slow"),
         ("dp_sgda", "--output", "nosuch/a.txt"),
         ("dp_sgda", "--html-output", "."), ("dp_sgda", "--seed", LONG), ("dp_sgda", "--store", "nosuch/store"),
@@ -532,6 +627,18 @@ def command_lines() -> list[tuple[str, ...]]:
 
 LINES = command_lines()
 COMMANDS = sorted({line[0] if line else "" for line in LINES})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_table_is_not_kept_in_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To read what it holds would wait for ever."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    assert main(["measure", "dp_sgda", "n=50", "steps=5", "--seeds", "1", "--output", "pipe"]) == 2
+    said = "dpcheck: error: --output must be a file that rows can be added to, got pipe"
+    assert capsys.readouterr().err.splitlines()[-1] == said
 
 
 def test_there_are_enough_of_them() -> None:

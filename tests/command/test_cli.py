@@ -36,13 +36,17 @@ from dpcheck.solvers import ALGORITHMS
 
 OPTIONS = {
     "check": {"--profile", "--seed", "--jobs", "--format", "--output", "--json-output", "--junit-output",
-              "--sarif-output", "--html-output", "--fail-on", "--store", "--verbose", "--explain"},
+              "--sarif-output", "--html-output", "--github-output", "--fail-on", "--store", "--verbose", "--explain"},
     "list": {"--format"},
     "show": {"--latex"},
     "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq"},
     "audit": {"--data", "--neighbour", "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
               "--jobs", "--unseeded", "--isolate", "--call-seconds", "--megabytes", "--vectorized", "--sequential",
-              "--earlier", "--plot", "--format", "--fail-on"},
+              "--earlier", "--plot", "--format", "--fail-on", "--all", "--baseline", "--write-baseline", "--output",
+              "--json-output", "--junit-output", "--sarif-output", "--html-output", "--github-output", "--verbose",
+              "--explain"},
+    "certify": {"--delta", "--multiplier", "--epsilon", "--batch", "--population", "--steps", "--sampling",
+                "--neighbours", "--noise", "--format"},
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},
@@ -50,7 +54,7 @@ OPTIONS = {
     "solve": {"--problem", "--data", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
               "--plot", "--format"},
     "report": {"--format", "--output", "--json-output", "--junit-output", "--sarif-output", "--html-output",
-               "--fail-on", "--verbose", "--explain"},
+               "--github-output", "--fail-on", "--verbose", "--explain"},
 }  # fmt: skip
 
 
@@ -852,9 +856,9 @@ class Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag, attrs):
-        if tag not in ("meta", "br", "rect", "line"):
+        if tag not in ("meta", "br", "rect", "line", "input", "wbr"):
             self.open.append(tag)
-        self.loads += [value for name, value in attrs if name in ("src", "href", "data")] + [tag] * (tag == "script")
+        self.loads += [value for name, value in attrs if name in ("src", "href", "data") and value[0] != "#"]
 
     def handle_startendtag(self, tag, attrs):
         self.loads += [value for name, value in attrs if name in ("src", "href", "data")]

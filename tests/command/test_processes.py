@@ -30,6 +30,11 @@ def ends_late(data, rng):
     value = data + rng.laplace()
     if value > 6: os._exit(0)
     return value
+def writes_everywhere(data, rng):
+    for file in range(3, 30):
+        try: os.write(file, b"0")
+        except OSError: pass
+    return data + rng.laplace()
 def slow(data, rng):
     Path(f"ran.{os.getpid()}").touch()
     time.sleep(0.02)
@@ -57,6 +62,11 @@ def command(mechanism: str, jobs: int, trials: int = 20_000) -> list[str]:
         ("stops", 1, "mechanism must return a number or an array, got Stop: now"),
         ("ends_late", 1, "the code under test must return, got one that ended its process (exit code 0)"),
         ("ends_late", 2, "mechanism must survive in a worker process, got one that died; try jobs=1"),
+        (
+            "writes_everywhere",
+            1,
+            "the code under test must write to its own files alone, got one that wrote to others",
+        ),
     ],
 )
 def test_a_mechanism_that_ends_its_process_is_an_error(folder: Path, mechanism: str, jobs: int, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -28,24 +29,46 @@ def test_without():
 """
 
 
-@pytest.fixture
-def outcome(tmp_path):
-    (tmp_path / "test_sums.py").write_text(textwrap.dedent(TESTS))
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory):
+    """A run in which every warning is an error, with a JUnit file."""
+    folder = tmp_path_factory.mktemp("sums")
+    (folder / "test_sums.py").write_text(textwrap.dedent(TESTS))
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--strict-markers",
-         "--junitxml=junit.xml", "test_sums.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        [sys.executable, "-W", "error", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider",
+         "-p", "no:xdist", "--strict-markers", "--junitxml=junit.xml", "test_sums.py"],
+        cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return run.stdout + run.stderr, (tmp_path / "junit.xml").read_text()
+    return run.stdout + run.stderr, (folder / "junit.xml").read_text()
 
 
 def test_marker_and_fixture(outcome):
     text, junit = outcome
     assert "1 failed, 2 passed" in text
-    assert "not (0.5, 0)-private: epsilon >= " in text
-    assert "witness: output" in text
-    assert '<property name="dpcheck.verdict" value="consistent" />' in junit
-    assert '<property name="dpcheck.verdict" value="violated" />' in junit
+    assert '<property name="dpcheck.verdict" value="consistent"' in junit
+    assert '<property name="dpcheck.verdict" value="violated"' in junit
+
+
+def test_a_failure_says_epsilon_first_and_how_to_run_it_again(outcome):
+    text, _ = outcome
+    failure = [line[4:] for line in text.splitlines() if line.startswith("E  ")]
+    assert re.fullmatch(
+        r"\s*AssertionError: epsilon >= [\d.]+ where 0\.5 is claimed, at delta 0 with confidence 0\.95: "
+        r"not \(0\.5, 0\)-private", failure[0],
+    )  # fmt: skip
+    assert failure[1].strip().startswith("witness: output")
+    assert re.fullmatch(r"\s*seed: 0, \d+ trials", failure[2])
+    assert failure[3].strip() == "rerun: pytest test_sums.py::test_not_private"
+    assert "require_private" not in text  # of the tests alone, not of what they call
+    assert "dpcheck/testing.py" not in text
+
+
+def test_all_audits_are_listed_at_the_end_those_that_fail_first(outcome):
+    text, _ = outcome
+    listed = text[text.index("privacy audits by dpcheck") :].splitlines()[1:3]
+    assert [line.split()[0] for line in listed] == ["violated", "consistent"]
+    assert [line.split()[-1] for line in listed] == ["test_sums.py::test_not_private", "test_sums.py::test_private"]
+    assert all("seed 0" in line and "epsilon >= " in line for line in listed)
 
 
 def test_the_plugin_loads_nothing_heavy():

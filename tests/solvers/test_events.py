@@ -124,7 +124,9 @@ def test_a_batch_of_fixed_size_has_all_events_read_between_replaced_records() ->
     dp = dp_accounting
     drawn = dp.SampledWithoutReplacementDpEvent(10, 2, dp.GaussianDpEvent(3.0))
     again = dp.SampledWithReplacementDpEvent(10, 2, dp.SelfComposedDpEvent(dp.GaussianDpEvent(3.0), 4))
-    assert read_events([drawn, again, dp.PoissonSampledDpEvent(0.5, dp.GaussianDpEvent(5.0)), dp.GaussianDpEvent(1.0)]) == (
+    assert read_events(
+        [drawn, again, dp.PoissonSampledDpEvent(0.5, dp.GaussianDpEvent(5.0)), dp.GaussianDpEvent(1.0)]
+    ) == (
         Sampled((Gaussian(1.5),), "without_replacement", 10, 2),
         Sampled((Gaussian(0.75),), "with_replacement", 10, 2),
         Sampled((Gaussian(2.5),), "poisson", 1, 0.5),
@@ -152,7 +154,9 @@ def test_sampled_compositions_laplace_and_trees_of_dp_accounting_are_read() -> N
     ],
 )
 def test_dp_accounting_events_of_other_kinds_are_not_read(event: object) -> None:
-    with pytest.raises(InputError, match=r"^events must be dp_accounting events of the kinds that dpcheck computes, got"):
+    with pytest.raises(
+        InputError, match=r"^events must be dp_accounting events of the kinds that dpcheck computes, got"
+    ):
         read_events(event)
     with pytest.raises(InputError, match=r"^events must be supported dp_accounting events, got Unsupported"):
         read_events(dp_accounting.UnsupportedDpEvent())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dp_accounting import dp_event as dp
 import pytest
+from dp_accounting import dp_event as dp
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as losses
 
@@ -59,7 +59,9 @@ def test_what_nobody_supports_is_refused_in_one_line() -> None:
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("scale", "rate", "steps", "delta"), [(2.0, 0.1, 20, 1e-5), (0.7, 0.3, 3, 1e-3), (5.0, 0.02, 500, 1e-7)])
+@pytest.mark.parametrize(
+    ("scale", "rate", "steps", "delta"), [(2.0, 0.1, 20, 1e-5), (0.7, 0.3, 3, 1e-3), (5.0, 0.02, 500, 1e-7)]
+)
 def test_subsampled_laplace_agrees_with_dp_accounting(scale: float, rate: float, steps: int, delta: float) -> None:
     event = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(rate, dp.LaplaceDpEvent(scale)), steps)
     theirs = PLDAccountant(value_discretization_interval=1e-4).compose(event).get_epsilon(delta)

@@ -1,0 +1,156 @@
+"""``dpcheck certify``: numbers or a file in, epsilon or noise out, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpcheck import certify
+from dpcheck.cli import main
+from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
+
+RUN = "--batch 256 --population 60000 --steps 10000 --delta 1e-5"
+
+
+def step(z: float, scheme: str = "poisson", relation: str = "replace_one") -> Sampled:
+    return Sampled((Gaussian(z),), scheme, 60000, 256, relation)  # type: ignore[arg-type]
+
+
+def found(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    assert main(["certify", *arguments, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("options", "events"),
+    [
+        ("", Repeated(step(1.1, relation="add_or_remove_one"), 10000)),
+        ("--neighbours replace_one", Repeated(step(1.1), 10000)),
+        ("--sampling without_replacement", Repeated(step(1.1, "without_replacement"), 10000)),
+        ("--sampling with_replacement", Repeated(step(1.1, "with_replacement"), 10000)),
+        ("--sampling fixed", Repeated(Gaussian(1.1), 43)),  # 234 minibatches an epoch: 42 epochs and a part
+        ("--sampling shuffled", Repeated(Gaussian(1.1), 43)),
+        ("--sampling none", Repeated(Gaussian(1.1), 10000)),
+        ("--sampling none --noise laplace", Repeated(Laplace(1.1), 10000)),
+    ],
+)
+def test_numbers_are_read_as_the_run_they_describe(
+    capsys: pytest.CaptureFixture[str], options: str, events: Event
+) -> None:
+    certificate = certify(events, 1e-5)
+    shown = found(capsys, "--multiplier", "1.1", *RUN.split(), *options.split())
+    assert (shown["certified"], shown["method"]) == (certificate.epsilon, certificate.method)
+    assert ("no amplification" in str(shown.get("note"))) == ("shuffled" in options)
+
+
+def test_the_least_noise_for_an_epsilon(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = found(capsys, "--epsilon", "2", *RUN.split())
+    z = float(shown["noise multiplier"])  # type: ignore[arg-type]
+    assert 1.997 < float(shown["certified"]) <= 2  # type: ignore[arg-type]
+    assert shown["certified"] == certify(Repeated(step(z, relation="add_or_remove_one"), 10000), 1e-5).epsilon
+
+
+THEIRS = {
+    "class_name": "SelfComposedDpEvent", "module_name": "dp_accounting.dp_event", "count": 1000, "event": {
+        "class_name": "PoissonSampledDpEvent", "sampling_probability": 0.01,
+        "event": {"class_name": "GaussianDpEvent", "noise_multiplier": 1.1},
+    },
+}  # fmt: skip
+OURS = {
+    "class_name": "Repeated", "count": 1000, "event": {
+        "class_name": "Sampled", "scheme": "poisson", "batch": 0.01, "population": 1, "neighbours": "add_or_remove_one",
+        "mechanisms": [{"class_name": "Gaussian", "noise_multiplier": 1.1}],
+    },
+}  # fmt: skip
+HISTORY = [[1.1, 0.01, 600], [1.1, 0.01, 400]]
+
+
+@pytest.mark.parametrize("content", [THEIRS, [THEIRS], OURS, [OURS], HISTORY, {"history": HISTORY}])
+def test_files_of_events(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: object) -> None:
+    path = tmp_path / "events.json"
+    path.write_text(json.dumps(content))
+    one = Sampled((Gaussian(1.1),), "poisson", 1, 0.01, "add_or_remove_one")
+    certified = certify(Repeated(one, 1000), 1e-5).epsilon
+    assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certified
+    shown = found(capsys, str(path), "--delta", "1e-5", "--epsilon", "1")
+    assert 1.28 < float(shown["factor on the noise"]) < 1.29  # type: ignore[arg-type]
+
+
+def test_dp_accountings_own_tuples_are_the_notation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from dp_accounting import dp_event
+
+    def plain(value: object) -> object:
+        if hasattr(value, "_asdict"):
+            return {name: plain(part) for name, part in value._asdict().items()}
+        return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+    event = dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(3.0), dp_event.ZCDpEvent(0.01)])
+    path = tmp_path / "events.json"
+    path.write_text(json.dumps(plain(event.to_named_tuple())))
+    assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify(event, 1e-5).epsilon
+
+
+NESTED = '{"class_name": "Repeated", "count": 1, "event": ' * 100_000
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "be a readable file of JSON"),
+        ("{", "be a readable file of JSON"),
+        (NESTED, "be nested a few hundred times at most"),
+        ("3", "be an object with a class_name, got 3"),
+        ('{"class_name": "Gauss"}', "be one of Gaussian, Laplace, Sampled"),
+        ('{"class_name": "EvilDpEvent"}', "be one of Gaussian, Laplace, Sampled"),
+        ('{"class_name": "Gaussian", "sigma": 1}', "have the fields of that event"),
+        ('{"class_name": "Gaussian", "noise_multiplier": -1}', "be a number >= 0"),
+        ('{"class_name": "Gaussian", "noise_multiplier": NaN}', "be a number >= 0"),
+        ('{"class_name": "Repeated", "count": 1' + "0" * 5000 + "}", "have at most 400 digits"),
+        ("[[1.1, 256, 100]]", "lie in [0, 1]"),
+        ("[[1.1, 256]]", "events must be"),
+        ("[[]]", "events must be"),
+    ],
+)
+def test_files_that_hold_something_else(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, words: str
+) -> None:
+    path = tmp_path / "events.json"
+    path.write_text(content)
+    assert_refused(capsys, ["certify", str(path), "--delta", "1e-5"], words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--delta 1e-5", "got neither"),
+        (f"--multiplier 1 --epsilon 1 {RUN}", "got both"),
+        ("--multiplier 1 --batch 5 --population 10 --delta 1e-5", "--steps must be given"),
+        (f"--multiplier -1 {RUN}", "--multiplier must be a number >= 0, got -1"),
+        (f"--multiplier nan {RUN}", "--multiplier must be a number >= 0, got nan"),
+        (f"--epsilon 0 {RUN}", "--epsilon must be a finite number > 0"),
+        ("--multiplier 1 --batch 5.5 --population 10 --steps 3 --delta 0 --sampling fixed", "be a whole number, got 5.5"),
+        ("--multiplier 1 --batch inf --population 10 --steps 3 --delta 0 --sampling shuffled", "be a whole number, got inf"),
+        ("--multiplier 1 --batch 11 --population 10 --steps 3 --delta 0 --sampling fixed", "lie in [1, population = 10]"),
+        ("--multiplier 1 --batch 1 --population 0 --steps 3 --delta 0 --sampling fixed", "--population must be a whole"),
+        (f"--multiplier 1 --sampling fixed --neighbours add_or_remove_one {RUN}", "be replace_one with fixed"),
+        (f"--multiplier 1 --sampling without_replacement --neighbours add_or_remove_one {RUN}", "be replace_one when"),
+        ("nosuch.json --delta 1e-5", "be a readable file"),
+        ("nosuch.json --delta 1e-5 --steps 3", "--steps must come without FILE.json, got 3"),
+        ("nosuch.json --delta 1.5", "delta must lie in [0, 1), got 1.5"),
+    ],
+)
+def test_wrong_numbers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(capsys, ["certify", *arguments.split()], words)
+
+
+def assert_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    code = main(arguments)
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith("dpcheck: error: ") and err.count("\n") == 1
+    assert words in err

@@ -1,0 +1,216 @@
+"""A file of one's own mechanisms: declared, audited together, reported in every format, in CI's own steps."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+import dpcheck
+from dpcheck.cli import main
+from dpcheck.findings import Finding, Report
+from dpcheck.mechanism_files import read
+from dpcheck.report.render import render
+
+DOCS = Path(dpcheck.__file__).resolve().parent.parent / "docs" / "ci"
+# The official schema, as OASIS publishes it under the address that is its "id".
+SCHEMA = json.loads(Path(__file__).with_name("sarif-schema-2.1.0.json").read_text("utf-8"))
+LEAK = next(i for i, line in enumerate((DOCS / "mechanisms.py").read_text().splitlines(), 1) if "leaking" in line)
+ENTRY = '[[tool.dpcheck.mechanisms]]\nmechanism = "mechanisms:noisy_sum"\ndata = [0, 1]\nneighbour = [0, 0]\n'
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A scratch repository with three mechanisms, one of which leaks."""
+    for name in ("mechanisms.py", "pyproject.toml"):
+        shutil.copy(DOCS / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "mechanisms", raising=False)
+    yield tmp_path
+    sys.modules.pop("mechanisms", None)
+
+
+def valid_sarif(text):
+    sarif = json.loads(text)
+    jsonschema.Draft4Validator(SCHEMA).validate(sarif)
+    return sarif["runs"][0]["results"]
+
+
+def test_all_mechanisms_are_audited_and_reported_in_every_format(project, capsys):
+    outputs = [f"--{name}-output=out.{name}" for name in ("json", "junit", "sarif", "html", "github")]
+    assert main(["audit", "--all", *outputs]) == 1
+    out = capsys.readouterr().out
+    assert "leaking_mean leaks: epsilon >= " in out
+    assert "at confidence 0.95 over all 3 mechanisms, 0.9833 each (Bonferroni)" in re.sub(r"\s+", " ", out)
+    found = Report.from_json(Path("out.json").read_text())
+    assert [f.verdict for f in found.findings] == ["consistent", "consistent", "violated"]
+    assert [f.evidence["audit"]["confidence"] for f in found.findings] == [pytest.approx(1 - 0.05 / 3)] * 3
+    cases = ET.parse("out.junit").getroot().findall("testcase")
+    assert [case.find("failure") is None for case in cases] == [True, True, False]
+    results = valid_sarif(Path("out.sarif").read_text())
+    places = [each["locations"][0]["physicalLocation"] for each in results]
+    assert {place["artifactLocation"]["uri"] for place in places} == {"mechanisms.py"}
+    assert [each["level"] for each in results] == ["none", "none", "error"]
+    assert places[2]["region"]["startLine"] == LEAK
+    page = Path("out.html").read_text()
+    assert 'class="result broken"' in page
+    assert "leaking_mean leaks" in page
+    assert (
+        Path("out.github")
+        .read_text()
+        .startswith(f"::error file=mechanisms.py,line={LEAK},title=dpcheck%3A leaking_mean")
+    )
+
+
+def test_the_error_is_shared_out_over_the_file(tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_text(
+        "[tool.dpcheck]\nconfidence = 0.9\n" + "".join(f'{ENTRY}name = "m{i}"\nepsilon = 1\n' for i in range(5))
+    )
+    found = read(str(file))
+    assert math.isclose(sum(1 - found.each for _ in found.mechanisms), 0.1)
+
+
+def test_a_baseline_makes_findings_known_and_keeps_them_red(project, capsys):
+    assert main(["audit", "--all", "--write-baseline", "known.json"]) == 0
+    capsys.readouterr()
+    assert main(["audit", "--all", "--baseline", "known.json", "--format", "github"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("::notice file=mechanisms.py")
+    assert "leaking_mean leaks" in out
+    assert "Regression: as expected" in out
+    text = Path("mechanisms.py").read_text()
+    Path("mechanisms.py").write_text(text.replace("1 / 60", "1 / 3"))  # repaired: a change too, until it is known
+    sys.modules.pop("mechanisms")
+    assert main(["audit", "--all", "--baseline", "known.json", "--format", "github"]) == 1
+    assert "consistent (expected violated)" in capsys.readouterr().out
+
+
+def test_expected_goes_before_the_baseline(project, capsys):
+    text = Path("pyproject.toml").read_text()
+    Path("pyproject.toml").write_text(text + 'expected = "violated"\n')
+    assert main(["audit", "--all"]) == 0
+    assert "as expected" in capsys.readouterr().out
+
+
+def test_one_mechanism_has_the_same_outputs(project, capsys):
+    one = ["audit", "mechanisms:leaking_mean", "--data", "[0, 1, 1]", "--neighbour", "[0, 1, 0]", "--epsilon", "1",
+           "--trials", "5000", "--vectorized"]  # fmt: skip
+    assert main([*one, "--sarif-output", "a.sarif", "--json-output", "a.json", "--junit-output", "a.xml"]) == 1
+    assert capsys.readouterr().out.startswith("violated: epsilon >= ")
+    (result,) = valid_sarif(Path("a.sarif").read_text())
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == LEAK
+    assert json.loads(Path("a.json").read_text())["schema"] == "dpcheck.audit/1"
+    assert ET.parse("a.xml").getroot().get("failures") == "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "must hold [[tool.dpcheck.mechanisms]], got none"),
+        ("[tool.dpcheck", "the file of mechanisms must be readable TOML"),
+        (ENTRY, "mechanism 1 must hold either epsilon or claim"),
+        (ENTRY.replace("data = [0, 1]\n", "") + "epsilon = 1\n", "mechanism 1 must hold data"),
+        (ENTRY + "epsilon = 1\nepsillon = 2\n", "mechanism 1 must hold claim, data,"),
+        (ENTRY + 'epsilon = 1\nexpected = "fine"\n', "expected must be one of consistent, violated, inconclusive, got"),
+        ((ENTRY + "epsilon = 1\n") * 2, "mechanisms must have names of their own, got noisy_sum, noisy_sum"),
+        ("[tool.dpcheck]\nconfidence = 1.5\n" + ENTRY + "epsilon = 1\n", "confidence must lie in (0.5, 1), got 1.5"),
+        ("[tool.dpcheck]\nlevel = 1\n" + ENTRY + "epsilon = 1\n", "[tool.dpcheck] must hold mechanisms, confidence"),
+        (ENTRY + 'epsilon = 1\nname = "a.b"\n', "the name of mechanism 1 must be letters, digits, _ and -, got a.b"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_refused(project, capsys, text, words):
+    Path("pyproject.toml").write_text(text)
+    assert main(["audit", "--all"]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--all", "--baseline", "pyproject.toml"], ["--all", "none.toml"],
+                                       ["--all", "--sarif-output", "none/a.sarif"]])  # fmt: skip
+def test_wrong_input_is_refused(project, capsys, arguments):
+    code = main(["audit", *arguments])
+    out, err = capsys.readouterr()
+    assert (code, out, len(err.strip().splitlines())) == (2, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["mechanisms:noisy_sum"], "arguments are required: --data, --neighbour, --epsilon or --claim"),
+        ([], "arguments are required: MODULE:FUNCTION, --data, --neighbour, --epsilon or --claim; or --all"),
+        (["mechanisms:noisy_sum", "--all"], "argument MODULE:FUNCTION: not allowed with argument --all"),
+    ],
+)
+def test_wrong_usage_is_refused(project, capsys, arguments, words):
+    with pytest.raises(SystemExit, match="2"):
+        main(["audit", *arguments])
+    assert words in capsys.readouterr().err
+
+
+# Formats
+
+
+def test_sarif_of_any_finding_is_valid_and_has_a_place():
+    """GitHub refuses a result without a file; also where a finding is about no one place of the code."""
+    for place in (None, "dpcheck/a b.py:3", "/elsewhere/a.py:4", "a.py:0"):
+        found = Finding("a.b", "missing", "s", "inconclusive", "r", expected="consistent", place=place)
+        report = Report((found,), ("a",), "quick", 0, "0.1", 1.0)
+        (result,) = valid_sarif(render(report, "sarif"))
+        physical = result["locations"][0]["physicalLocation"]
+        assert physical["region"]["startLine"] >= 1
+        assert physical["artifactLocation"]["uri"]
+
+
+def test_annotations_escape_what_ends_them():
+    found = Finding("a:b,c", "privacy", "100%\nsure", "violated", "r::error::", place="a,b.py:3")
+    line = render(Report((found,), ("a",), "quick", 0, "0.1", 1.0), "github").splitlines()[0]
+    assert line == (
+        "::error file=a%2Cb.py,line=3,title=dpcheck%3A a%3Ab%2Cc::100%25%0Asure: violated "
+        "(expected no broken guarantee). r::error::"
+    )
+
+
+# What the documentation gives to copy
+
+
+def steps(file, key):
+    """The commands of a workflow or of a hook, as they stand."""
+    return re.findall(rf"^\s+{key}: (.+)$", (DOCS / file).read_text(), re.M)
+
+
+def run_as_written(step, folder):
+    scripts = sysconfig.get_path("scripts")
+    source = str(Path(dpcheck.__file__).resolve().parent.parent)
+    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": source}
+    return subprocess.run(step, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_steps_of_the_workflow_are_red_with_the_right_annotation(project):
+    install, audit = steps("workflow.yml", "run")
+    assert install == "pip install dpcheck"  # which the tests have done
+    run = run_as_written(audit, project)
+    assert run.returncode == 1, run.stderr
+    errors = [line for line in run.stdout.splitlines() if line.startswith("::error")]
+    assert len(errors) == 1
+    assert errors[0].startswith(f"::error file=mechanisms.py,line={LEAK},title=dpcheck%3A leaking_mean.output::")
+    named = re.findall(r"privacy\.\w+", (DOCS / "workflow.yml").read_text())
+    assert {name for name in named if name != "privacy.yml"} == {each.name for each in project.glob("privacy.*")}
+    assert len(valid_sarif((project / "privacy.sarif").read_text())) == 3
+
+
+def test_the_hook_stops_a_commit_that_leaks(project):
+    (entry,) = steps("pre-commit-config.yaml", "entry")
+    assert run_as_written(entry, project).returncode == 1
+    text = (project / "mechanisms.py").read_text()
+    (project / "mechanisms.py").write_text(text.replace("1 / 60", "1 / 3"))
+    assert run_as_written(entry, project).returncode == 0

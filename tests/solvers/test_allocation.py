@@ -1,0 +1,99 @@
+"""Random allocation: against another library's interval, simulation, exact small sums, and its limits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcheck import InputError, certify
+from dpcheck.accounting import privacy_curve
+from dpcheck.allocation import allocation_curves
+from dpcheck.events import Event, Gaussian, RandomAllocation, Repeated, Sampled
+
+
+def epochs(z: float, steps: int, number: int = 1) -> Event:
+    return Repeated(RandomAllocation(Gaussian(z), steps), number)
+
+
+# The intervals of pld-accounting 2.0, gaussian_allocation_epsilon_range; its first takes 12 s, all here take about 2.
+PEER = [(1.0, 234, 1, 0.3401909, 0.3564149), (1.0, 234, 10, 1.026, 1.071), (0.6, 100, 1, 3.419, 3.444)]
+
+
+@pytest.mark.parametrize(("z", "steps", "number", "low", "high"), PEER)
+def test_epsilon_lies_in_the_interval_of_pld_accounting(
+    z: float, steps: int, number: int, low: float, high: float
+) -> None:
+    assert low <= certify(epochs(z, steps, number), 1e-5).epsilon <= high
+
+
+def test_pld_accounting_itself_where_it_is_installed() -> None:
+    peer = pytest.importorskip("PLD_accounting.random_allocation_api")
+    high, low = peer.gaussian_allocation_epsilon_range(delta=1e-4, sigma=1.5, num_steps=50, num_epochs=2)
+    assert low <= certify(epochs(1.5, 50, 2), 1e-4).epsilon <= high
+
+
+@pytest.mark.parametrize(("z", "epsilon"), [(1.0, 0.0), (1.0, 0.3), (0.7, 1.0), (2.0, 0.2)])
+def test_two_steps_are_integrated_over_the_plane(z: float, epsilon: float) -> None:
+    """Not below, and hardly above; the added record and the removed one each have a curve."""
+    x = np.linspace(-10, 10 + 1 / z, 3001)
+    plain, moved = (np.exp(-((x - a) ** 2) / 2) / math.sqrt(2 * math.pi) for a in (0.0, 1 / z))
+    p = (np.multiply.outer(moved, plain) + np.multiply.outer(plain, moved)) / 2
+    q, cell = np.multiply.outer(plain, plain), (x[1] - x[0]) ** 2
+    curves = allocation_curves(2, 1 / z, 1e-20)
+    for a, b, curve in ((p, q, curves.forward), (q, p, curves.backward)):
+        exact = float(np.sum(np.maximum(a - math.exp(epsilon) * b, 0))) * cell
+        bound = float(np.exp(curve(np.array([epsilon]))[0]))
+        assert exact * (1 - 2e-4) <= bound <= exact * (1 + 5e-3) + 1e-9
+
+
+@pytest.mark.parametrize(("z", "steps"), [(1.0, 20), (0.6, 8), (3.0, 200)])
+def test_simulated_epochs_stay_below_the_curve_and_near(z: float, steps: int) -> None:
+    """Null hypothesis: delta is at most the curve's. By Hoeffding a mean over 400,000 runs errs by .0042 once in 1e6."""
+    rng, runs, s = np.random.default_rng(5), 400_000, 1 / z
+    curves = allocation_curves(steps, s, 1e-20)
+    total = np.zeros(runs)
+    for _ in range(steps - 1):
+        total += np.exp(s * rng.normal(size=runs) - s * s / 2)
+    under_q = total + np.exp(s * rng.normal(size=runs) - s * s / 2)
+    under_p = total + np.exp(s * rng.normal(size=runs) + s * s / 2)
+    for epsilon in (0.0, 0.1 * s, s):
+        y = math.exp(epsilon)
+        added = float(np.mean(np.maximum(1 - y * steps / under_p, 0)))
+        removed = float(np.mean(np.maximum(1 - y * under_q / steps, 0)))
+        for found, curve in ((added, curves.forward), (removed, curves.backward)):
+            assert abs(found - float(np.exp(curve(np.array([epsilon]))[0]))) <= 0.0043
+
+
+def test_its_place_among_the_schemes() -> None:
+    """At the same noise better than fixed minibatches; more steps are better; below what ignores the allocation."""
+    one = [certify(epochs(1.0, steps), 1e-5).epsilon for steps in (1, 2, 10, 100, 1000)]
+    assert one == sorted(one, reverse=True)
+    assert one[0] == certify(Gaussian(1.0), 1e-5).epsilon
+    ten = certify(epochs(1.0, 100, 10), 1e-5).epsilon
+    assert ten < certify(Repeated(Gaussian(1.0), 10), 1e-5).epsilon / 4
+
+
+def test_epsilon_falls_in_delta_and_in_the_multiplier() -> None:
+    deltas = [certify(epochs(1.0, 50, 3), 10.0**-e).epsilon for e in range(1, 12)]
+    assert deltas == sorted(deltas)
+    multipliers = [certify(epochs(z, 50, 3), 1e-6).epsilon for z in np.geomspace(0.2, 20, 12)]
+    assert multipliers == sorted(multipliers, reverse=True)
+
+
+@pytest.mark.parametrize(("z", "steps"), [(1e-9, 10), (0.05, 10), (0.41, 10), (1e6, 10), (100.0, 10), (5.0, 10**5)])
+def test_extremes_are_bounded_by_a_single_step(z: float, steps: int) -> None:
+    for delta in (1e-200, 1e-5):
+        assert 0 <= certify(epochs(z, steps), delta).epsilon <= certify(Gaussian(z), delta).epsilon * (1 + 1e-9)
+    assert np.all(np.diff(privacy_curve(epochs(z, steps))(np.linspace(0, 3, 7))) <= 0)
+
+
+def test_what_it_cannot_mean_is_refused() -> None:
+    with pytest.raises(InputError, match="steps must be a whole number >= 1, got 0"):
+        RandomAllocation(Gaussian(1.0), 0)
+    with pytest.raises(InputError, match="steps must be at most 1e7"):
+        RandomAllocation(Gaussian(1.0), 10**8)
+    replaced = Sampled((Gaussian(1.0),), "poisson", 10, 1)
+    with pytest.raises(InputError, match="share one neighbouring relation"):
+        certify([epochs(1.0, 5), replaced], 1e-5)
