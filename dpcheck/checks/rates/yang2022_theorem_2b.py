@@ -52,7 +52,7 @@ EXPERIMENTS = (
         constants=constants, predicted=predicted, within=1.15, premises=premises, factors=("n",),
         settings=lambda game, cell: {"theorem": "2b"}, attains="the instance attains the order",
         clear=3.0, margin=0.2,  # m = 1, so that runs differ by 2 to 14 %, and a longer n takes n^2 steps
-        grid=Grid(cross({"d": 1, "epsilon": 1.0, "delta": 9e-8}, n=doubling(400, 1600)), 8),
+        grid=Grid(cross({"d": 1, "epsilon": 1.0, "delta": 9e-8}, n=doubling(400, 1600)), 14),
         runs=lambda cell: max(1, round(12 * (400 / cell["n"]) ** 1.6)),
     ),
 )  # fmt: skip
