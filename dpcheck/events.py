@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, Literal, TypeAlias, get_args
 
-from dpcheck.errors import InputError, require, require_count
+from dpcheck.errors import InputError, is_number, require, require_count
 
 Scheme: TypeAlias = Literal["poisson", "without_replacement", "with_replacement"]
 _LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
@@ -380,8 +379,3 @@ def _keep_multiplier(event: Any) -> None:
     good = is_number(value) and value >= 0 and (value <= _LARGEST or value == math.inf)
     require(good, "noise_multiplier", "be a number >= 0 and at most 1e300, or inf", value)
     object.__setattr__(event, "noise_multiplier", float(value))
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a number of some kind; comparing NaN to itself works for numbers of any size, too."""
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)

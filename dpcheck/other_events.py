@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dpcheck.errors import InputError, one_line, require
-from dpcheck.events import Event, Gaussian, Laplace, Neighbours, Repeated, Sampled, Scheme, is_number
+from dpcheck.errors import InputError, is_number, one_line, require
+from dpcheck.events import Event, Gaussian, Laplace, Neighbours, Repeated, Sampled, Scheme
 
 _CHANGED = {"add_or_remove_one": 1.0, "replace_one": 2.0}  # sensitivity over what one record contributes
 

@@ -157,7 +157,8 @@ class Summary:
         if self.report.profile.startswith(AUDIT):
             return f"{self.report.made.get('command') or 'dpcheck audit'} --explain {_quoted(finding.id)}"
         names = self.report.algorithms
-        name = next((name for name in names if name == finding.id.partition(".")[0]), " ".join(names))
+        about = finding.id.partition(".")[0]
+        name = about if about in {*names, *ALGORITHMS} else " ".join(names)
         if name not in ALGORITHMS and finding.place:  # one that a file declares
             name = _quoted(finding.place.rpartition(":")[0])
         options = f" --seed {self.report.seed}" * bool(self.report.seed)

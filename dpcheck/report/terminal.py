@@ -149,7 +149,7 @@ def _sandwich(f: Finding) -> tuple[str | Text, ...]:
 
 
 def _in_words(f: Finding) -> Text:
-    """The same on a line of its own: audited 0.1 <= certified 1 <= claimed 1."""
+    """Write a finding's numbers on a line: audited 0.1 <= certified 1 <= claimed 1."""
     line, before = Text(_STACKED), None
     for name, value in (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed)):
         if value is not None:

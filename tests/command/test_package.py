@@ -73,7 +73,8 @@ def test_what_runs_needs_no_extra():
     and only pytest loads the plugin.
     """
     extras = {
-        "dpcheck/events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"},
+        "dpcheck/event_files.py": {"dp_accounting"}, "dpcheck/other_events.py": {"dp_accounting"},
+        "dpcheck/problems/td_mlp.py": {"gymnasium"},
         "audits/neighbours.py": {"hypothesis"}, "dpcheck/pytest_plugin.py": {"pytest"},
     }  # fmt: skip
     names = {re.match(r"[\w-]+", line).group().replace("-", "_") for line in metadata.requires("dpcheck")}
