@@ -1,0 +1,83 @@
+"""What a private training step is made of, and how its noise is taken away to look at its gradient alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.arrays import real_numbers
+from dpcheck.errors import InputError, raised, require, require_positive
+from dpcheck.events import Gaussian, Neighbours, Sampled, Scheme
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """A step of private training in any framework: what draws its minibatches, and what it releases on one.
+
+    Parameters
+    ----------
+    gradient : callable
+        ``(params, batch, rng) -> vector``, the noisy gradient of a minibatch of records; all noise from ``rng``.
+    sampler : callable or iterable
+        ``(population, rng) -> iterable`` of minibatches, each a sequence of record numbers; or such an iterable.
+    clip : float
+        Claimed l2 norm of one record's gradient, > 0.
+    noise : float
+        Claimed standard deviation of the noise in each coordinate of the vector, > 0.
+    divisor : float
+        Public number by which the sum of clipped gradients is divided, > 0.
+    params : object
+        Where the gradient is taken.
+    """
+
+    gradient: Callable[[Any, Any, np.random.Generator], Any]
+    sampler: Any
+    clip: float
+    noise: float
+    divisor: float = 1.0
+    params: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        require(callable(self.gradient), "gradient", "be callable", type(self.gradient).__name__)
+        draws = callable(self.sampler) or isinstance(self.sampler, Iterable)
+        require(draws, "sampler", "be callable or iterable", type(self.sampler).__name__)
+        for name in ("clip", "noise", "divisor"):
+            require_positive(getattr(self, name), name)
+
+    def release(self, batch: Any, rng: np.random.Generator) -> Floats:
+        """Return the noisy gradient of a minibatch, (k,)."""
+        return real_numbers(self.gradient(self.params, batch, rng), "gradient", verb="return").ravel()
+
+    def without_noise(self, batch: Any, empty: Any) -> Floats:
+        """Return the noisy gradient less that of the empty minibatch with the same noise."""
+        return self.release(batch, np.random.default_rng(0)) - self.release(empty, np.random.default_rng(0))
+
+    def minibatches(self, population: int, rng: np.random.Generator, steps: int) -> list[list[int]]:
+        """Return the record numbers of so many minibatches; fewer where an iterable ends."""
+        source = self.sampler(population, rng) if callable(self.sampler) else self.sampler
+        try:
+            drawn = [np.asarray(batch).ravel() for batch in islice(iter(source), steps)]
+        except (Exception, SystemExit) as error:
+            raise InputError(f"sampler must give minibatches of record numbers, got {raised(error)}") from error
+        kinds = [batch.dtype.kind for batch in drawn if batch.size]
+        require(all(kind in "iu" for kind in kinds), "sampler", "give minibatches of record numbers", kinds[:1])
+        return [batch.astype(int).tolist() for batch in drawn]
+
+    def event(self, scheme: Scheme, population: int, batch: int, neighbours: Neighbours) -> Sampled:
+        """Return what this step releases if it keeps its own claims."""
+        moved = self.clip / self.divisor * (2 if neighbours == "replace_one" else 1)
+        return Sampled((Gaussian(self.noise / moved),), scheme, population, batch, neighbours)
+
+
+def taken(records: Any, members: Iterable[int]) -> Any:
+    """Return some of the records, as an array where they are an array."""
+    places = list(members)
+    return records[places] if isinstance(records, np.ndarray) else [records[k] for k in places]
