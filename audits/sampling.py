@@ -148,7 +148,9 @@ def _rectangular(drawn: Any) -> Index:
         batches = [real_numbers(batch, "drawn") for batch in drawn]
         flat = all(batch.ndim == 1 for batch in batches)
         require(flat, "drawn", "hold minibatches that are lists of record numbers", [batch.shape for batch in batches])
-        whole = all(batch.size == 0 or np.asarray(given).dtype.kind in "iu" for batch, given in zip(batches, drawn, strict=True))
+        whole = all(
+            batch.size == 0 or np.asarray(given).dtype.kind in "iu" for batch, given in zip(batches, drawn, strict=True)
+        )
         if whole:  # others are refused as an array is
             padded = np.full((len(batches), max(1, *map(len, batches))), -1)
             for row, batch in zip(padded, batches, strict=True):

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.audits.step_findings import (
     StepFinding,
@@ -196,9 +194,7 @@ def audit_training_step(
     released = min(steps, 3)
     audited = math.nan
     if canary is not None:
-        finding, audited = release_finding(
-            build, records, canary, Repeated(event, released), delta, trials, each, seed, empty.verdict == "consistent"
-        )
+        finding, audited = release_finding(build, records, canary, Repeated(event, released), delta, trials, each, seed)
         findings.append(finding)
     verdicts = [finding.verdict for finding in findings]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")

@@ -21,7 +21,7 @@ def precision(values: Array) -> int:
 
 def rounded(values: Array, bits: int) -> Array:
     """Round to the nearest number with so many bits in its significand; float16 also to its least step, 2^-24."""
-    significand, exponent = np.frexp(values)
+    _, exponent = np.frexp(values)
     if bits <= HALF and bits != BRAIN:
         exponent = np.maximum(exponent, bits - SINGLE)
     step = np.ldexp(1.0, exponent - bits)
