@@ -207,13 +207,21 @@ def release_finding(
     first = build(with_canary)
     direction = first.release(_batch(records, [canary]), np.random.default_rng(0)) - first.noise_alone(with_canary)
 
+    def release(step: TrainingStep, batch: Any, rng: np.random.Generator) -> Floats:
+        try:
+            return step.release(batch, rng)
+        except (Exception, SystemExit):
+            if len(batch):
+                raise
+            return np.full(len(direction), np.nan)  # that the empty minibatch raises is a finding of its own
+
     def mechanism(data: Any, rng: np.random.Generator) -> Floats:
         step = build(data)
         drawn = (
             step.minibatches(len(data), rng, steps) if callable(step.sampler)
             else _accounted(sampled, len(data), rng, steps)
         )  # fmt: skip
-        released = np.array([step.release(taken(data, members), rng) for members in drawn])
+        released = np.array([release(step, taken(data, members), rng) for members in drawn])
         return np.asarray(
             released @ (direction / max(float(np.linalg.norm(direction)), 1e-300))
         )  # post-processing; one number a step

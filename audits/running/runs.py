@@ -143,8 +143,8 @@ class Runner:
         require_unchanged(dataset, before)
         if seeded and not (first.shape == again.shape and same(first, again).all()):
             raise InputError(
-                "mechanism must draw all its randomness from rng, got two different outputs for one seed; where it is a "
-                "library's own, pass seeded=False"
+                "mechanism must draw all its randomness from rng, got two different outputs for one seed; where it "
+                "is a library's own, pass seeded=False"
             )
         drew = [rng.bit_generator.state for rng in rngs]
         require(
