@@ -116,7 +116,7 @@ def empty_finding(step: TrainingStep, records: Any) -> StepFinding:
     if found[0].shape != usual.shape or not np.isfinite(found).all():
         reason = f"the empty minibatch gives {found[0].shape} numbers, or not finite ones, others {usual.shape}"
         return StepFinding("empty batch", "violated", reason, change)
-    if np.array_equal(*found):
+    if np.array_equal(found[0], found[1]):
         return StepFinding("empty batch", "violated", "the empty minibatch is released without noise", change)
     return StepFinding("empty batch", "consistent", "the empty minibatch is released with noise")
 

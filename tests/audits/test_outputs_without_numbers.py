@@ -210,7 +210,7 @@ class TestFailures:
 
     def test_a_mechanism_that_never_works_is_no_leak(self) -> None:
         with pytest.raises(InputError, match=r"got ZeroDivisionError: division by zero$"):
-            audit_privacy(fails, [], [], epsilon=1.0)
+            audit_privacy(fails, [], [0], epsilon=1.0)
         with pytest.raises(InputError, match=r"complex numbers as real and imaginary parts, got complex128$"):
             audit_privacy(lambda data, rng: 1j * rng.normal(), 1, 0, epsilon=1.0)
 
