@@ -53,7 +53,20 @@ class TrainingStep:
             require_positive(getattr(self, name), name)
 
     def release(self, batch: Any, rng: np.random.Generator) -> Floats:
-        """Return the noisy gradient of a minibatch, (k,)."""
+        """Return the noisy gradient of a minibatch.
+
+        Parameters
+        ----------
+        batch : ndarray or list
+            Records.
+        rng : numpy.random.Generator
+            Source of the noise.
+
+        Returns
+        -------
+        ndarray, (k,)
+            The vector.
+        """
         return real_numbers(self.gradient(self.params, batch, rng), "gradient", verb="return").ravel()
 
     def noise_alone(self, records: Any) -> Floats:
@@ -61,6 +74,16 @@ class TrainingStep:
 
         Where that raises, it is twice the release of a minibatch less that of the same records twice: sums of clipped
         gradients cancel.
+
+        Parameters
+        ----------
+        records : ndarray or list
+            At least one record.
+
+        Returns
+        -------
+        ndarray, (k,)
+            The vector.
         """
         try:
             return self.release(taken(records, []), np.random.default_rng(0))
@@ -69,7 +92,22 @@ class TrainingStep:
             return np.asarray(2 * once - twice)
 
     def minibatches(self, population: int, rng: np.random.Generator, steps: int) -> list[list[int]]:
-        """Return the record numbers of so many minibatches; fewer where an iterable ends."""
+        """Return the record numbers of so many minibatches; fewer where an iterable ends.
+
+        Parameters
+        ----------
+        population : int
+            Number of records.
+        rng : numpy.random.Generator
+            Source of the draws.
+        steps : int
+            How many minibatches.
+
+        Returns
+        -------
+        list of list of int
+            The minibatches.
+        """
         source = self.sampler(population, rng) if callable(self.sampler) else self.sampler
         try:
             drawn = [np.asarray(batch).ravel() for batch in islice(iter(source), steps)]
@@ -80,7 +118,22 @@ class TrainingStep:
         return [batch.astype(int).tolist() for batch in drawn]
 
     def event(self, scheme: Scheme, population: int, batch: int, neighbours: Neighbours) -> Sampled:
-        """Return what this step releases if it keeps its own claims."""
+        """Return what this step releases if it keeps its own claims.
+
+        Parameters
+        ----------
+        scheme : str
+            How minibatches are said to be drawn.
+        population, batch : int
+            Number of records, and of records in a minibatch.
+        neighbours : str
+            The neighbouring relation.
+
+        Returns
+        -------
+        Sampled
+            The event.
+        """
         moved = self.clip / self.divisor * (2 if neighbours == "replace_one" else 1)
         return Sampled((Gaussian(self.noise / moved),), scheme, population, batch, neighbours)
 

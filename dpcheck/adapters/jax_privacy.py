@@ -41,10 +41,7 @@ def training_step(
         typed = hasattr(leaf, "dtype") and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
         return jax.random.key(number) if typed else leaf
 
-    @jax.jit
-    def noisy(total: Any, state: Any) -> Any:
-        return noise.update(total, state)[0]
-
+    noisy = jax.jit(lambda total, state: noise.update(total, state)[0])
     summed = jax.jit(lambda at, batch: gradient(at, batch))
 
     def release(at: Any, batch: Any, rng: np.random.Generator) -> Any:
