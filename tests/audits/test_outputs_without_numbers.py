@@ -265,7 +265,7 @@ class TestDatasets:
             with pytest.raises(InputError, match=self.SAID):
                 audit(mechanism, data, data * 2, epsilon=1.0)
         with pytest.raises(InputError, match=self.SAID):
-            audit(shrinks, np.ones(3), np.ones(3), epsilon=1.0, seeded=False)
+            audit(shrinks, np.ones(3), np.zeros(3), epsilon=1.0, seeded=False)
 
     def test_that_only_seems_to(self) -> None:
         """Clipping in place changes nothing twice; what cannot be compared is not accused."""
