@@ -108,12 +108,12 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
 def _events(options: Namespace, multiplier: float) -> Event:
     from dpcheck.events import Disjoint, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
-    noise = Laplace(multiplier) if options.noise == "laplace" else Gaussian(multiplier)
-    scheme = options.sampling or "poisson"
+    noise: Any = Laplace(multiplier) if options.noise == "laplace" else Gaussian(multiplier)
+    scheme: Any = options.sampling or "poisson"
     if scheme == "none":
         return Repeated(noise, options.steps)
     if scheme == "poisson":
-        relation = options.neighbours or "add_or_remove_one"
+        relation: Any = options.neighbours or "add_or_remove_one"
         return Repeated(Sampled((noise,), scheme, options.population, options.batch, relation), options.steps)
     require(float(options.batch).is_integer(), "--batch", "be a whole number", options.batch)
     batch = int(options.batch)
@@ -122,7 +122,9 @@ def _events(options: Namespace, multiplier: float) -> Event:
         return Repeated(Sampled((noise,), scheme, options.population, batch, relation), options.steps)
     if scheme == "balls_in_bins":
         require(isinstance(noise, Gaussian), "--noise", "be gaussian with balls_in_bins", options.noise)
-        require(options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not")
+        require(
+            options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not"
+        )
         bins = max(1, options.population // max(batch, 1))
         return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"

@@ -334,7 +334,7 @@ def read_events(events: Any) -> tuple[Event, ...]:
     Parameters
     ----------
     events : event or sequence of events, accountant or history
-        Not a mixture. dp_accounting's events are read under its own conventions and add-or-remove-one neighbours; if one
+        Not a mixture. dp_accounting's events are read under its conventions and add-or-remove-one neighbours; if one
         of them draws a batch of fixed size, all are read under replace-one neighbours, where a query changes by up to
         twice what one record contributes. A history of Opacus is an accountant of that library, or its list of
         (noise multiplier, sample rate, steps): Poisson sampling and add-or-remove-one neighbours.

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from dpcheck.bounds.registry import PAPERS
 from dpcheck.report.verdicts import standing
 from dpcheck.results import AUDIT, BROKEN, Finding, Results
 from dpcheck.solvers import ALGORITHMS
@@ -238,11 +239,10 @@ def _above(value: float | None, claimed: float | None) -> float:
 
 
 def _title(paper: str) -> str:
-    """The title of a paper of the catalogue, as its folder states it; nothing for one that has no folder."""
-    try:
-        return (importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "").strip().split("\n", 1)[0]
-    except ModuleNotFoundError:
+    """The title of a paper of the catalogue, as its folder states it; nothing for any other, whoever names it."""
+    if paper not in PAPERS:
         return ""
+    return (importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "").strip().split("\n", 1)[0]
 
 
 def _quoted(name: str) -> str:
