@@ -156,7 +156,9 @@ def _in_words(f: Finding) -> Text:
             line.append(" ").append(_order(before, value)).append(" " if before is not None else "")
             line.append(f"{name} {number(value)}")
             before = value
-    further = [f"slack {f.slack:.2f}x"] * (f.slack is not None) + [f"family {number(_family(f))}"] * bool(_family(f))
+    further = [] if f.slack is None else [f"slack {f.slack:.2f}x"]
+    if family := _family(f):
+        further.append(f"family {number(family)}")
     return line.append(f"  ({', '.join(further)})" if further else "")
 
 
