@@ -72,7 +72,7 @@ class Composition:
 
 @dataclass(frozen=True)
 class _Problem:
-    """What is composed, and for which delta."""
+    """The losses to compose, how far they reach, and the delta to answer for."""
 
     parts: list[tuple[CurvePair, int]]
     reaches: list[Reach]

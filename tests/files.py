@@ -25,7 +25,7 @@ def others() -> set[str]:
     """Files of the clone that belong to the sdist alone."""
     texts = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "MANIFEST.in"}
     found = [path for folder in ("tests", "notebooks", "docs") for path in (ROOT / folder).rglob("*")]
-    return texts | {".ci/run", ".ci/coq"} | {
+    return texts | {".ci/run", ".ci/coq", ".ci/browser"} | {
         path.relative_to(ROOT).as_posix()
         for path in found
         if path.is_file() and not generated(path.relative_to(ROOT))
@@ -33,5 +33,5 @@ def others() -> set[str]:
 
 
 def generated(path: Path) -> bool:
-    """Whether Python or Numba wrote it."""
-    return "__pycache__" in path.parts or path.suffix in (".pyc", ".nbi", ".nbc")
+    """Whether Python, Numba or npm wrote it."""
+    return not {"__pycache__", "node_modules"}.isdisjoint(path.parts) or path.suffix in (".pyc", ".nbi", ".nbc")

@@ -112,7 +112,7 @@ def _first(row: Row) -> str:
 
 
 def _about(report: Results) -> list[tuple[str, str]]:
-    """What anybody needs to make the report again."""
+    """Return the date, command, versions, platform and seed that make the report again."""
     made = dict(report.made)
     order = ("date", "command", "platform", "python", "versions")
     found = [

@@ -43,7 +43,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page shows of a finding's evidence."""
+    """The steps, the event and the facts that a page shows of a finding."""
 
     steps: tuple[Step, ...] = ()
     event: Event | None = None
