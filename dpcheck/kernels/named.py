@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba.extending import overload
-from numba.np.unsafe.ndarray import to_fixed_tuple
+from numba.np.unsafe.ndarray import to_fixed_tuple as _to_fixed_tuple
 from numpy.typing import NDArray
 
+to_fixed_tuple: Any = _to_fixed_tuple  # a function of a context and more becomes one of the rest
 Vector = NDArray[np.float64]
 Indices = NDArray[np.int64]
 AnyNames = TypeVar("AnyNames", bound=tuple[Any, ...])

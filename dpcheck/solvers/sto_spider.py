@@ -80,7 +80,7 @@ class Counts(NamedTuple):
     Gamma: int
 
 
-LIMITS = types.NamedUniTuple(types.float64, 4, Limits)
+LIMITS = types.NamedUniTuple(types.float64, 4, Limits)  # type: ignore[no-untyped-call]
 
 
 @kernel(types.float64(OBJECTIVE, VECTOR, LIMITS))

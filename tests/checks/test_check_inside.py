@@ -98,7 +98,7 @@ def test_replays_share_nothing_with_the_kernels():
 
 UPDATE_W_FIRST = {
     "release(g_v, reals[1], reals[5], rng, tape)": "for i in range(dim_w):\n            w[i] -= steps[0, t] * g_w[i]\n"
-    "        project(w, domain_w)\n        mean(gradient, data, index[:count], batch, x, reals[2:], g)\n"
+    "        project(w, domain_w)\n        mean(gradient, data, index[:count], batch, x, clip, g)\n"
     "        release(g_v, reals[1], reals[5], rng, tape)",
     "            w[i] -= steps[0, t] * g_w[i]\n        for i in range(size": "            pass\n"
     "        for i in range(size",
@@ -164,10 +164,10 @@ FAULTS = {
         phased_file, {"if k == 0 or fresh > 0": "if k == 0"}, "phased_minimax_output_perturbation",
         "as_printed.inside.solutions", "phase 6"),
     "weights of the regulariser exchanged": (
-        phased_file, {"reals[0], mu_w, mu_v, r_w, r_v": "reals[0], mu_w, mu_v, r_v, r_w"},
+        phased_file, {"constants[R_W], constants[R_V] = r_w, r_v": "constants[R_W], constants[R_V] = r_v, r_w"},
         "phased_dual", "as_printed.inside.solutions", "the v that phase"),
     "mean of phases left out": (
-        phased_file, {"if counts[1] > 0": "if counts[1] < 0"}, "nispp", "repaired.single_pass.inside.output",
+        phased_file, {"if counts.average > 0": "if counts.average < 0"}, "nispp", "repaired.single_pass.inside.output",
         "the average of the phases"),
     "anchor not returned to": (
         ada, {"copy(anchor, w)": "pass"}, "ada_dp_spider", "repaired.inside.iterates", "differs from its update"),

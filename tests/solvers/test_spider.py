@@ -23,7 +23,7 @@ from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.double_well import DoubleWell
 from dpcheck.problems.matrix_sensing import MatrixSensing
-from dpcheck.problems.problem import with_record
+from dpcheck.problems.problem import data_of, with_record
 from dpcheck.problems.sensing import Sensing
 from dpcheck.solvers.ada_dp_spider import AdaDPSpider
 from dpcheck.solvers.dp_spider import DPSpider
@@ -255,7 +255,7 @@ def test_the_selection_score_has_sensitivity_one(seed):
     limits = np.array([10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-2, 1), rng.uniform(0, 2), rng.uniform(0, 2)])
     found = []
     for place in (free, neighbour):
-        data = (place.params, place.records, place.domain_w, place.domain_v, place.start, place.dim_w)
+        data = data_of(place)
         found.append(score(place.gradient, place.mean, place.difference, data, w, limits))
     assert abs(found[0] - found[1]) <= 1 + 1e-9
 
@@ -263,7 +263,7 @@ def test_the_selection_score_has_sensitivity_one(seed):
 def test_the_score_is_the_closed_form_where_nothing_is_clipped():
     """Central differences against the problem's own Hessian: an error of h^2."""
     problem = PROBLEMS["double_well"]
-    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, 3)
+    data = data_of(problem)
     w = np.array([0.9, 0.1, -0.2])
     n, L0, Ls = 30, problem.lipschitz_w, 1.01 * problem.smoothness
     norm, least = np.linalg.norm(problem.primal_gradient(w)), np.linalg.eigvalsh(problem.primal_hessian(w))[0]

@@ -97,7 +97,7 @@ def _iterates(solver: Any, problem: Any, history: History) -> Array:
 def _near_the_threshold(configured: Any, problem: Any) -> Any:
     """Steps that always happen, and an accuracy that puts the first score below 0, by the slope alone."""
     solver = replace(configured, steps=_STEPS, refreshes=_STEPS, kappa=1e300, gamma=1e-300, curvature=1e6)
-    limits, start = np.array([solver.L0, solver.Ls, 0.0, solver.curvature]), np.asarray(problem.start, float)
-    slope = -float(_scored(solver, problem, start[None], limits)[0])
+    start = np.asarray(problem.start, float)
+    slope = -float(_scored(replace(solver, alpha=0.0), problem, start[None])[0])
     alpha = (slope - _SHORT * solver.sigma_select) * 2 * solver.L0 / len(problem.records)
     return replace(solver, alpha=alpha)
