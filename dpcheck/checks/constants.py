@@ -20,12 +20,11 @@ from dpcheck.checks.place import place_of
 from dpcheck.findings import Finding
 from dpcheck.kernels.named import Play
 from dpcheck.kernels.tape import MARKS
-from dpcheck.kernels.trials import trials
 from dpcheck.problems import example
 from dpcheck.problems.problem import ball, with_record
 from dpcheck.solvers import algorithm, configure
 from dpcheck.solvers.output_perturbation import FIELDS, Phased
-from dpcheck.solvers.tapes import new_tape
+from dpcheck.solvers.tapes import new_tape, perform
 
 # algorithm -> the problems that it runs on here: its example, those of its rate experiments, and each further family
 # with the algorithm that it was made for
@@ -131,7 +130,7 @@ def _left(solver: Any, problem: Any, *, endless: bool = False) -> dict[str, floa
     if endless:
         whole = [ball(size, np.inf) if size else np.empty((0, 4)) for size in (d, problem.dim_v)]
         data = data._replace(domain_w=whole[0], domain_v=whole[1])
-    trials(solver.kernel, (data, *functions), play, out)
+    perform(solver.kernel, (data, *functions), play, out)
     found = {"w": 0.0, "v": 0.0}
     for point in (*tape.path[: tape.cursor[MARKS]], *out):
         for block, part, domain in (("w", point[:d], domains[0]), ("v", point[d:], domains[1])):

@@ -96,6 +96,31 @@ class Scheme(NamedTuple):
     population: int
 
 
+class Bounds(NamedTuple):
+    """What the SPIDER estimator is told: clipping norms of a gradient, and of a difference for each unit of distance; the noise over them."""
+
+    L0: float
+    Ls: float
+    sigma_1: float
+    sigma_2: float
+
+
+class Scratch(NamedTuple):
+    """What the SPIDER estimator works on: the estimate ``v`` of the gradient at ``old``, and what it is made with.
+
+    deck : all records;  big, small : room for the minibatches of a refresh and of a difference
+    clip : room for the clipping norms (2,);  g : room for a gradient
+    """
+
+    v: Vector
+    old: Vector
+    deck: Indices
+    big: Indices
+    small: Indices
+    clip: Vector
+    g: Vector
+
+
 def named(names: type[AnyNames], vector: NDArray[Any]) -> AnyNames:
     """Read a vector as this NamedTuple, one entry a field."""
     return names(*vector)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from dpcheck.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, kernel
+from dpcheck.kernels.named import Bounds, Scratch
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT
 from dpcheck.kernels.tape import release, sample
 
@@ -20,31 +18,6 @@ def distance(x, y):  # type: ignore[no-untyped-def]
     for i in range(x.size):
         square += (x[i] - y[i]) ** 2
     return square**0.5
-
-
-class Bounds(NamedTuple):
-    """Clipping norms of a gradient, and of a difference for each unit of distance; the noise over them."""
-
-    L0: float
-    Ls: float
-    sigma_1: float
-    sigma_2: float
-
-
-class Scratch(NamedTuple):
-    """The estimate ``v`` of the gradient at ``old``, and what it is made with.
-
-    deck : all records;  big, small : room for the minibatches of a refresh and of a difference
-    clip : room for the clipping norms (2,);  g : room for a gradient
-    """
-
-    v: NDArray[np.float64]
-    old: NDArray[np.float64]
-    deck: NDArray[np.int64]
-    big: NDArray[np.int64]
-    small: NDArray[np.int64]
-    clip: NDArray[np.float64]
-    g: NDArray[np.float64]
 
 
 BOUNDS = types.NamedUniTuple(types.float64, 4, Bounds)

@@ -30,9 +30,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.named import Numbers, named
+from dpcheck.kernels.named import Bounds, Numbers, named
 from dpcheck.kernels.parts import copy, norm, project
-from dpcheck.kernels.spider import Bounds, distance, estimate, scratch
+from dpcheck.kernels.spider import distance, estimate, scratch
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_spider import Plan, fits, spider_events

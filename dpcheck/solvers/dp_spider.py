@@ -32,9 +32,9 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.named import Numbers, named
+from dpcheck.kernels.named import Bounds, Numbers, named
 from dpcheck.kernels.parts import below, copy, project
-from dpcheck.kernels.spider import Bounds, estimate, scratch
+from dpcheck.kernels.spider import estimate, scratch
 from dpcheck.kernels.tape import mark
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.solver import Sizes, Solver, fill, pack, require_norm

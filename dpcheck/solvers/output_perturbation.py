@@ -94,13 +94,8 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
             copy(start[:d], z_w)
         if sensitivity_v == 0:
             copy(start[d:], z_v)
-        constants[L], constants[MU_W], constants[MU_V], constants[R_W], constants[R_V] = (
-            reals.smoothness,
-            mu_w,
-            mu_v,
-            r_w,
-            r_v,
-        )
+        constants[L], constants[MU_W], constants[MU_V] = reals.smoothness, mu_w, mu_v
+        constants[R_W], constants[R_V] = r_w, r_v
         constants[ENERGY], constants[MOST] = energy, counts.most
         index = drawn[k] if drawing else everyone[np.int64(first) : np.int64(last)]
         spent = objective.base(objective.gradient, data, index, constants, centre, rng, z)

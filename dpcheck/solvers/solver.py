@@ -17,10 +17,9 @@ from dpcheck.kernels.named import Numbers, Play
 from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from dpcheck.kernels.stand_ins import no_base, no_difference
 from dpcheck.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
-from dpcheck.kernels.trials import trials
 from dpcheck.problems.problem import Array, Problem, data_of
 from dpcheck.solvers.run import History, Run
-from dpcheck.solvers.tapes import history_of, new_tape, require_sound, watched
+from dpcheck.solvers.tapes import history_of, new_tape, perform, require_sound, watched
 from dpcheck.streams import one_blas_thread
 
 _OUTCOMES = ("finished", "exhausted", "certified", "uncertified")  # in the tape's numbering
@@ -216,7 +215,7 @@ class Solver:
         work = self.kernel, self.parts(problem), play, out[None]
         with one_blas_thread():
             if watch is None:
-                trials(*work)
+                perform(*work)
             else:
                 watched(work, tape, self.rows(problem)[0], watch)
         require_sound(tape, self.rows(problem)[0], self.name)
@@ -253,7 +252,7 @@ class Solver:
         tape = new_tape(problem, (0, 0, 0))
         with one_blas_thread():
             parts, numbers = self._of_many(problem, size)
-            trials(self.kernel, parts, Play(numbers, rng, tape), outputs)
+            perform(self.kernel, parts, Play(numbers, rng, tape), outputs)
         require_sound(tape, size * self.rows(problem)[0], self.name)
         return outputs
 
@@ -279,7 +278,7 @@ class Solver:
         out = np.empty((1, problem.dim_w + problem.dim_v))
         play = Play(self.packed(problem), np.random.default_rng(seed), tape)
         with one_blas_thread():
-            trials(self.kernel, self.parts(problem), play, out)
+            perform(self.kernel, self.parts(problem), play, out)
         return history_of(tape, problem, record=True)
 
     def parts(self, problem: Problem) -> tuple[Any, ...]:

@@ -33,9 +33,9 @@ from numba import types
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Laplace
 from dpcheck.kernels.jit import MATRIX, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.kernels.named import Numbers, named
+from dpcheck.kernels.named import Bounds, Numbers, named
 from dpcheck.kernels.parts import copy, norm, project
-from dpcheck.kernels.spider import Bounds, distance, estimate, scratch
+from dpcheck.kernels.spider import distance, estimate, scratch
 from dpcheck.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.ada_dp_spider import beyond, drift_allowed, escape_steps, hessian_lipschitz, noise_level

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.errors import require, require_count
-from dpcheck.kernels.named import Tape
+from dpcheck.kernels.named import Play, Tape
 from dpcheck.kernels.tape import (
     COUNT,
     DRAWS,
@@ -23,7 +23,7 @@ from dpcheck.kernels.tape import (
     STOP,
 )
 from dpcheck.kernels.trials import trials
-from dpcheck.problems.problem import Problem
+from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.run import History
 
 
@@ -67,13 +67,19 @@ def require_sound(tape: Tape, declared: int, name: str) -> None:
         raise RuntimeError(f"{name} made {made} releases and declares {declared}")
 
 
+def perform(kernel: Callable[..., Any], parts: tuple[Any, ...], play: Play, outputs: Array) -> None:
+    """Run once for each row of ``outputs``; a kernel that is plain Python runs as such, for a copy of it under test."""
+    loop = trials if hasattr(kernel, "py_func") else getattr(trials, "py_func", trials)
+    loop(kernel, parts, play, outputs)
+
+
 def watched(work: tuple[Any, ...], tape: Tape, total: int, watch: Callable[[int, int], object]) -> None:
-    """Call :func:`dpcheck.kernels.trials.trials` on a thread of its own, reading the tape's releases meanwhile."""
+    """Call :func:`perform` on a thread of its own, reading the tape's releases meanwhile."""
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
-            trials(*work)
+            perform(*work)
         except BaseException as error:
             failures.append(error)
 

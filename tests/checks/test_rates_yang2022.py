@@ -277,6 +277,6 @@ def test_nispp_about_the_wrong_centre_turns_red(monkeypatch):
 
 @pytest.mark.experiment
 def test_the_last_phase_of_nispp_for_the_mean_turns_red(monkeypatch):
-    rate_faults.plant(monkeypatch, "nispp", [("counts[1] = 1", "counts[1] = 0")])
+    rate_faults.plant(monkeypatch, "nispp", [("average = True", "average = False")])
     red = rate_faults.assert_red(rate_faults.findings("nispp", part="single_pass"))
     print([(each.id, each.verdict) for each in red])

@@ -165,7 +165,7 @@ FAULTS = {
     "noise sqrt d": (SGDA, "rate of theorem_2", NOISE, "sigma_w, sigma_v = (s * math.sqrt(sizes.d) for s in sigmas)"),
     "noise without n": (SGDA, "rate of theorem_2.as_printed", "printed_noise(C, n,", "printed_noise(C, 20000,"),
     "last iterate": (SGDA, "rate of theorem_2", 'output: str = "uniform"', 'output: str = "last"'),
-    "no refresh": (DIFF, "short_threshold", "if r % restart == 0:", "if r == 0:"),
+    "no refresh": (DIFF, "short_threshold", "if r % counts.restart == 0:", "if r == 0:"),
     "wrong previous point": (DIFF, "short_threshold", "copy(old, old_point)", "copy(start, old_point)"),
     "noise without epsilon": (DIFF, "short_threshold", "/ (n * epsilon)  # Remark 2", "/ (n * 0.4)"),
     "noise without the threshold": (DIFF, "short_threshold", "release(g[:d], sigma * C,", "release(g[:d], sigma,"),
