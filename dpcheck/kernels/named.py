@@ -97,7 +97,7 @@ class Scheme(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What the SPIDER estimator is told: clipping norms of a gradient, and of a difference for each unit of distance; the noise over them."""
+    """What the SPIDER estimator is told: clipping norms (of a difference: a unit of distance), the noise over them."""
 
     L0: float
     Ls: float

@@ -176,11 +176,11 @@ FAULTS = {
         ada, {"if rounds == counts.Q": "if rounds == 1"}, "ada_dp_spider", "repaired.inside.iterates",
         "keeps no iterate of step"),
     "noise near saddles too large": (
-        sto, {"v[i] += reals.r * rng": "v[i] += 3 * r * rng"}, "sto_spider", "repaired.inside.perturbations",
+        sto, {"v[i] += reals.r * rng": "v[i] += 3 * reals.r * rng"}, "sto_spider", "repaired.inside.perturbations",
         "standard deviation"),
     "perturbation too long": (
-        rgda, {"move_in_ball(x, reals.r, rng)": "move_in_ball(x, 4 * r, rng)"}, "dp_rgda", "repaired.inside.iterates",
-        "where the ball has radius"),
+        rgda, {"move_in_ball(x, reals.r, rng)": "move_in_ball(x, 4 * reals.r, rng)"}, "dp_rgda",
+        "repaired.inside.iterates", "where the ball has radius"),
 }  # fmt: skip
 
 

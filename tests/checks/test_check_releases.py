@@ -121,7 +121,10 @@ def test_faults_of_a_step_are_named(fault, monkeypatch):
 
 OTHERS = {
     "dp_rgda": (rgda, "rgda", "release(g[d:], sigma, sensitivity", "release(g[d:], 0.0, sensitivity", "of v on"),
-    "nseg": (nseg, "run", "release(g, reals.sigma,", "release(g, reals.sigma * (1 - 0.1 * half),", "in the second half of step 1"),
+    "nseg": (
+        nseg, "run", "release(g, reals.sigma,", "release(g, reals.sigma * (1 - 0.1 * half),",
+        "in the second half of step 1",
+    ),
     "privatediff": (
         privatediff, "run", "release(point[d:], reals.sigma_y,", "release(point[d:], 0.9 * reals.sigma_y,",
         "of v in round 0 has noise",
