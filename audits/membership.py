@@ -28,7 +28,7 @@ from dpcheck.audits.output_sets.hit_counts import HitCounts
 from dpcheck.audits.output_sets.output_set import OutputSet
 from dpcheck.audits.running.isolated import Limits, isolated
 from dpcheck.audits.running.run_plan import LEAST_TRIALS, SIDES, Chunk, Plan
-from dpcheck.audits.running.runs import Pool, Runner, require_runs
+from dpcheck.audits.running.runs import Pool, Runner, require_runs, require_two
 from dpcheck.errors import (
     require,
     require_confidence,
@@ -138,6 +138,9 @@ class PrivacyAudit(Shown):
     in_family : float or None
         A larger bound on epsilon at ``delta`` where the claim was privacy events. It ASSUMES the claimed mechanism with
         one common factor on its noise, and is the epsilon at the least factor rejected.
+    no_difference : bool
+        Whether the first runs, from one seed, gave the same outputs on both datasets, as where both clip to one value:
+        such a pair shows nothing. Not looked at where the mechanism is isolated or ``seeded`` is False.
     """
 
     verdict: str
@@ -152,6 +155,7 @@ class PrivacyAudit(Shown):
     version: str
     looks: tuple[Look, ...] = field(repr=False)
     in_family: float | None = None
+    no_difference: bool = False
 
     @property
     def one_sided(self) -> bool:
@@ -164,14 +168,15 @@ class PrivacyAudit(Shown):
     def _sentence(self) -> str:
         family = self.in_family
         within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
+        alike = "; this pair shows no difference" if self.no_difference else ""
         return (
-            f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g} with confidence "
-            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.trials} runs a dataset{within}\n"
+            f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g}, claimed {self.epsilon:g}"
+            f"{alike}\nwith confidence {self.confidence:g} from {self.trials} runs a dataset{within}\n"
             f"witness: {self.event}"
         )
 
     def __str__(self) -> str:
-        """The verdict with its bound, and the witness, a line each."""
+        """The verdict with its bound, what it rests on, and the witness: three lines."""
         return self._sentence()
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,6 +189,7 @@ class PrivacyAudit(Shown):
             "one_sided": self.one_sided,
             "claim": self.claim,
             "in_family": self.in_family,
+            "no_difference": self.no_difference,
             "epsilon": plain(self.epsilon),
             "delta": self.delta,
             "confidence": self.confidence,
@@ -358,6 +364,7 @@ def audit_privacy(
     """
     jobs = 1 if jobs is None else jobs
     require_runs(mechanism, seed, seeded, jobs, isolate)
+    require_two(data, neighbour)
     require_delta(delta)
     require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
     claimed = (
@@ -383,7 +390,7 @@ def audit_privacy(
     return PrivacyAudit(
         verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
         claimed.epsilon_at(delta), float(delta), float(confidence), int(seed) if seeded else None, __version__,
-        looks, _in_family(claimed, looks, delta),
+        looks, _in_family(claimed, looks, delta), runner.alike[0],
     )  # fmt: skip
 
 

@@ -1,25 +1,32 @@
 """A test of the noise that a mechanism adds: its scale, shape and independence, against what is claimed.
 
 Null hypothesis: the outputs are a constant plus independent draws of the claimed distribution, for each coordinate and
-each call, with all calls on one generator. Four tests share the level equally (Bonferroni): scale; shape
-(Kolmogorov-Smirnov); correlation between coordinates and with the calls shortly before; and impossible values, which
-are exact repeats of continuous noise or discrete noise off its lattice. Tests whose law depends on the centring are
-calibrated by simulating the null, which keeps their level exactly (Monte Carlo p-values). "consistent" says that no
-test saw a difference. A generator that is seeded anew at each call, or a draw that is kept, gives repeats. A draw that
-is used again after many calls with another scale escapes these tests.
+each call, with all calls on one generator, rounded to the precision of the outputs. Four tests share the level equally
+(Bonferroni): scale; shape (Kolmogorov-Smirnov); correlation between coordinates and with the calls shortly before; and
+values that do not occur, which are more repeats of continuous noise than rounding explains, or discrete noise off its
+lattice. All but the last are calibrated by simulating the null, which keeps their level exactly (Monte Carlo p-values).
+
+Noise in float32 repeats by chance: 10,000 draws share a value about once, and about six times where a library maps
+23 random bits to a normal number, as JAX does. The null therefore has every output in float32 at best, at half the
+resolution that was seen, or made of 23 bits, whichever repeats more. "consistent" says that no test saw a difference. A
+generator that is seeded anew at each call, or a draw that is kept, gives more repeats than that. A draw that is used
+again after many calls with another scale escapes these tests.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.laws.noise_laws import LAWS, Law
+from dpcheck.audits.numbers.precision import SINGLE, precision, rounded
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
@@ -186,6 +193,8 @@ def audit_noise_sample(
     require(good, "sample", "have shape (>= 50, k), k >= 1", sample.shape)
     require(bool(np.isfinite(sample).all()), "mechanism", "return finite numbers", "NaN or infinity")
     noise = sample if centred else _centred(sample, law)
+    bits = precision(sample)
+    centre = 0.0 if centred else sample.mean(0)  # what noise is added to sets the resolution of the sum
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
     observed = {name: float(v[0]) for name, v in _statistics(noise[None], law, scale, centred).items()}
@@ -193,12 +202,17 @@ def audit_noise_sample(
     at_once = min(_SIMULATIONS, 1 + _NUMBERS // noise.size)
     for start in range(0, _SIMULATIONS, at_once):
         drawn = law.draw(rng, (min(at_once, _SIMULATIONS - start), *noise.shape), scale)
+        if bits < SINGLE and not law.discrete:  # so coarse that the shape shows it
+            drawn = rounded(drawn + centre, bits)
         simulated = _statistics(drawn if centred else _centred(drawn, law), law, scale, centred)
         for name, values in simulated.items():
             null[name].extend(values.tolist())
     p_values = {name: _p_value(name, observed[name], null[name]) for name in observed}
-    name, impossible = _impossible(sample, noise, law)
-    p_values[name] = 0.0 if impossible else 1.0
+    if law.discrete:
+        impossible = int((np.abs(noise - np.round(noise)) > _room(sample)).sum())
+        p_values["lattice"] = 0.0 if impossible else 1.0
+    else:
+        impossible, p_values["repeats"] = _repeats(noise, law, scale, centre, bits, rng)
 
     level = (1 - confidence) / len(p_values)
     measured = observed["scale"] * scale
@@ -218,11 +232,49 @@ def _centred(samples: Array, law: Law) -> Array:
     return np.asarray(samples - samples.mean(-2, keepdims=True))
 
 
-def _impossible(sample: Array, noise: Array, law: Law) -> tuple[str, int]:
-    """Count values of probability zero: off the lattice where noise is discrete, else repeated."""
-    if law.discrete:
-        return "lattice", int((np.abs(noise - np.round(noise)) > _room(sample)).sum())
-    return "repeats", int((np.diff(np.sort(np.abs(noise), axis=None)) == 0).sum())
+def _repeats(
+    noise: Array, law: Law, scale: float, centre: Array | float, bits: int, rng: np.random.Generator
+) -> tuple[int, float]:
+    """Count values of continuous noise that repeat, and compare them with what rounding and few random bits explain.
+
+    Clipped noise repeats few values often, and noise on a grid many values: the count and the commonest value are
+    tested, with half of the error each.
+    """
+    observed = _multiplicity(noise)
+    if observed[0] == 0:
+        return 0, 1.0
+    found = []
+    for _ in range(_SIMULATIONS):
+        # 23 bits, and a sign of their own for the sizes that are compared
+        few = _multiplicity(rng.integers(0, 2 ** (SINGLE - 2), noise.size).astype(float))
+        # one bit fewer than seen: a sum or product of rounded numbers is rounded again
+        values = rounded(law.draw(rng, noise.shape, scale) + centre, min(bits, SINGLE) - 1)
+        coarse = _multiplicity(values if np.ndim(centre) == 0 else _centred(values, law))
+        found.append(np.maximum(few, coarse))
+    least = float((np.array(found) >= observed).sum(0).min())
+    p_value = min(1.0, 2 * (least + 1) / (1 + _SIMULATIONS))
+    if least == 0:  # beyond every simulation, where a bound may say more
+        p_value = min(p_value, _most_repeats(noise, scale, centre, bits, observed[0]))
+    return int(observed[0]), p_value
+
+
+def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, repeats: float) -> float:
+    """Bound the chance of so many repeats under the same null.
+
+    Each value repeats the size of an earlier one with a chance of at most n times the likeliest size's, whatever those
+    were: the count is at most binomial. No density of the laws is above 1/scale, and a size has two signs.
+    """
+    _, exponent = np.frexp(np.abs(noise + centre).max())
+    step = math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1))
+    likeliest = max(2.0 ** (2 - SINGLE), 2 * step / scale)
+    return float(special.bdtrc(repeats - 1, noise.size, min(1.0, noise.size * likeliest)))
+
+
+def _multiplicity(noise: Array) -> Array:
+    """Return how many values repeat an earlier one's size, and how often the commonest size occurs."""
+    ordered = np.sort(np.abs(noise), axis=None)
+    starts = np.flatnonzero(np.append(True, np.diff(ordered) != 0))
+    return np.array([ordered.size - starts.size, np.diff(np.append(starts, ordered.size)).max()], float)
 
 
 def _room(sample: Array) -> float:
@@ -278,7 +330,7 @@ def _reasons(p_values: dict[str, float], level: float, measured: float, scale: f
         "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
         "shape": "the distribution's shape is another",
         "dependence": "the noise depends on other coordinates or on the calls before",
-        "repeats": f"{impossible} values repeat exactly",
+        "repeats": f"{impossible} values repeat exactly, more than rounding explains",
         "lattice": f"{impossible} values are no whole numbers apart",
     }
     return [words[name] for name, p in p_values.items() if p <= level]

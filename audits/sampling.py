@@ -9,6 +9,7 @@ judged by the union bound over all pairs.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -60,14 +61,14 @@ class SamplingAudit(Shown):
 
 
 def audit_sampling(
-    drawn: Index, *, scheme: str, population: int, batch: int, confidence: float = 0.95, seed: int = 0
+    drawn: Index | Sequence[Any], *, scheme: str, population: int, batch: int, confidence: float = 0.95, seed: int = 0
 ) -> SamplingAudit:
     """Test whether minibatches that were drawn follow the sampling scheme that was accounted for.
 
     Parameters
     ----------
-    drawn : ndarray of int, (T, capacity)
-        Record numbers of T >= 10 minibatches, with unused places -1.
+    drawn : sequence of T sequences of int, or ndarray of int, (T, capacity)
+        Record numbers of T >= 10 minibatches, of any lengths; in an array unused places are -1.
     scheme : {"poisson", "without_replacement", "with_replacement"}
         How each minibatch is said to be drawn, independently of the others.
     population : int
@@ -102,8 +103,7 @@ def audit_sampling(
     >>> dpcheck.audit_sampling(shuffled, scheme="without_replacement", population=100, batch=5).verdict
     'violated'
     """
-    real_numbers(drawn, "drawn")
-    drawn = np.asarray(drawn)
+    drawn = _rectangular(drawn)
     require(drawn.ndim == 2 and len(drawn) >= 10, "drawn", "have shape (>= 10, capacity)", drawn.shape)
     require(drawn.dtype.kind in "iu", "drawn", "hold whole numbers", drawn.dtype)
     require(scheme in _SCHEMES, "scheme", f"be one of {', '.join(_SCHEMES)}", scheme)
@@ -140,6 +140,24 @@ def audit_sampling(
         "violated" if reasons else "consistent", scheme, population, batch, steps, p_values,
         "; ".join(reasons) or f"the minibatches look like {scheme.replace('_', ' ')}",
     )  # fmt: skip
+
+
+def _rectangular(drawn: Any) -> Index:
+    """Return minibatches of any lengths as one array, with -1 in unused places."""
+    if isinstance(drawn, Sequence) and drawn and all(hasattr(batch, "__len__") for batch in drawn):
+        batches = [real_numbers(batch, "drawn") for batch in drawn]
+        flat = all(batch.ndim == 1 for batch in batches)
+        require(flat, "drawn", "hold minibatches that are lists of record numbers", [batch.shape for batch in batches])
+        whole = all(
+            batch.size == 0 or np.asarray(given).dtype.kind in "iu" for batch, given in zip(batches, drawn, strict=True)
+        )
+        if whole:  # others are refused as an array is
+            padded = np.full((len(batches), max(1, *map(len, batches))), -1)
+            for row, batch in zip(padded, batches, strict=True):
+                row[: len(batch)] = batch
+            return padded
+    real_numbers(drawn, "drawn")
+    return np.asarray(drawn)
 
 
 def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch: int) -> dict[str, str]:

@@ -22,7 +22,7 @@ from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest
 from dpcheck.audits.output_sets.output_set import OutputSet
 from dpcheck.audits.running.isolated import IsolatedRunner, Limits, isolated
 from dpcheck.audits.running.run_plan import Chunk
-from dpcheck.audits.running.runs import Pool, Runner, require_runs
+from dpcheck.audits.running.runs import Pool, Runner, require_runs, require_two
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
 from dpcheck.shown import Shown
 
@@ -189,6 +189,7 @@ def audit_sequential(
     """
     jobs = 1 if jobs is None else jobs
     require_runs(mechanism, seed, seeded, jobs, isolate)
+    require_two(data, neighbour)
     require_epsilon(epsilon)
     require_delta(delta)
     require_confidence(confidence)

@@ -34,6 +34,7 @@ from dpcheck.tilted_losses import convolve, tilt_grid
 _FINE = 0.02  # interval of the grid, in standard deviations of a copy
 _MOST_POINTS = 2**20
 _FLOOR = 1e-14  # least delta that is aimed at
+_COMMON = 1e-8  # a floor that suits most epsilons
 _LEAST_SHIFT, _LARGEST_SHIFT = 1e-4, 2.5  # outside, no grid is worth it
 _EPSILONS, _KNOTS = 900, 5000
 _SAFE = 1 + 1e-9
@@ -44,21 +45,23 @@ def allocation_curves(steps: int, shift: float, negligible: float) -> CurvePair:
     if not _LEAST_SHIFT < shift < _LARGEST_SHIFT:
         return CurvePair(*(2 * [lambda epsilon: gaussian_log_delta(epsilon, shift)]))
     floor = max(negligible * 1e8, _FLOOR)
-    forward, backward = _tables(steps, shift, 10.0 ** math.floor(math.log10(floor)))
-    return CurvePair(_interpolated(forward, shift), _interpolated(backward, shift))
+    floors = {10.0 ** math.floor(math.log10(floor))} | ({_COMMON} if floor < _COMMON / 10 and shift > 1 else set())
+    tables = [_tables(steps, shift, each) for each in sorted(floors)]  # a high floor has a finer grid
+    return CurvePair(*(_interpolated([table[i] for table in tables], shift) for i in (0, 1)))
 
 
-def _interpolated(table: tuple[Array, Array], shift: float) -> Curve:
-    epsilons, deltas = table
-
+def _interpolated(tables: list[tuple[Array, Array]], shift: float) -> Curve:
     def curve(epsilon: Array) -> Array:
+        bound = np.min([between(epsilon, *table) for table in tables], axis=0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.minimum(np.log(bound), gaussian_log_delta(epsilon, shift)))
+
+    def between(epsilon: Array, epsilons: Array, deltas: Array) -> Array:
         last = epsilons.size - 1
         index = np.clip(np.searchsorted(epsilons, epsilon, side="right") - 1, 0, last - 1)
         gap = epsilons[index + 1] - epsilons[index]
         part = np.clip(np.expm1(np.minimum(epsilon - epsilons[index], gap)) / np.expm1(gap), 0, 1)
-        bound = np.where(epsilon >= epsilons[-1], deltas[-1], deltas[index] * (1 - part) + deltas[index + 1] * part)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.minimum(np.log(bound), gaussian_log_delta(epsilon, shift)))
+        return np.where(epsilon >= epsilons[-1], deltas[-1], deltas[index] * (1 - part) + deltas[index + 1] * part)
 
     return curve
 
@@ -115,7 +118,7 @@ def _one_copy(shift: float, end: float, interval: float) -> Grid:
     """A copy of X on the grid: the second differences of its calls, in excess of those of the number 1."""
     least = math.exp(-shift * 40 - shift * shift / 2)  # nothing that counts lies below
     first = max(0, math.floor(least / interval))
-    points = (first + np.arange(math.ceil(end / interval) + 2 - first)) * interval
+    points = np.asarray((first + np.arange(math.ceil(end / interval) + 2 - first)) * interval, np.float64)
     excess = _put(points, shift) - np.maximum(points - 1, 0)
     far = points >= 1
     excess[far] = np.exp(gaussian_log_delta(np.log(points[far]), shift))
@@ -161,7 +164,7 @@ def _sum_law(steps: int, shift: float, end: float, floor: float) -> tuple[Array,
     index = np.clip(np.searchsorted(knots, sums, side="right") - 1, 0, knots.size - 2)
     part = np.clip((sums - knots[index]) / (knots[index + 1] - knots[index]), 0, 1)
     law = np.bincount(index, chances * (1 - part), knots.size) + np.bincount(index + 1, chances * part, knots.size)
-    return knots, law, (below * _SAFE, above * _SAFE)
+    return knots, np.asarray(law, np.float64), (below * _SAFE, above * _SAFE)
 
 
 def _past(grid: Grid, number: int, top: float, deviation: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,40 +11,7 @@ from dpcheck.errors import InputError, require, require_count, require_delta, re
 if TYPE_CHECKING:
     from dpcheck.events import Event
 
-SAMPLINGS = ("poisson", "without_replacement", "with_replacement", "balls_in_bins", "fixed", "shuffled", "none")
-HELP = "bound the epsilon of a training run or of a file of privacy events from above, or find the noise for an epsilon"
-FURTHER = """\
---sampling: a fresh minibatch in each step is drawn by "poisson" (every record on its own), "without_replacement" or
-"with_replacement"; "balls_in_bins" puts each record into one minibatch of each epoch, drawn on its own; "fixed"
-minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no amplification by shuffling
-is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records."""
 _FEWER = ("batch", "population", "steps")
-
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE.json",
-        help="events of dpcheck or dp_accounting, or a history of Opacus (instead of the run's numbers)",
-    )  # fmt: skip
-    parser.add_argument("--delta", type=float, required=True, help="in [0, 1)")
-    parser.add_argument(
-        "--multiplier", type=float,
-        help="noise multiplier: standard deviation over the sensitivity between --neighbours",
-    )  # fmt: skip
-    parser.add_argument(
-        "--epsilon", type=float,
-        help="find the least multiplier with this epsilon (with FILE.json: the least factor on its noise)",
-    )  # fmt: skip
-    parser.add_argument("--batch", type=float, help="records in a minibatch (poisson: the expected number)")
-    parser.add_argument("--population", type=int, help="records in the data set")
-    parser.add_argument("--steps", type=int, help="minibatches, all epochs together")
-    parser.add_argument("--sampling", choices=SAMPLINGS, help="how minibatches are drawn (default poisson)")
-    parser.add_argument(
-        "--neighbours", choices=("add_or_remove_one", "replace_one"),
-        help="the neighbouring relation (default: add_or_remove_one for poisson and balls_in_bins, else replace_one)",
-    )  # fmt: skip
-    parser.add_argument("--noise", choices=("gaussian", "laplace"), help="its law (default gaussian)")
 
 
 def run_certify(options: Namespace) -> int:
@@ -78,7 +45,7 @@ _NOTES = {
 
 
 def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
-    """From a factor on the noise to the events of the file, and what the factor is called."""
+    """Return what makes the events of the file from a factor on their noise, and what the factor is called."""
     from dpcheck.event_files import read_event_file
     from dpcheck.events import read_events, scaled
 
@@ -92,7 +59,7 @@ def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
 
 
 def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
-    """From a multiplier to the events of the run, and what the multiplier is called."""
+    """Return what makes the events of the run from a multiplier, and what the multiplier is called."""
     if (options.multiplier is None) == (options.epsilon is None):
         given = "both" if options.epsilon is not None else "neither"
         raise InputError(f"--multiplier or --epsilon must be given, or FILE.json, and one of the two, got {given}")
@@ -108,12 +75,12 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
 def _events(options: Namespace, multiplier: float) -> Event:
     from dpcheck.events import Disjoint, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
-    noise = Laplace(multiplier) if options.noise == "laplace" else Gaussian(multiplier)
-    scheme = options.sampling or "poisson"
+    noise: Any = Laplace(multiplier) if options.noise == "laplace" else Gaussian(multiplier)
+    scheme: Any = options.sampling or "poisson"
     if scheme == "none":
         return Repeated(noise, options.steps)
     if scheme == "poisson":
-        relation = options.neighbours or "add_or_remove_one"
+        relation: Any = options.neighbours or "add_or_remove_one"
         return Repeated(Sampled((noise,), scheme, options.population, options.batch, relation), options.steps)
     require(float(options.batch).is_integer(), "--batch", "be a whole number", options.batch)
     batch = int(options.batch)
@@ -122,7 +89,9 @@ def _events(options: Namespace, multiplier: float) -> Event:
         return Repeated(Sampled((noise,), scheme, options.population, batch, relation), options.steps)
     if scheme == "balls_in_bins":
         require(isinstance(noise, Gaussian), "--noise", "be gaussian with balls_in_bins", options.noise)
-        require(options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not")
+        require(
+            options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not"
+        )
         bins = max(1, options.population // max(batch, 1))
         return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from dpcheck import __version__, certifying
+from dpcheck import __version__, certify_options
 from dpcheck.cli_examples import epilog
 from dpcheck.completion import complete
 from dpcheck.tables import FORMATS as TABLES
@@ -193,8 +193,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     _add_outputs(audit)
 
-    certify = command("certify", certifying.HELP, certifying.FURTHER)
-    certifying.add_options(certify)
+    certify = command("certify", certify_options.HELP, certify_options.FURTHER)
+    certify_options.add_options(certify)
     _add_format(certify)
 
     bugs = command("bugs", "bugs that broke privacy: list them, or audit some of them beside their fixed twins")

@@ -25,6 +25,7 @@ EXAMPLES = {
     "audit": (
         "dpcheck audit mechanism:noisy_mean --data '[23, 35, 18]' --neighbour '[23, 35, 90]' --epsilon 0.5",
         "dpcheck audit mechanism:noisy_mean --data data.npy --neighbour neighbour.npy --epsilon 1 --delta 1e-5",
+        "dpcheck audit --all --format github --sarif-output privacy.sarif    # the mechanisms of pyproject.toml",
     ),
     "certify": (
         "dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 10000 --delta 1e-5",

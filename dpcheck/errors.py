@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,8 @@ def is_finite(value: Any) -> bool:
         return _is_number(value) and math.isfinite(value)
     except OverflowError:  # a whole number beyond the floating-point range
         return False
+
+
+def is_number(value: Any) -> bool:
+    """Say whether a value is a real number of any type, a fraction too, other than NaN."""
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)  # of any size, too

@@ -118,7 +118,8 @@ def _simplify(event: Single) -> Single:
 
 def _name(event: Single) -> str:
     if isinstance(event, RandomAllocation):
-        return f"Gaussian({event.noise_multiplier:.6g}) in one of {event.steps} steps (random allocation, add-or-remove-one)"
+        noise = f"Gaussian({event.noise_multiplier:.6g})"
+        return f"{noise} in one of {event.steps} steps (random allocation, add-or-remove-one)"
     if not isinstance(event, Sampled):
         return f"{type(event).__name__}({event.noise_multiplier:.6g})"
     scheme = "Poisson" if event.scheme == "poisson" else event.scheme.replace("_", " ")

@@ -10,8 +10,8 @@ and dpcheck's own events are written in the same way, such as
     {"class_name": "Repeated", "count": 1000, "event": {"class_name": "Sampled", "scheme": "poisson", "batch": 256,
      "population": 60000, "mechanisms": [{"class_name": "Gaussian", "noise_multiplier": 1.1}]}}
 
-A file holds one event, a list of events, or a history of Opacus: a list of [noise multiplier, sample rate, steps], or an
-object with such a list as its ``history`` (the accountant's ``state_dict``).
+A file holds one event, a list of events, or a history of Opacus: a list of [noise multiplier, sample rate, steps], or
+an object with such a list as its ``history`` (the accountant's ``state_dict``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from typing import Any
 from dpcheck import events as own
 from dpcheck.errors import InputError, one_line, require
 
-_OWN = {kind.__name__: kind for kind in (own.Gaussian, own.Laplace, own.Sampled, own.RandomAllocation, own.Repeated, own.Disjoint)}
+_OWN = {
+    kind.__name__: kind
+    for kind in (own.Gaussian, own.Laplace, own.Sampled, own.RandomAllocation, own.Repeated, own.Disjoint)
+}
 _LARGEST_FILE = 50_000_000
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, Literal, TypeAlias, get_args
 
-from dpcheck.errors import InputError, require, require_count
+from dpcheck.errors import InputError, is_number, require, require_count
 
 Scheme: TypeAlias = Literal["poisson", "without_replacement", "with_replacement"]
 _LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
@@ -334,7 +333,7 @@ def read_events(events: Any) -> tuple[Event, ...]:
     Parameters
     ----------
     events : event or sequence of events, accountant or history
-        Not a mixture. dp_accounting's events are read under its own conventions and add-or-remove-one neighbours; if one
+        Not a mixture. dp_accounting's events are read under its conventions and add-or-remove-one neighbours; if one
         of them draws a batch of fixed size, all are read under replace-one neighbours, where a query changes by up to
         twice what one record contributes. A history of Opacus is an accountant of that library, or its list of
         (noise multiplier, sample rate, steps): Poisson sampling and add-or-remove-one neighbours.
@@ -380,8 +379,3 @@ def _keep_multiplier(event: Any) -> None:
     good = is_number(value) and value >= 0 and (value <= _LARGEST or value == math.inf)
     require(good, "noise_multiplier", "be a number >= 0 and at most 1e300, or inf", value)
     object.__setattr__(event, "noise_multiplier", float(value))
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a number of some kind; comparing NaN to itself works for numbers of any size, too."""
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)

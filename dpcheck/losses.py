@@ -65,8 +65,8 @@ class Composition:
         index = np.clip(np.floor(place), 0, last).astype(np.int64)
         excess = np.clip(place - index, 0, 1) * self.interval
         part = np.expm1(excess) / math.expm1(self.interval)
-        left = np.exp(self.log_delta[index])
-        right = np.exp(self.log_delta[np.minimum(index + 1, last)])
+        bounds = np.exp(np.minimum(self.log_delta, 0.0))  # no delta is above 1, whatever a bound says
+        left, right = bounds[index], bounds[np.minimum(index + 1, last)]
         return np.where(place < 0, 1.0, np.minimum(left + part * (right - left), 1.0))
 
 

@@ -76,7 +76,8 @@ def _audited(each: Declared, file: MechanismFile, jobs: int | None) -> Finding:
 
 
 def _finding(audit: Any, mechanism: Any, name: str) -> Finding:
-    claim = getattr(audit, "claim", f"({audit.epsilon:g}, {audit.delta:g})-privacy")  # a sequential audit has no words
+    words = getattr(audit, "claim", None)  # a sequential audit has none
+    claim = f"({audit.epsilon:g}, {audit.delta:g})-privacy" if words is None else words
     return Finding(
         f"{name}.output", "privacy", f"{name}: {claim}", audit.verdict,
         f"epsilon >= {audit.epsilon_lower:.4g} at delta {audit.delta:g} with confidence {audit.confidence:g}; "

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dpcheck.errors import InputError, one_line, require
-from dpcheck.events import Event, Gaussian, Laplace, Neighbours, Repeated, Sampled, Scheme, is_number
+from dpcheck.errors import InputError, is_number, one_line, require
+from dpcheck.events import Event, Gaussian, Laplace, Neighbours, Repeated, Sampled, Scheme
 
 _CHANGED = {"add_or_remove_one": 1.0, "replace_one": 2.0}  # sensitivity over what one record contributes
 
@@ -89,10 +89,10 @@ def _sampled(inner: Any, scheme: Scheme, population: int, batch: float, relation
     if all(type(part).__name__ == "GaussianDpEvent" for part, _ in parts):
         gaussians = (Gaussian(part.noise_multiplier / math.sqrt(count) / changed) for part, count in parts)
         return Sampled(tuple(gaussians) or (Gaussian(math.inf),), scheme, population, batch, relation)
-    if [(type(part).__name__, count) for part, count in parts] == [("LaplaceDpEvent", 1)]:
-        if scheme != "with_replacement":
-            laplace = Laplace(parts[0][0].noise_multiplier / changed)
-            return Sampled((laplace,), scheme, population, batch, relation)
+    alone = [(type(part).__name__, count) for part, count in parts] == [("LaplaceDpEvent", 1)]
+    if alone and scheme != "with_replacement":
+        laplace = Laplace(parts[0][0].noise_multiplier / changed)
+        return Sampled((laplace,), scheme, population, batch, relation)
     raise OtherEvent(f"{scheme} sampling of {', '.join(sorted({type(part).__name__ for part, _ in parts}))}")
 
 

@@ -69,10 +69,10 @@ def multiplicities(event: Sampled, negligible: float) -> Draws:
     else:
         least = max(1, int(draws.ppf(1e-12)))
         copies = np.unique(np.linspace(least, most, _MOST_KINDS).astype(np.int64))
-        middle = float(draws.median())
+        halfway = float(draws.median())
         below = np.diff(draws.cdf(copies), prepend=draws.pmf(0))
         above = -np.diff(draws.sf(copies), prepend=1 - draws.pmf(0))
-        chances = np.where(copies <= middle, below, above) * (1 + 1e-10)
+        chances = np.where(copies <= halfway, below, above) * (1 + 1e-10)
     with np.errstate(divide="ignore"):
         return Draws(copies.astype(np.float64), np.log(np.maximum(chances, 0)), rest)
 

@@ -36,7 +36,7 @@ class Shown:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The same for a notebook."""
+        """Show the result in a notebook."""
         facts = [(name, text) for name, value in self._facts().items() if (text := short(value))]
         rows = "".join(f"<tr><th style='text-align:left'>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in facts)
         return f"<p><strong>{escape(self._sentence())}</strong></p><table>{rows}</table>"

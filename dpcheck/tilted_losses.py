@@ -60,7 +60,7 @@ def window(factors: list[tuple[Tilted, int]], orders: Array, interval: float, to
     growths = sum(count * factor.growths for factor, count in factors)
     least = sum(count * factor.lowest for factor, count in factors)
     most = least + sum(count * (factor.weights.size - 1) for factor, count in factors)
-    ends = (growths + _DROP) / orders  # type: ignore[operator]
+    ends = (growths + _DROP) / orders
     high, low = float(np.min(ends[orders > 0])), float(np.max(ends[orders < 0]))
     if top is not None:
         high = max(high, top)

@@ -6,11 +6,15 @@ measurements again and again and writes ``tests/measured/rate_chances.csv``:
 
 - ``first``, ``second``: the share of draws whose verdict is not the expected one, by the first look's number of
   measurements, and by those of both looks together;
-- ``chance``: of red at the end. A confidence limit q standard errors from an estimate that is z + q of them from the
-  margin on average crosses it with the normal tail beyond z. With four times the measurements, those are 2 (z + q)
-  standard errors, so that the tail begins at 2 z + q; q is at least 1.6 in every comparison. No share at the first
-  look is taken for less than 3 in all draws, which is what 0 of them leave possible at 95 %. A share at the second
-  look, and one that the first look decides for another verdict, count in full.
+- ``red``: the share of draws that end red: the first look decides for another verdict, or it leaves the verdict open
+  and both looks together do not give the expected one;
+- ``chance``: of red at the end; ``red``, where it is not 0. Else it is an estimate: a confidence limit q standard
+  errors from an estimate that is z + q of them from the margin on average crosses it with the normal tail beyond z.
+  With four times the measurements, those are 2 (z + q) standard errors, so that the tail begins at 2 z + q; q is at
+  least 1.6 in every comparison. No share at the first look is taken for less than 3 in all draws, which is what 0 of
+  them leave possible at 95 %.
+
+The measurements at hand bend by chance, and draws from them bend by as much again: the shares are rather too large.
 """
 
 from __future__ import annotations
@@ -91,22 +95,22 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
             _judged(experiment, [replace(p, values=v[:size]) for p, v in zip(known, drawn, strict=True)])[0]
             for size in (seeds, (1 + _MORE) * seeds)
         ]
-        over = all(_decided(experiment, finding) for finding in looks[0])
+        over = all(_decided(experiment, finding) for finding in looks[0])  # the check ends with the first look
         for one, two in zip(*looks, strict=True):
             expected = expected_verdicts().get(one.id, "").split(" or ")
             first, second = one.verdict not in expected, two.verdict not in expected
-            shares.setdefault(one.id, []).append((first, second, first and over))
+            shares.setdefault(one.id, []).append((first, second, first if over else second))
     return [_row(id, np.array(found)) for id, found in shares.items()]
 
 
 def _row(id: str, found: np.ndarray) -> dict:
     from dpcheck.checks.expected import expected_verdicts
 
-    first, second, wrong = found.mean(axis=0)
+    first, second, red = found.mean(axis=0)
     away = -_NORMAL.inv_cdf(max(first, 3 / len(found)))
     return {
         "finding": id, "expected": expected_verdicts().get(id, ""), "draws": len(found), "first": first,
-        "second": second, "chance": max(second, wrong, _NORMAL.cdf(-2 * away - _LIMIT)),
+        "second": second, "red": red, "chance": max(red, _NORMAL.cdf(-2 * away - _LIMIT)),
     }  # fmt: skip
 
 

@@ -46,6 +46,12 @@ def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int, isolate: ob
     require(seeded or jobs == 1, "jobs", "be 1 where the mechanism's randomness is its own", jobs)
 
 
+def require_two(data: Any, neighbour: Any) -> None:
+    """Require datasets that differ: no output can tell a dataset from itself, whatever the mechanism."""
+    held = fingerprint(data)
+    require(held is None or held != fingerprint(neighbour), "neighbour", "differ from data in one record", "its equal")
+
+
 @dataclass(frozen=True)
 class Runner:
     """Calls ``mechanism(dataset, rng)``, or with a third argument ``size`` if ``vectorized``, and checks outputs."""
@@ -56,6 +62,8 @@ class Runner:
     seed: int
     # What the datasets held after the first runs: one may clip its data in place, which changes nothing twice.
     held: list[str | None] = field(default_factory=lambda: [None, None], repr=False, compare=False)
+    # Whether the first runs, from one seed, gave the same outputs on both: set by ``probe``.
+    alike: list[bool] = field(default_factory=lambda: [False], repr=False, compare=False)
 
     def __call__(self, chunk: Chunk) -> Floats:
         """Return the outputs (size, k) of one chunk."""
@@ -118,6 +126,8 @@ class Runner:
             raise first.on(list(failures), without) from first
         a, b = ((int(each.shape[1]),) for each in found if isinstance(each, np.ndarray))
         require_one_shape(a, b)
+        outputs = [each for each in found if isinstance(each, np.ndarray)]
+        self.alike[0] = seeded and bool(same(*outputs).all())
         return a[0]
 
     def _probed(self, dataset: Any, seeded: bool) -> Floats:
@@ -132,7 +142,10 @@ class Runner:
             raise
         require_unchanged(dataset, before)
         if seeded and not (first.shape == again.shape and same(first, again).all()):
-            raise InputError("mechanism must draw all its randomness from rng, got two different outputs for one seed")
+            raise InputError(
+                "mechanism must draw all its randomness from rng, got two different outputs for one seed; where it "
+                "is a library's own, pass seeded=False"
+            )
         drew = [rng.bit_generator.state for rng in rngs]
         require(
             not seeded or drew[0] == drew[1], "mechanism", "make a fresh object of whatever remembers its draws",

@@ -25,8 +25,9 @@ Guarantee.
 
 Both state what the paper states, except that n = 1 is left out: Remark 1 allows it and is false
 there (claim Y10). For n >= 2 the noise of Remark 1 is enough with m rounded up and minibatches without
-replacement; with replacement this is open. The proof's own last condition, lambda <= s^2 log(n/(m s)) for the
-normalised noise s, needs T >= e^2 log(1/delta) at these settings when m exceeds 1. Remark 1 does
+replacement; with replacement this is open in general, and certified where the check tries it. The proof's
+own last condition, lambda <= s^2 log(n/(m s)) for the normalised noise s, needs
+T >= e^2 log(1/delta) at these settings when m exceeds 1. Remark 1 does
 not say so, and the region below is that of the paper.
 
 References.

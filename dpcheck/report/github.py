@@ -11,7 +11,7 @@ def to_github(report: Results) -> str:
     summary = Summary(report)
     shown = [f for f in report.findings if not f.ok or f.verdict in BROKEN]
     lines = [_command(f) for f in sorted(shown, key=lambda f: f.ok)]
-    return "\n".join([*lines, *summary.result, f"Regression: {summary.badge}"]) + "\n"
+    return "\n".join([*lines, *map(_plain, summary.result), f"Regression: {summary.badge}"]) + "\n"
 
 
 def _command(f: Finding) -> str:
@@ -21,6 +21,12 @@ def _command(f: Finding) -> str:
     level = "notice" if f.ok else "error"
     title, said = f"dpcheck: {f.id}", f"{f.subject}: {f.verdict}{surprise}. {f.reason}"
     return f"::{level} {where}title={_property(title)}::{_text(said)}"
+
+
+def _plain(line: str) -> str:
+    """A line that is no workflow command, whatever a report says."""
+    said = " ".join(line.split())
+    return f"- {said}" if said.startswith(("::", "##[")) else said
 
 
 def _text(text: str) -> str:

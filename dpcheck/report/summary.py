@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from dpcheck.bounds.registry import PAPERS
 from dpcheck.report.verdicts import standing
 from dpcheck.results import AUDIT, BROKEN, Finding, Results
 from dpcheck.solvers import ALGORITHMS
@@ -156,7 +157,8 @@ class Summary:
         if self.report.profile.startswith(AUDIT):
             return f"{self.report.made.get('command') or 'dpcheck audit'} --explain {_quoted(finding.id)}"
         names = self.report.algorithms
-        name = next((name for name in names if name == finding.id.partition(".")[0]), " ".join(names))
+        about = finding.id.partition(".")[0]
+        name = about if about in {*names, *ALGORITHMS} else " ".join(names)
         if name not in ALGORITHMS and finding.place:  # one that a file declares
             name = _quoted(finding.place.rpartition(":")[0])
         options = f" --seed {self.report.seed}" * bool(self.report.seed)
@@ -238,11 +240,10 @@ def _above(value: float | None, claimed: float | None) -> float:
 
 
 def _title(paper: str) -> str:
-    """The title of a paper of the catalogue, as its folder states it; nothing for one that has no folder."""
-    try:
-        return (importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "").strip().split("\n", 1)[0]
-    except ModuleNotFoundError:
+    """The title of a paper of the catalogue, as its folder states it; nothing for any other, whoever names it."""
+    if paper not in PAPERS:
         return ""
+    return (importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "").strip().split("\n", 1)[0]
 
 
 def _quoted(name: str) -> str:

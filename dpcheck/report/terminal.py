@@ -149,14 +149,16 @@ def _sandwich(f: Finding) -> tuple[str | Text, ...]:
 
 
 def _in_words(f: Finding) -> Text:
-    """The same on a line of its own: audited 0.1 <= certified 1 <= claimed 1."""
+    """Write a finding's numbers on a line: audited 0.1 <= certified 1 <= claimed 1."""
     line, before = Text(_STACKED), None
     for name, value in (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed)):
         if value is not None:
             line.append(" ").append(_order(before, value)).append(" " if before is not None else "")
             line.append(f"{name} {number(value)}")
             before = value
-    further = [f"slack {f.slack:.2f}x"] * (f.slack is not None) + [f"family {number(_family(f))}"] * bool(_family(f))
+    further = [] if f.slack is None else [f"slack {f.slack:.2f}x"]
+    if family := _family(f):
+        further.append(f"family {number(family)}")
     return line.append(f"  ({', '.join(further)})" if further else "")
 
 

@@ -166,3 +166,23 @@ def test_bad_input_is_named(arguments, message):
     with pytest.raises(InputError) as caught:
         audit_clipping(full.pop("query"), full.pop("records"), **full)
     assert str(caught.value) == message
+
+
+def test_the_sum_of_an_empty_batch_may_be_the_number_zero():
+    """Python's sum of nothing is 0, which noise is added to as to a vector of zeros; any other number is a release."""
+    assert audit_clipping(lambda batch: sum(map(clip_one, batch)), list(RECORDS), bound=C).verdict == "consistent"
+    found = audit_clipping(lambda batch: sum(map(clip_one, batch)) if batch else 1, list(RECORDS), bound=C)
+    assert found.verdict == "violated"
+    assert found.reason.startswith("empty batch")
+
+
+def clip_one(record):
+    return clipped(record[None])[0]
+
+
+def test_a_query_that_raises_on_the_empty_batch_says_so_and_is_audited_otherwise():
+    found = audit_clipping(lambda batch: np.sum([clip_one(x) for x in batch], 0) + np.zeros(len(batch[0])),
+                           list(RECORDS), bound=C)  # fmt: skip
+    assert found.verdict == "inconclusive"
+    assert "IndexError" in found.reason and "return zeros for it" in found.reason
+    assert [test.verdict for test in found.tests if test.test != "empty batch"] == ["consistent"] * 3

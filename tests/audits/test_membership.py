@@ -139,15 +139,33 @@ def test_correct_mechanism_is_consistent() -> None:
     assert audit.version == dpcheck.__version__
 
 
-def test_identical_datasets_show_nothing() -> None:
-    audit = audit_privacy(laplace, 1, 1, epsilon=0.5, delta=0.0, trials=5_000, vectorized=True)
+def blind(_: float, rng: np.random.Generator, size: int) -> Any:
+    """Data that clip to one value."""
+    return laplace(1, rng, size)
+
+
+def test_equal_outputs_show_nothing_and_equal_datasets_are_refused() -> None:
+    audit = audit_privacy(blind, 1, 2, epsilon=0.5, delta=0.0, trials=5_000, vectorized=True)
     assert audit.epsilon_lower < 0.05
+    assert audit.no_difference
+    assert "this pair shows no difference" in str(audit)
+    assert not _audit(laplace, trials=200).no_difference
+    with pytest.raises(InputError, match="neighbour must differ from data in one record, got its equal"):
+        audit_privacy(laplace, [1], [1], epsilon=0.5)
+
+
+def test_a_printed_audit_has_three_lines() -> None:
+    """The verdict with its bound, what it rests on, and the witness."""
+    verdict, rests_on, witness = str(_audit(half_noise, trials=5_000)).splitlines()
+    assert verdict.startswith("violated: epsilon >= ")
+    assert "runs a dataset" in rests_on
+    assert witness.startswith("witness: ")
 
 
 def test_counts_stay_with_the_side_that_was_chosen() -> None:
-    """On identical datasets the side chosen beforehand is as often hit less: in 20 looks some are."""
+    """On datasets with equal outputs the side chosen beforehand is as often hit less: in 20 looks some are."""
     options: dict[str, Any] = {"delta": 0.0, "trials": 1_000, "vectorized": True}
-    looks = [look for seed in range(10) for look in audit_privacy(laplace, 1, 1, seed=seed, **options).looks]
+    looks = [look for seed in range(10) for look in audit_privacy(blind, 1, 2, seed=seed, **options).looks]
     assert any(look.event.hits < look.event.other_hits for look in looks)
     assert any(look.event.hits > look.event.other_hits for look in looks)
 

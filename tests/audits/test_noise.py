@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
 
 from dpcheck import InputError, audit_noise
 from dpcheck.audits.laws.noise_laws import LAWS
@@ -93,6 +94,70 @@ def test_a_generator_seeded_anew_and_noise_off_the_lattice():
     assert "values repeat exactly" in again.reason
     off = audit_noise_sample(DRAW["gaussian"](np.random.default_rng(6), (100, 1)), distribution="geometric", scale=2.0)
     assert "no whole numbers apart" in off.reason
+
+
+def bfloat16(values):
+    """Float32 values cut to the 8 bits of a bfloat16's significand, to nearest."""
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
+
+
+def of_23_bits(rng, size):
+    """Normal numbers as JAX makes them in float32: the inverse distribution function of 23 random bits."""
+    return special.ndtri((rng.integers(0, 2**23, size) + 0.5) / 2**23).astype(np.float32)
+
+
+FORMATS = {
+    "float32": lambda rng, size: rng.standard_normal(size, dtype=np.float32),
+    "float32 of 23 bits": of_23_bits,
+    "float16": lambda rng, size: rng.standard_normal(size).astype(np.float16),
+    "bfloat16": lambda rng, size: bfloat16(rng.standard_normal(size)),
+}
+
+
+def format_alarms(name, seeds, size, centre):
+    """How many audits of sound noise of a format, added in that format to a constant, call it violated."""
+    count = 0
+    for seed in seeds:
+        drawn = FORMATS[name](np.random.default_rng([seed, 5]), size)
+        sample = (drawn + drawn.dtype.type(centre)) if centre else drawn
+        sample = bfloat16(sample) if name == "bfloat16" else sample
+        count += audit_noise_sample(np.asarray(sample, float), scale=1.0, seed=seed).verdict == "violated"
+    return count
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_narrow_floats_repeat_by_chance(name):
+    """Null: sound noise of the format, whose values repeat by chance; level 5 %, fixed seed."""
+    noise = FORMATS[name](np.random.default_rng(12), (3_000, 1))
+    sample = np.asarray(noise if name.endswith("float16") else noise + np.float32(100), float)
+    assert np.unique(sample).size < sample.size
+    found = audit_noise_sample(sample, scale=1.0)
+    assert (found.verdict, found.p_values["repeats"] > found.level) == ("consistent", True)
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("centre", [0.0, 3.0])
+@pytest.mark.parametrize("name", FORMATS)
+def test_many_false_alarms_of_narrow_floats(name, centre):
+    """Null: as above, also added to a constant; 500 repeats at level 5 %, fails above 41 (probability 0.1 %)."""
+    assert format_alarms(name, range(500), (400, 1), centre) <= 41
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, bfloat16])
+@pytest.mark.parametrize("fault", ["to a tenth", "at two scales", "each draw used twice"])
+def test_narrow_floats_that_are_discretised_or_clipped_are_caught(dtype, fault):
+    """Each fault repeats values far beyond what its format explains."""
+    noise = np.random.default_rng(12).standard_normal((3_000, 1))
+    change = {
+        "to a tenth": lambda: np.round(noise, 1), "at two scales": lambda: np.clip(noise, -2, 2),
+        "each draw used twice": lambda: np.repeat(noise[::2], 2, axis=0),
+    }  # fmt: skip
+    sample = np.asarray(dtype(change[fault]()) if dtype is bfloat16 else change[fault]().astype(dtype), float)
+    found = audit_noise_sample(sample, scale=1.0)
+    assert found.verdict == "violated"
+    test = "dependence" if fault == "each draw used twice" and dtype is not np.float32 else "repeats"
+    assert found.p_values[test] <= found.level
 
 
 RNG = np.random.default_rng(8)

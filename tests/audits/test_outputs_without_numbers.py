@@ -210,7 +210,7 @@ class TestFailures:
 
     def test_a_mechanism_that_never_works_is_no_leak(self) -> None:
         with pytest.raises(InputError, match=r"got ZeroDivisionError: division by zero$"):
-            audit_privacy(fails, [], [], epsilon=1.0)
+            audit_privacy(lambda data, rng: 1 / 0, [], [0], epsilon=1.0)
         with pytest.raises(InputError, match=r"complex numbers as real and imaginary parts, got complex128$"):
             audit_privacy(lambda data, rng: 1j * rng.normal(), 1, 0, epsilon=1.0)
 
@@ -263,9 +263,9 @@ class TestDatasets:
 
         for mechanism, data in ((shrinks, np.ones(3)), (grows, [1.0])):
             with pytest.raises(InputError, match=self.SAID):
-                audit(mechanism, data, data, epsilon=1.0)
+                audit(mechanism, data, data * 2, epsilon=1.0)
         with pytest.raises(InputError, match=self.SAID):
-            audit(shrinks, np.ones(3), np.ones(3), epsilon=1.0, seeded=False)
+            audit(shrinks, np.ones(3), np.zeros(3), epsilon=1.0, seeded=False)
 
     def test_that_only_seems_to(self) -> None:
         """Clipping in place changes nothing twice; what cannot be compared is not accused."""

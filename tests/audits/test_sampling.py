@@ -127,6 +127,22 @@ def test_the_batches_of_a_mechanism_are_read_from_its_draws():
         assert found.verdict == verdict
 
 
+def test_minibatches_of_different_lengths():
+    """The natural form of a loader's minibatches is that of the padded array; one may be empty."""
+    rng = np.random.default_rng(4)
+    ragged = [np.flatnonzero(rng.random(40) < 0.1) for _ in range(100)]
+    assert 0 in map(len, ragged)
+    padded = np.full((100, max(map(len, ragged))), -1)
+    for row, batch in zip(padded, ragged, strict=True):
+        row[: len(batch)] = batch
+    claim = {"scheme": "poisson", "population": 40, "batch": 4}
+    found = audit_sampling([batch.tolist() for batch in ragged], **claim)
+    assert found.verdict == "consistent"
+    assert found == audit_sampling(ragged, **claim) == audit_sampling(padded, **claim)
+    with pytest.raises(InputError, match=r"drawn must hold whole numbers, got float64"):
+        audit_sampling([[0.5, 1.0]] * 10, **claim)
+
+
 def test_bad_input_is_named():
     with pytest.raises(InputError, match=r"batch must be at most the population, 5, got 6"):
         audit_sampling(np.zeros((10, 6), int), scheme="poisson", population=5, batch=6)

@@ -63,7 +63,7 @@ def run(file: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_example_is_as_it_claims(tmp_path):
     done = run(EXAMPLE, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Verdict: every finding is as expected." in done.stdout
+    assert "Regression: no new violation" in done.stdout
     assert "not checked" not in done.stdout  # every stage looks at it
     assert done.stderr.splitlines()[0] == "dpcheck: noisy_sgda: certificate ..."
 
@@ -74,7 +74,7 @@ def test_half_of_its_noise_turns_it_red(tmp_path):
     done = run(tmp_path / "half.py", tmp_path)
     said = " ".join(done.stdout.split())
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "noisy_sgda.releases: violated" in said
+    assert "1 check is violated (noisy_sgda.releases)" in said
     assert "the release of step 1 has noise multiplier 2.2 and its event declares 4.4" in said
     line = 1 + next(k for k, each in enumerate(text.splitlines(), 1) if each.startswith("def step"))
     assert f"in half.py:{line}" in said

@@ -130,10 +130,22 @@ def test_files_that_hold_something_else(
         (f"--multiplier -1 {RUN}", "--multiplier must be a number >= 0, got -1"),
         (f"--multiplier nan {RUN}", "--multiplier must be a number >= 0, got nan"),
         (f"--epsilon 0 {RUN}", "--epsilon must be a finite number > 0"),
-        ("--multiplier 1 --batch 5.5 --population 10 --steps 3 --delta 0 --sampling fixed", "be a whole number, got 5.5"),
-        ("--multiplier 1 --batch inf --population 10 --steps 3 --delta 0 --sampling shuffled", "be a whole number, got inf"),
-        ("--multiplier 1 --batch 11 --population 10 --steps 3 --delta 0 --sampling fixed", "lie in [1, population = 10]"),
-        ("--multiplier 1 --batch 1 --population 0 --steps 3 --delta 0 --sampling fixed", "--population must be a whole"),
+        (
+            "--multiplier 1 --batch 5.5 --population 10 --steps 3 --delta 0 --sampling fixed",
+            "be a whole number, got 5.5",
+        ),
+        (
+            "--multiplier 1 --batch inf --population 10 --steps 3 --delta 0 --sampling shuffled",
+            "be a whole number, got inf",
+        ),
+        (
+            "--multiplier 1 --batch 11 --population 10 --steps 3 --delta 0 --sampling fixed",
+            "lie in [1, population = 10]",
+        ),
+        (
+            "--multiplier 1 --batch 1 --population 0 --steps 3 --delta 0 --sampling fixed",
+            "--population must be a whole",
+        ),
         (f"--multiplier 1 --sampling fixed --neighbours add_or_remove_one {RUN}", "be replace_one with fixed"),
         (f"--multiplier 1 --sampling without_replacement --neighbours add_or_remove_one {RUN}", "be replace_one when"),
         ("nosuch.json --delta 1e-5", "be a readable file"),

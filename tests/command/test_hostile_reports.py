@@ -107,7 +107,7 @@ def test_what_is_no_report_is_refused(name: str) -> None:
 
 STRANGE = [
     "[/]", "[bold", "[/red]", "[link=x]", "\\[", "$\\frac{", "$$", "<b>&", "a\x00b\x1b[2J\x07", "\ud800", "\u202eabc",
-    "\ufffe", "", " ", "\n", "é≤\U0001f600",
+    "\ufffe", "", " ", "\n", "é≤\U0001f600", "x\n::warning::y", "::warning::y", "x\r::warning::y", "|&_%",
 ]  # fmt: skip
 SAID = ("experiment", "theorem", "factor", "verdict")
 SIZES = (None, "inf", 0, -1, 1e308, 1e-320, 10**300, True)
@@ -158,7 +158,7 @@ MARKUP = ("[/]", "[/red]", "[bold", "[link=x]")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_is_a_report_is_shown(name: str) -> None:
-    for format in ("json", "junit", "sarif", "terminal"):
+    for format in ("json", "junit", "sarif", "github", "csv", "markdown", "latex", "terminal"):
         if format != "terminal" or not any(text in name for text in MARKUP):
             assert_shown(SHOWN[name], format)
 
@@ -180,9 +180,9 @@ def test_strange_reports_as_pages(turn: int) -> None:
                           for text in texts[:2] for field in NUMBERS for value in EPSILONS]  # fmt: skip
     found["algorithms"], found["version"], found["profile"] = texts, texts[6], texts[7]
     risks = [{"n": n, "measured": size, "bound": 1.0, "word": text}
-             for n, text in zip((100, 200) * 8, texts, strict=True) for size in (1.5, *SIZES)]  # fmt: skip
+             for n, text in zip((100, 200) * 10, texts, strict=True) for size in (1.5, *SIZES)]  # fmt: skip
     sizes = [{"n": size, "measured": 1.0, "bound": size, "word": "x"} for size in SIZES]
-    rates = [RATES[0] | dict.fromkeys(SAID, text) | {"low": size} for text, size in zip(texts, SIZES * 2, strict=True)]
+    rates = [RATES[0] | dict.fromkeys(SAID, text) | {"low": size} for text, size in zip(texts, SIZES * 3, strict=False)]
     found["tables"] = {"Measured rates": rates, texts[8]: risks, "Sizes": sizes, texts[9]: [{texts[10]: 1}]}
     assert_shown(json.dumps(found), "html")
 
@@ -196,6 +196,10 @@ def assert_shown(text: str, format: str) -> None:
         assert Report.from_json(shown).to_json() == report.to_json()
     elif format == "sarif":
         json.loads(shown)
+    elif format == "github":  # no text is a command of its own
+        commands = [line for line in shown.splitlines() if line.lstrip().startswith("::")]
+        assert len(commands) <= len(report.findings)
+        assert all(line.startswith(("::error ", "::notice ")) for line in commands)
     elif format == "junit":
         assert len(ET.fromstring(shown).findall("testcase")) == len(report.findings)
 

@@ -50,7 +50,7 @@ def test_two_steps_are_integrated_over_the_plane(z: float, epsilon: float) -> No
 
 @pytest.mark.parametrize(("z", "steps"), [(1.0, 20), (0.6, 8), (3.0, 200)])
 def test_simulated_epochs_stay_below_the_curve_and_near(z: float, steps: int) -> None:
-    """Null hypothesis: delta is at most the curve's. By Hoeffding a mean over 400,000 runs errs by .0042 once in 1e6."""
+    """Null hypothesis: delta is at most the curve's. By Hoeffding a mean of 400,000 runs errs by .0042 once in 1e6."""
     rng, runs, s = np.random.default_rng(5), 400_000, 1 / z
     curves = allocation_curves(steps, s, 1e-20)
     total = np.zeros(runs)

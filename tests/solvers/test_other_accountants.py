@@ -54,7 +54,7 @@ def test_other_events_go_to_the_library_that_has_them(event: dp.DpEvent) -> None
 
 def test_what_nobody_supports_is_refused_in_one_line() -> None:
     for event in (dp.UnsupportedDpEvent(), dp.PoissonSampledDpEvent(0.1, dp.ZCDpEvent(1.0))):
-        with pytest.raises(InputError, match="^events must be supported dp_accounting events") as caught:
+        with pytest.raises(InputError, match=r"^events must be supported dp_accounting events") as caught:
             certify(event, 1e-5)
         assert "\n" not in str(caught.value)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpcheck.checks.accounting.inversion import LogMoment, delta_interval, epsilon_interval
 from dpcheck.checks.accounting.pairs import Array, Pair, laplace, pairs_of
 from dpcheck.checks.accounting.replacement import Drawn
-from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
+from dpcheck.events import Disjoint, Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 _QUADRATURE = 1e-9  # relative, allowed to delta by quadrature
 
@@ -84,6 +84,8 @@ def _single(events: Sequence[Event], times: int) -> Iterator[tuple[Gaussian | La
             yield Gaussian(min(part.noise_multiplier for part in event.events)), times
         elif isinstance(event, Sampled) and event.scheme != "with_replacement" and event.batch == event.population:
             yield from ((part, times) for part in event.mechanisms)
+        elif isinstance(event, RandomAllocation):
+            raise AssertionError("there is no second route to a random allocation")
         else:
             yield event, times
 

@@ -219,7 +219,7 @@ EXPERIMENTS = (
         predicted=partial(by_moments, printed=False), within=1.12, clear=4.0,
     ),
     experiment(
-        "dp_spider", "table_1.as_printed", COARSE[:3], 60, equal_spread(33), factors=("n",), variant="as_printed",
+        "dp_spider", "table_1.as_printed", COARSE[:3], 60, equal_spread(50), factors=("n",), variant="as_printed",
         predicted=partial(by_moments, printed=True), within=1.15,
     ),
     experiment(

@@ -182,7 +182,7 @@ EXPERIMENTS = (
         name="table_1.with_replacement", algorithm="nispp", sample=smooth, measure=HingeGame.weak_gap, factors=("n",),
         regime="statistical", settings=lambda game, cell: {"sampling": "with_replacement"},
         predicted=lambda game, cell: proximal(game, cell, True), within=1.15, premises=walked,
-        attains="the instance attains the order", grid=Grid(cross(ONCE, n=(4000, 8000, 16_000)), 6),
+        attains="the instance attains the order", grid=Grid(cross(ONCE, n=(4000, 8000, 16_000)), 12),
         margin=0.2,  # noise, which falls by n^-3/2, is 1/4 of the walk at first and 1/16 at last
         runs=lambda cell: int(16_000 / cell["n"]), **COMMON,
     ),

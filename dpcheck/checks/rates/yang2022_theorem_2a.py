@@ -77,7 +77,7 @@ NOISY = (*(private(n, 8) for n in (40_000, 100_000, 250_000)), private(40_000, 3
 EXPERIMENTS = (
     Experiment(
         name="theorem_2a.statistical", regime="statistical", sample=partial(sample, "statistical"), factors=("n",),
-        variant="as_printed", grid=Grid(cross(FEW, n=doubling(1024, 16_384)), 10), predicted=partial(predicted, None),
+        variant="as_printed", grid=Grid(cross(FEW, n=doubling(1024, 16_384)), 20), predicted=partial(predicted, None),
         runs=lambda cell: int(2 * 2**14 / cell["n"]), **COMMON,
     ),
     Experiment(

@@ -63,7 +63,7 @@ def experiment(algorithm: str, part: str, quantity: str) -> Experiment:
         sample=partial(sample, part=part), measure=partial(games.loss, parts=(part,)),
         constants=partial(constants, part=part), predicted=partial(predicted, part=part),
         premises=partial(premises, part=part), clear=None, settings=lambda problem, cell: {"base": "saddle_svrg"},
-        factors=("n", "d", "epsilon"), grid=Grid(NOISY_CELLS, 20), runs=lambda cell: round(1300 / cell["d"]),
+        factors=("n", "d", "epsilon"), grid=Grid(NOISY_CELLS, 32), runs=lambda cell: round(1300 / cell["d"]),
         within=1.06, margin=MARGIN, attains="the instance attains the order save one log2(n)",
     )  # fmt: skip
 

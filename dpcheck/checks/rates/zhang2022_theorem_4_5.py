@@ -57,7 +57,7 @@ def experiment(algorithm: str, parts: tuple[str, ...], quantity: str) -> Experim
         name="theorem_4_5.privacy", regime="privacy", algorithm=algorithm, theorem=THEOREM, quantity=quantity,
         sample=scaled, measure=partial(games.loss, parts=parts), constants=constants,
         predicted=partial(predicted, parts=parts), premises=partial(premises, parts=parts), clear=None,
-        settings=lambda problem, cell: {"base": "gda"}, factors=("n", "d", "epsilon"), grid=Grid(NOISY_CELLS, 20),
+        settings=lambda problem, cell: {"base": "gda"}, factors=("n", "d", "epsilon"), grid=Grid(NOISY_CELLS, 26),
         runs=lambda cell: round(1600 / len(parts) / cell["d"]), within=1.06, margin=MARGIN,
         attains="the instance attains the order save one log2(n)",
     )  # fmt: skip

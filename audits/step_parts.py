@@ -1,0 +1,144 @@
+"""What a private training step is made of, and how its noise is taken away to look at its gradient alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.arrays import real_numbers
+from dpcheck.errors import InputError, raised, require, require_positive
+from dpcheck.events import Gaussian, Neighbours, Sampled, Scheme
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """A step of private training in any framework: what draws its minibatches, and what it releases on one.
+
+    Parameters
+    ----------
+    gradient : callable
+        ``(params, batch, rng) -> vector``, the noisy gradient of a minibatch of records; all noise from ``rng``.
+    sampler : callable or iterable
+        ``(population, rng) -> iterable`` of minibatches, each a sequence of record numbers; or such an iterable.
+    clip : float
+        Claimed l2 norm of one record's gradient, > 0.
+    noise : float
+        Claimed standard deviation of the noise in each coordinate of the vector, > 0.
+    divisor : float
+        Public number by which the sum of clipped gradients is divided, > 0.
+    params : object
+        Where the gradient is taken.
+    """
+
+    gradient: Callable[[Any, Any, np.random.Generator], Any]
+    sampler: Any
+    clip: float
+    noise: float
+    divisor: float = 1.0
+    params: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        require(callable(self.gradient), "gradient", "be callable", type(self.gradient).__name__)
+        draws = callable(self.sampler) or isinstance(self.sampler, Iterable)
+        require(draws, "sampler", "be callable or iterable", type(self.sampler).__name__)
+        for name in ("clip", "noise", "divisor"):
+            require_positive(getattr(self, name), name)
+
+    def release(self, batch: Any, rng: np.random.Generator) -> Floats:
+        """Return the noisy gradient of a minibatch.
+
+        Parameters
+        ----------
+        batch : ndarray or list
+            Records.
+        rng : numpy.random.Generator
+            Source of the noise.
+
+        Returns
+        -------
+        ndarray, (k,)
+            The vector.
+        """
+        return real_numbers(self.gradient(self.params, batch, rng), "gradient", verb="return").ravel()
+
+    def noise_alone(self, records: Any) -> Floats:
+        """Return what a minibatch gets for seed 0 beside its gradient: what the empty one gets.
+
+        Where that raises, it is twice the release of a minibatch less that of the same records twice: sums of clipped
+        gradients cancel.
+
+        Parameters
+        ----------
+        records : ndarray or list
+            At least one record.
+
+        Returns
+        -------
+        ndarray, (k,)
+            The vector.
+        """
+        try:
+            return self.release(taken(records, []), np.random.default_rng(0))
+        except (Exception, SystemExit):
+            once, twice = (self.release(taken(records, [0] * k), np.random.default_rng(0)) for k in (1, 2))
+            return np.asarray(2 * once - twice)
+
+    def minibatches(self, population: int, rng: np.random.Generator, steps: int) -> list[list[int]]:
+        """Return the record numbers of so many minibatches; fewer where an iterable ends.
+
+        Parameters
+        ----------
+        population : int
+            Number of records.
+        rng : numpy.random.Generator
+            Source of the draws.
+        steps : int
+            How many minibatches.
+
+        Returns
+        -------
+        list of list of int
+            The minibatches.
+        """
+        source = self.sampler(population, rng) if callable(self.sampler) else self.sampler
+        try:
+            drawn = [np.asarray(batch).ravel() for batch in islice(iter(source), steps)]
+        except (Exception, SystemExit) as error:
+            raise InputError(f"sampler must give minibatches of record numbers, got {raised(error)}") from error
+        kinds = [batch.dtype.kind for batch in drawn if batch.size]
+        require(all(kind in "iu" for kind in kinds), "sampler", "give minibatches of record numbers", kinds[:1])
+        return [batch.astype(int).tolist() for batch in drawn]
+
+    def event(self, scheme: Scheme, population: int, batch: int, neighbours: Neighbours) -> Sampled:
+        """Return what this step releases if it keeps its own claims.
+
+        Parameters
+        ----------
+        scheme : str
+            How minibatches are said to be drawn.
+        population, batch : int
+            Number of records, and of records in a minibatch.
+        neighbours : str
+            The neighbouring relation.
+
+        Returns
+        -------
+        Sampled
+            The event.
+        """
+        moved = self.clip / self.divisor * (2 if neighbours == "replace_one" else 1)
+        return Sampled((Gaussian(self.noise / moved),), scheme, population, batch, neighbours)
+
+
+def taken(records: Any, members: Iterable[int]) -> Any:
+    """Return some of the records, as an array where they are an array."""
+    places = list(members)
+    return records[places] if isinstance(records, np.ndarray) else [records[k] for k in places]

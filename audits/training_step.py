@@ -1,0 +1,216 @@
+"""An audit of a whole step of private training: sampling, clipping, divisor, noise, and what it releases in the end.
+
+Each part is held against its claim by the audit that is made for it, then a few steps together are audited as one
+mechanism on data with and without the record that moves the gradient farthest. The statistical parts share the error
+equally (Bonferroni); the others are exact. "consistent" says that no part contradicts its claim.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpcheck.audits.numbers.number_text import plain
+from dpcheck.audits.step_findings import (
+    StepFinding,
+    clipping_finding,
+    divisor_finding,
+    empty_finding,
+    noise_finding,
+    release_finding,
+    sampling_finding,
+)
+from dpcheck.audits.step_parts import TrainingStep
+from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon, require_seed
+from dpcheck.events import Neighbours, Repeated, Scheme
+from dpcheck.shown import Shown
+
+_STATISTICAL = 5  # sampling, noise of three sizes of minibatch, and the joint release
+_ACCURACY = 2e-3  # relative: claims are calibrated by accountants that round
+
+
+@dataclass(frozen=True)
+class TrainingStepAudit(Shown):
+    """What a training step shows against its claims.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"``, ``"inconclusive"`` or ``"consistent"``: the worst of the findings.
+    audited : float
+        Lower confidence bound on epsilon of ``released`` steps together; nan where they were not run.
+    certified : float
+        Epsilon of all steps if the step does what it claims, at ``delta``.
+    claimed : float
+        Epsilon that the accountant promised.
+    delta : float
+        At which all three are stated.
+    steps, released : int
+        Steps of the training, and steps audited together.
+    findings : tuple of StepFinding
+        What each part shows, and what to change.
+    """
+
+    verdict: str
+    audited: float
+    certified: float
+    claimed: float
+    delta: float
+    steps: int
+    released: int
+    findings: tuple[StepFinding, ...]
+
+    def _sentence(self) -> str:
+        sandwich = (
+            f"audited {self.audited:.3g} (of {self.released} steps) <= certified {self.certified:.4g} "
+            f"<= claimed {self.claimed:.4g} at delta {self.delta:g}"
+        )
+        amiss = [f"{f.part}: {f.reason}. {f.change}" for f in self.findings if f.verdict != "consistent"]
+        return "\n".join([f"{self.verdict}: {sandwich}", *(amiss or ["no part of the step contradicts its claim"])])
+
+    def _facts(self) -> dict[str, Any]:
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {name: plain(v) if isinstance(v, float) else v for name, v in asdict(self).items()}
+
+
+def audit_training_step(
+    step: TrainingStep | Callable[[Any], TrainingStep], records: Any, *, batch: int, steps: int,
+    scheme: Scheme = "poisson", neighbours: Neighbours = "add_or_remove_one", epsilon: float | None = None,
+    events: Any = None, delta: float = 1e-5, outlier: Callable[[Any, float], Any] | None = None,
+    trials: int = 2_000, confidence: float = 0.95, seed: int = 0,
+) -> TrainingStepAudit:  # fmt: skip
+    """Audit a step of private training, part by part and as a whole, against what was accounted for.
+
+    Parameters
+    ----------
+    step : TrainingStep or callable
+        What the step is made of (:class:`~.step_parts.TrainingStep`); or the code that sets it up, ``records ->
+        TrainingStep``, which is then run on neighbouring data: a divisor or a noise that it takes from the private
+        number of records is found only so.
+    records : ndarray (n, ...) or list
+        At least 8 records, made up or public ones.
+    batch : int
+        Records in a minibatch as accounted, on average under Poisson sampling.
+    steps : int
+        Steps of the training.
+    scheme : {"poisson", "without_replacement", "with_replacement"}
+        How minibatches are said to be drawn.
+    neighbours : {"add_or_remove_one", "replace_one"}
+        The neighbouring relation of the claim; schemes of fixed size need the second.
+    epsilon : float, optional
+        What the accountant promised for all steps, at ``delta`` (natural log).
+    events : events, accountant or history, optional
+        What the accountant was told, in place of ``epsilon``, as :func:`dpcheck.certify` reads it.
+    delta : float
+        In (0, 1).
+    outlier : callable, optional
+        ``(record, factor) -> record``, the record made larger; by default the product, for records that are arrays.
+    trials : int
+        Runs on each dataset of the joint release, at least 200; the noise is drawn half as often.
+    confidence : float
+        One minus the level of all statistical parts together, in (0.5, 1).
+    seed : int
+        Seed of all randomness, >= 0.
+
+    Returns
+    -------
+    TrainingStepAudit
+        One verdict, the sandwich of epsilons, and for each part what it shows and what to change.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for parts that raise on an ordinary minibatch.
+
+    References
+    ----------
+    M. Abadi et al. Deep learning with differential privacy. CCS 2016, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcheck
+    >>> from dpcheck.audits.step_parts import TrainingStep
+    >>> def gradient(w, batch, rng):
+    ...     g = batch - w
+    ...     g = g / np.maximum(1, np.linalg.norm(g, axis=1, keepdims=True))
+    ...     return (g.sum(axis=0) + rng.normal(scale=0.5, size=2)) / 8  # the multiplier should be 1
+    >>> def poisson(n, rng):
+    ...     while True:
+    ...         yield np.flatnonzero(rng.random(n) < 0.25)
+    >>> step = TrainingStep(gradient, poisson, clip=1.0, noise=1.0 / 8, divisor=8, params=np.zeros(2))
+    >>> records = np.random.default_rng(0).normal(size=(32, 2))
+    >>> audit = dpcheck.audit_training_step(step, records, batch=8, steps=100, epsilon=20.0, trials=400)
+    >>> audit.verdict, next(f.reason for f in audit.findings if f.part == "noise")[:30]
+    ('violated', 'the noise has standard deviati')
+    """
+    from dpcheck.accounting import certify
+
+    require(hasattr(records, "__len__"), "records", "be an array or a list of records", type(records).__name__)
+    require(len(records) >= 8, "records", "hold at least 8", len(records))
+    require_count(batch, "batch")
+    require(batch <= len(records), "batch", f"be at most the number of records, {len(records)}", batch)
+    require_count(steps, "steps")
+    require((epsilon is None) != (events is None), "epsilon", "be given, or events in its place", epsilon)
+    if epsilon is not None:
+        require_epsilon(epsilon)
+    require_delta(delta, zero=False)
+    require_count(trials, "trials", least=200)
+    require_confidence(confidence)
+    require_seed(seed)
+    build: Callable[[Any], TrainingStep] = _always(step) if isinstance(step, TrainingStep) else step
+    require(callable(build), "step", "be a TrainingStep, or code that returns one", type(step).__name__)
+    here = build(records)
+    require(isinstance(here, TrainingStep), "step", "return a TrainingStep", type(here).__name__)
+
+    each = 1 - (1 - confidence) / _STATISTICAL
+    event = here.event(scheme, len(records), batch, neighbours)
+    certified = certify(Repeated(event, steps), delta).epsilon
+    claimed = float(epsilon) if epsilon is not None else certify(events, delta).epsilon
+
+    findings = [_accounting(certified, claimed, epsilon is None)]
+    findings.append(sampling_finding(here, len(records), batch, scheme, each, seed))
+    if not isinstance(step, TrainingStep):
+        findings.append(divisor_finding(build, records, batch))
+    empty = empty_finding(here, records)
+    noise, steady = noise_finding(here, records, batch, trials // 2, each, seed, empty.verdict == "consistent")
+    findings += [empty, noise]
+    canary: Any = None
+    if steady and empty.verdict != "violated":
+        clipping, canary = clipping_finding(here, records, outlier, seed)
+        findings.append(clipping)
+    else:
+        findings.append(
+            StepFinding(
+                "clipping", "inconclusive", "the gradient cannot be told from noise that moves with the minibatch",
+                "Mend the noise and the empty minibatch, then audit again",
+            )
+        )  # fmt: skip
+    released = min(steps, 3)
+    audited = math.nan
+    if canary is not None:
+        finding, audited = release_finding(build, records, canary, Repeated(event, released), delta, trials, each, seed)
+        findings.append(finding)
+    verdicts = [finding.verdict for finding in findings]
+    verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
+    return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, tuple(findings))
+
+
+def _always(step: TrainingStep) -> Callable[[Any], TrainingStep]:
+    """Return set-up code that ignores the data."""
+    return lambda _: step
+
+
+def _accounting(certified: float, claimed: float, from_events: bool) -> StepFinding:
+    good = certified <= claimed * (1 + _ACCURACY)
+    said = "what the accountant was told" if from_events else "the claim"
+    return StepFinding(
+        "accounting", "consistent" if good else "violated",
+        f"the step as stated is certified at epsilon {certified:.5g}, {said} is {claimed:.5g}",
+        "" if good else "Give the accountant the noise over clip, sampling rate and steps of this step, or add noise",
+    )  # fmt: skip

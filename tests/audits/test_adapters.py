@@ -1,0 +1,71 @@
+"""Steps of other libraries through their adapters: as the library makes them, and with its known traps.
+
+Null of the sound ones: the library's own step; level 5 %, fixed seed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dpcheck import audit_training_step
+
+N, BATCH = 32, 8
+RECORDS = np.random.default_rng(0).normal(size=(N, 3))
+CLAIM = {"batch": BATCH, "steps": 2, "epsilon": 30.0, "trials": 200}
+
+
+def amiss(audit):
+    return {finding.part: finding.reason for finding in audit.findings if finding.verdict != "consistent"}
+
+
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
+@pytest.mark.parametrize("poisson", [True, False])
+def test_opacus(poisson):
+    """Both loaders have one epsilon in Opacus; only one of them draws as that was accounted."""
+    torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
+    from dpcheck.adapters.opacus import training_step
+
+    torch.manual_seed(0)
+    data = torch.utils.data.TensorDataset(torch.as_tensor(RECORDS, dtype=torch.float32))
+    model = torch.nn.Linear(3, 1, bias=False)
+    model, optimizer, loader = opacus.PrivacyEngine().make_private(
+        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        data_loader=torch.utils.data.DataLoader(data, batch_size=BATCH, shuffle=True),
+        noise_multiplier=1.0, max_grad_norm=1.0, poisson_sampling=poisson,
+    )  # fmt: skip
+
+    def loss(model, batch):
+        return model(torch.as_tensor(np.asarray(batch), dtype=torch.float32)).mean()
+
+    audit = audit_training_step(training_step(model, optimizer, loader, loss), RECORDS, **CLAIM)
+    assert amiss(audit).get("sampling", "").startswith("minibatches are cut from a shuffled epoch") != poisson
+    assert not amiss(audit).keys() - {"sampling", "empty batch"}
+
+
+@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_jax_privacy(factor):
+    """With the noise that was accounted, and with half of it."""
+    jax = pytest.importorskip("jax")
+    pytest.importorskip("jax_privacy")
+    from jax_privacy import batch_selection, clipping, noise_addition
+
+    from dpcheck.adapters.jax_privacy import training_step
+
+    gradient = clipping.clipped_grad(lambda w, row: (row @ w).sum(), l2_clip_norm=1.0, keep_batch_dim=False)
+    noise = noise_addition.gaussian_privatizer(stddev=factor, prng_key=jax.random.key(0))
+    strategy = batch_selection.CyclicPoissonSampling(sampling_prob=BATCH / N, iterations=1000)
+    step = training_step(gradient, strategy, noise, np.zeros(3, np.float32), stddev=1.0)
+    found = amiss(audit_training_step(step, RECORDS, **CLAIM))
+    assert ("times the claimed" in found.get("noise", "")) == (factor == 0.5)
+    assert not found.keys() - {"noise", "release", "empty batch"}
+
+
+def test_unused_adapters_import_nothing():
+    said = "import sys, dpcheck; dpcheck.audit_training_step; print({'torch', 'jax', 'opacus'} & {*sys.modules})"
+    ran = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"
