@@ -11,10 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba.extending import overload
-from numba.np.unsafe.ndarray import to_fixed_tuple as _to_fixed_tuple
 from numpy.typing import NDArray
 
-to_fixed_tuple: Any = _to_fixed_tuple  # a function of a context and more becomes one of the rest
 Vector = NDArray[np.float64]
 Indices = NDArray[np.int64]
 AnyNames = TypeVar("AnyNames", bound=tuple[Any, ...])
@@ -128,9 +126,6 @@ def named(names: type[AnyNames], vector: NDArray[Any]) -> AnyNames:
 
 @overload(named)
 def _named(names, vector):  # type: ignore[no-untyped-def]
-    make, size = names.instance_class, len(names.instance_class._fields)
-
-    def read(names, vector):  # type: ignore[no-untyped-def]
-        return make(*to_fixed_tuple(vector, size))
-
-    return read
+    # Numba compiles no call with an array behind the star, so the entries are written out
+    entries = ", ".join(f"vector[{place}]" for place in range(len(names.instance_class._fields)))
+    return eval(f"lambda names, vector: make({entries})", {"make": names.instance_class})
