@@ -175,6 +175,8 @@ def optimum(
     L. Zhang et al. Bring your own algorithm for optimal differentially private stochastic minimax optimization. NeurIPS
     2022, Section 3 and Table 2.
     """
+    from dpcheck.problems.problem import data_of
+
     if isinstance(problem, str):
         from dpcheck.problems import example
 
@@ -186,9 +188,7 @@ def optimum(
     constants = np.array([*_moduli(problem, regulariser), energy, most], dtype=float)
     around = _point(problem, centre, "centre")
     z = _point(problem, start, "start")
-    data = (
-        problem.params, problem.records, problem.domain_w, problem.domain_v, np.zeros(z.size), problem.dim_w,
-    )  # fmt: skip
+    data = data_of(problem, records=problem.records, start=np.zeros(z.size))
     index: NDArray[np.int64] = np.arange(len(problem.records))
     count = base_kernel(name)(problem.gradient, data, index, constants, around, np.random.default_rng(seed), z)
     message = ""

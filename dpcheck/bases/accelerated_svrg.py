@@ -45,7 +45,7 @@ from dpcheck.kernels.saddle import (
 @kernel(INNER_SIGNATURE)
 def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g):  # type: ignore[no-untyped-def]
     """Solve from z with g = W(z)."""
-    n, size, d = index.size, z.size, data[5]
+    n, size, d = index.size, z.size, data.dim_w
     rest = rest_lipschitz(constants, d, size)
     tau = max(rest / math.sqrt(n) - 1.0, 0.0)
     sigma = 0.25 * ((1.0 + tau) / rest) ** 2

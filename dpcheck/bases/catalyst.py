@@ -78,7 +78,7 @@ def extrapolate(planned, data, z, last, y):  # type: ignore[no-untyped-def]
 
 def around(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Make a pass at the start, then solve one subproblem after the other by ``inner``."""
-    n, size, d, most = index.size, z.size, data[5], constants[MOST]
+    n, size, d, most = index.size, z.size, data.dim_w, constants[MOST]
     sub, relative, where = np.empty(constants.size), np.empty(2), np.empty(size)
     planned = plan(constants, n, d, size, sub, relative)
     confine(data, z)

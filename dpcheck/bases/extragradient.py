@@ -19,7 +19,7 @@ from dpcheck.kernels.saddle import ENERGY, MOST, certificate, confine, full, lip
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Make two passes over the records an iteration; the first also serves the certificate."""
     n, g, ahead = index.size, np.empty(z.size), np.empty(z.size)
-    eta = (np.sqrt(2.0) - 1.0) / lipschitz(constants, data[5], z.size)
+    eta = (np.sqrt(2.0) - 1.0) / lipschitz(constants, data.dim_w, z.size)
     confine(data, z)
     count = 0
     while count + n <= constants[MOST]:

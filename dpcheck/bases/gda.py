@@ -17,7 +17,7 @@ from dpcheck.kernels.saddle import ENERGY, MOST, certificate, confine, full, lip
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Make one pass over the records an iteration."""
     n, g, ahead = index.size, np.empty(z.size), np.empty(z.size)
-    eta = lipschitz(constants, data[5], z.size) ** -2.0
+    eta = lipschitz(constants, data.dim_w, z.size) ** -2.0
     confine(data, z)
     count = 0
     while count + n <= constants[MOST]:

@@ -46,7 +46,7 @@ from dpcheck.kernels.saddle import (
 @kernel(INNER_SIGNATURE)
 def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g):  # type: ignore[no-untyped-def]
     """Solve from the reference point z with g = W(z)."""
-    n, size, d = index.size, z.size, data[5]
+    n, size, d = index.size, z.size, data.dim_w
     p = min(2.0 / n, 1.0)
     tau = math.sqrt(0.5 * p) / rest_lipschitz(constants, d, size)
     rate = -math.log1p(-p) if p < 1.0 else math.inf

@@ -57,7 +57,7 @@ def epoch(gradient, data, index, constants, centre, sigma, length, rng, z, g):  
 def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Run SVRG: a pass at the snapshot, an epoch from it, and so on."""
     n, most, g, ahead = index.size, constants[MOST], np.empty(z.size), np.empty(z.size)
-    sigma = 0.25 * rest_lipschitz(constants, data[5], z.size) ** -2.0
+    sigma = 0.25 * rest_lipschitz(constants, data.dim_w, z.size) ** -2.0
     length = math.ceil(math.log(4.0) * (1.0 + 1.0 / sigma))
     confine(data, z)
     count = 0
@@ -74,7 +74,7 @@ def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-un
 @kernel(BASE_SIGNATURE)
 def saga(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Run SAGA: one gradient a step; every 2/sigma steps, at least 2n, a pass for the certificate alone."""
-    n, size, d, most = index.size, z.size, data[5], constants[MOST]
+    n, size, d, most = index.size, z.size, data.dim_w, constants[MOST]
     sigma = 1.0 / max(4.0 * rest_lipschitz(constants, d, size) ** 2, 1.5 * n - 1.0)
     length = max(math.ceil(2.0 / sigma), 2 * n)
     table, mean, g, new = np.empty((n, size)), np.zeros(size), np.empty(size), np.empty(size)

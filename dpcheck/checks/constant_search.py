@@ -17,7 +17,7 @@ import numpy as np
 
 from dpcheck.errors import InputError
 from dpcheck.kernels.parts import BALL, SIMPLEX, project
-from dpcheck.problems.problem import Array
+from dpcheck.problems.problem import Array, data_of
 
 POINTS, CLIMBS, STEPS = 60, 2, 60
 LARGEST = 40  # dimensions; beyond, a Hessian by differences takes too long
@@ -185,7 +185,7 @@ class _Search:
         """Return minus the curvature in v of minus the mean over the problem's own records."""
         everyone, g = np.arange(len(self.problem.records)), np.empty(self.size)
         problem = self.problem
-        data = (self.params, problem.arranged, problem.domain_w, problem.domain_v, problem.start, self.d)
+        data = data_of(problem, params=self.params)
 
         def mean(y: Array) -> Array:
             problem.mean(problem.gradient, data, everyone, len(everyone), y, np.full(2, np.inf), g)

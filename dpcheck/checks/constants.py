@@ -18,12 +18,13 @@ from dpcheck.checks.constant_search import misprojected, outside, search
 from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of
 from dpcheck.findings import Finding
+from dpcheck.kernels.named import Play
 from dpcheck.kernels.tape import MARKS
 from dpcheck.problems import example
 from dpcheck.problems.problem import ball, with_record
 from dpcheck.solvers import algorithm, configure
 from dpcheck.solvers.output_perturbation import FIELDS, Phased
-from dpcheck.solvers.solver import new_tape
+from dpcheck.solvers.tapes import new_tape, perform
 
 # algorithm -> the problems that it runs on here: its example, those of its rate experiments, and each further family
 # with the algorithm that it was made for
@@ -122,17 +123,16 @@ def stays(name: str) -> Finding:
 
 def _left(solver: Any, problem: Any, *, endless: bool = False) -> dict[str, float]:
     """How far w and v get outside their domains in one run, which is told of domains without ends if ``endless``."""
-    d, arguments = problem.dim_w, list(solver._arguments(problem))
-    domains = [problem.domain_w, problem.domain_v]
-    if endless:
-        params, records, _, _, start, _ = arguments[-4]
-        whole = [ball(size, np.inf) if size else np.empty((0, 4)) for size in (d, problem.dim_v)]
-        arguments[-4] = (params, records, *whole, start, d)
+    d, domains = problem.dim_w, [problem.domain_w, problem.domain_v]
     tape = new_tape(problem, (0, 0, 0), at=range(solver.iterations(problem)))
-    out = np.empty(d + problem.dim_v)
-    solver.kernel(*arguments, np.random.default_rng(0), out, tape)
+    play, out = Play(solver.packed(problem), np.random.default_rng(0), tape), np.empty((1, d + problem.dim_v))
+    data, *functions = solver.parts(problem)
+    if endless:
+        whole = [ball(size, np.inf) if size else np.empty((0, 4)) for size in (d, problem.dim_v)]
+        data = data._replace(domain_w=whole[0], domain_v=whole[1])
+    perform(solver.kernel, (data, *functions), play, out)
     found = {"w": 0.0, "v": 0.0}
-    for point in (*tape[6][: tape[0][MARKS]], out):
+    for point in (*tape.path[: tape.cursor[MARKS]], *out):
         for block, part, domain in (("w", point[:d], domains[0]), ("v", point[d:], domains[1])):
             found[block] = max(found[block], outside(part, domain))
     return found

@@ -27,7 +27,7 @@ def add_clipped(g, d, clip, batch, out):  # type: ignore[no-untyped-def]
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Sum the gradients at x over ``index``, each block clipped per record, divided by ``batch``."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     one = np.empty(x.size)
     w, v, g_w, g_v = x[:d], x[d:], one[:d], one[d:]  # here, as each view that is made counts references
     out[:] = 0.0
@@ -37,16 +37,9 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 
 @kernel(DIFFERENCE_SIGNATURE)
-def no_difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
-    """Stand in where an algorithm takes no differences: compiled at once, and all NaN if one is taken after all."""
-    for i in range(out.size):
-        out[i] = np.nan
-
-
-@kernel(DIFFERENCE_SIGNATURE)
 def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
     """Sum gradient(index[j], x) - gradient(old_index[j], old_x), clipped, over the pairs, divided by ``batch``."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     size = x.size
     one, old = np.empty(size), np.empty(size)
     w, v, g_w, g_v = x[:d], x[d:], one[:d], one[d:]

@@ -8,6 +8,8 @@ from typing import Any
 
 from numba import njit, types
 
+from dpcheck.kernels.named import Data, Numbers, Objective, Play, Replay, Tape
+
 try:
     from dpcheck.kernels import numba_private
 except ImportError:  # a version of Numba that has moved them
@@ -27,8 +29,7 @@ GRADIENT = types.FunctionType(GRADIENT_SIGNATURE)
 # value(params, record, w, v): one record's objective.
 VALUE_SIGNATURE = types.float64(VECTOR, VECTOR, VECTOR, VECTOR)
 
-# What a run reads: params, records, domain_w, domain_v, start (w and v in one vector), dim_w.
-DATA = types.Tuple((VECTOR, MATRIX, MATRIX, MATRIX, VECTOR, types.int64))
+DATA = types.NamedTuple((VECTOR, MATRIX, MATRIX, MATRIX, VECTOR, types.int64), Data)
 
 # mean(gradient, data, index, batch, x, clip, out): the sum over ``index`` of the per-record gradients at
 # x = (w, v), each block clipped to clip[0] and clip[1], over ``batch``.
@@ -40,13 +41,6 @@ MEAN = types.FunctionType(MEAN_SIGNATURE)
 DIFFERENCE_SIGNATURE = types.void(GRADIENT, DATA, INDICES, VECTOR, INDICES, VECTOR, types.int64, VECTOR, VECTOR)
 DIFFERENCE = types.FunctionType(DIFFERENCE_SIGNATURE)
 
-# What a run writes, see ``dpcheck.kernels.tape``.
-TAPE = types.Tuple((INDICES, INDEX_MATRIX, MATRIX, MATRIX, MATRIX, INDICES, MATRIX))
-
-# run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape): one run of an algorithm.
-RUN_SIGNATURE = types.void(GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, INDICES, MATRIX, STREAM, VECTOR, TAPE)
-RUN = types.FunctionType(RUN_SIGNATURE)
-
 # base(gradient, data, index, constants, centre, rng, z): solve, over the records ``index``, the saddle problem
 #     mean f(w, v) + r_w/2 |w - c_w|^2 - r_v/2 |v - c_v|^2   over the domains, (c_w, c_v) = centre,
 # with constants = (l, mu_w, mu_v, r_w, r_v, energy, most): f is l-smooth, mu_w and mu_v are the moduli of the
@@ -56,9 +50,18 @@ RUN = types.FunctionType(RUN_SIGNATURE)
 BASE_SIGNATURE = types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, STREAM, VECTOR)
 BASE = types.FunctionType(BASE_SIGNATURE)
 
-# phased(base, gradient, data, reals, counts, steps, rng, out, tape): one run of an output-perturbation algorithm.
-PHASED_SIGNATURE = types.void(BASE, GRADIENT, DATA, VECTOR, INDICES, MATRIX, STREAM, VECTOR, TAPE)
-PHASED = types.FunctionType(PHASED_SIGNATURE)
+# The parts of an objective in its order, as Python passes them; Numba converts kernels in plain tuples alone.
+PARTS = types.Tuple((DATA, GRADIENT, MEAN, DIFFERENCE, BASE))
+OBJECTIVE = types.NamedTuple((DATA, GRADIENT, MEAN, DIFFERENCE, BASE), Objective)
+
+NUMBERS = types.NamedTuple((VECTOR, INDICES, MATRIX), Numbers)
+TAPE = types.NamedTuple((INDICES, INDEX_MATRIX, MATRIX, MATRIX, MATRIX, INDICES, MATRIX), Tape)
+PLAY = types.NamedTuple((NUMBERS, STREAM, TAPE), Play)
+REPLAY = types.NamedTuple((DATA, STREAM, TAPE, types.int64), Replay)
+
+# run(objective, numbers, rng, out, tape): one run of an algorithm; ``out`` receives its output (w, v).
+RUN_SIGNATURE = types.void(OBJECTIVE, NUMBERS, STREAM, VECTOR, TAPE)
+RUN = types.FunctionType(RUN_SIGNATURE)
 
 # Sums may be reordered (that is what makes them fast); infinities and NaN keep their meaning. So two copies of a
 # kernel, compiled into two callers, may differ in the last bit, and of copies under one name the first that is loaded

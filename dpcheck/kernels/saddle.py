@@ -68,7 +68,7 @@ def rest_lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
 @kernel(types.void(GRADIENT, DATA, VECTOR, VECTOR, types.int64, VECTOR, VECTOR))
 def pull(gradient, data, constants, centre, i, z, out):  # type: ignore[no-untyped-def]
     """Compute W_i(z) of record ``i``: one gradient."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     gradient(params, records[i], z[:d], z[d:], out[:d], out[d:])
     for j in range(d):
         out[j] += constants[R_W] * (z[j] - centre[j])
@@ -99,15 +99,15 @@ def full(gradient, data, index, constants, centre, z, out):  # type: ignore[no-u
 @kernel(types.void(DATA, VECTOR))
 def confine(data, z):  # type: ignore[no-untyped-def]
     """Project z onto the domains."""
-    _, _, domain_w, domain_v, _, d = data
-    project(z[:d], domain_w)
-    project(z[d:], domain_v)
+    d = data.dim_w
+    project(z[:d], data.domain_w)
+    project(z[d:], data.domain_v)
 
 
 @kernel(types.void(DATA, VECTOR, VECTOR, VECTOR, types.float64, VECTOR))
 def step(data, constants, z, g, tau, out):  # type: ignore[no-untyped-def]
     """Write P(z - tau g) in the weighted coordinates to ``out``, which may be z."""
-    d = data[5]
+    d = data.dim_w
     for j in range(z.size):
         out[j] = z[j] - tau / (constants[MU_W] if j < d else constants[MU_V]) * g[j]
     confine(data, out)
@@ -116,7 +116,7 @@ def step(data, constants, z, g, tau, out):  # type: ignore[no-untyped-def]
 @kernel(types.float64(DATA, VECTOR, VECTOR, VECTOR))
 def distance(data, constants, z, other):  # type: ignore[no-untyped-def]
     """Return mu_w |w - w'|^2 + mu_v |v - v'|^2."""
-    d, total = data[5], 0.0
+    d, total = data.dim_w, 0.0
     for j in range(z.size):
         total += (constants[MU_W] if j < d else constants[MU_V]) * (z[j] - other[j]) ** 2
     return total
@@ -135,7 +135,7 @@ def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
 
     The left side is at least eta |z - z*|^2, W being strongly monotone with modulus 1.
     """
-    bound = lipschitz(constants, data[5], z.size)
+    bound = lipschitz(constants, data.dim_w, z.size)
     step(data, constants, z, g, 1.0 / bound, ahead)
     return 4.0 * bound * bound * distance(data, constants, z, ahead)
 
@@ -143,7 +143,7 @@ def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
 @kernel(types.boolean(DATA, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
 def reached(data, constants, relative, anchor, z, g, ahead):  # type: ignore[no-untyped-def]
     """Say whether the certificate is at most constants[ENERGY] + relative times |z - anchor|^2, block by block."""
-    d, goal = data[5], constants[ENERGY]
+    d, goal = data.dim_w, constants[ENERGY]
     for j in range(z.size):
         goal += (relative[0] if j < d else relative[1]) * (z[j] - anchor[j]) ** 2
     return certificate(data, constants, z, g, ahead) <= goal

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from dpcheck.kernels.jit import DATA, DIFFERENCE, GRADIENT, INDICES, MEAN, STREAM, TAPE, VECTOR, kernel
+from dpcheck.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, kernel
+from dpcheck.kernels.named import Bounds, Scratch
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT
 from dpcheck.kernels.tape import release, sample
 
@@ -18,38 +20,41 @@ def distance(x, y):  # type: ignore[no-untyped-def]
     return square**0.5
 
 
-@kernel(
-    types.void(
-        types.boolean, GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, VECTOR, VECTOR, INDICES, INDICES, INDICES,
-        VECTOR, VECTOR, VECTOR, STREAM, TAPE,
-    )
-)  # fmt: skip
-def estimate(  # type: ignore[no-untyped-def]
-    refresh, gradient, mean, difference, data, x, old, bounds, deck, big, small, clip, g, v, rng, tape
-):
-    """Bring ``v``, the estimate of the gradient at ``old``, to ``x``; or make it anew where ``refresh`` is true.
+BOUNDS = types.NamedUniTuple(types.float64, 4, Bounds)
+SCRATCH = types.NamedTuple((VECTOR, VECTOR, INDICES, INDICES, INDICES, VECTOR, VECTOR), Scratch)
 
-    bounds : L0, Ls, sigma_1, sigma_2. Gradients are clipped to L0 per record, their differences to
-    min(Ls |x - old|, 2 L0); so a minibatch of b moves by twice that over b. The noise is sigma_1, sigma_2
-    times the clipping norm.
-    big, small : room for the two minibatches;  clip, g : scratch of sizes 2 and d
+
+@kernel(SCRATCH(types.int64, types.int64, types.int64, VECTOR))
+def scratch(n, b1, b2, start):  # type: ignore[no-untyped-def]
+    """Make room for an estimate that begins at ``start``."""
+    big, small = np.empty(b1, np.int64), np.empty(b2, np.int64)
+    return Scratch(
+        np.zeros(start.size), start.copy(), np.arange(n), big, small, np.full(2, np.inf), np.empty(start.size)
+    )
+
+
+@kernel(types.void(types.boolean, OBJECTIVE, VECTOR, BOUNDS, SCRATCH, STREAM, TAPE))
+def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no-untyped-def]
+    """Bring the estimate of the gradient from ``room.old`` to ``x``; or make it anew where ``refresh`` is true.
+
+    Gradients are clipped to L0 per record, their differences to min(Ls |x - old|, 2 L0); so a minibatch of b moves by
+    twice that over b. The noise is sigma_1, sigma_2 times the clipping norm.
     """
-    L0, Ls, sigma_1, sigma_2 = bounds[0], bounds[1], bounds[2], bounds[3]
-    _, records, _, _, _, _ = data
-    n = records.shape[0]
+    gradient, data, n = objective.gradient, objective.data, objective.data.records.shape[0]
+    L0, v, old, big, small, clip, g = bounds.L0, room.v, room.old, room.big, room.small, room.clip, room.g
     if refresh:
-        sample(WITHOUT_REPLACEMENT, n, big.size, deck, rng, big, tape)
+        sample(WITHOUT_REPLACEMENT, n, big.size, room.deck, rng, big, tape)
         clip[0] = L0
-        mean(gradient, data, big, big.size, x, clip, v)
-        release(v, sigma_1 * L0, 2 * L0 / big.size, rng, tape)
+        objective.mean(gradient, data, big, big.size, x, clip, v)
+        release(v, bounds.sigma_1 * L0, 2 * L0 / big.size, rng, tape)
         return
     bound = 2 * L0
-    reach = Ls * distance(x, old)
+    reach = bounds.Ls * distance(x, old)
     if reach < bound:
         bound = reach
-    sample(WITHOUT_REPLACEMENT, n, small.size, deck, rng, small, tape)
+    sample(WITHOUT_REPLACEMENT, n, small.size, room.deck, rng, small, tape)
     clip[0] = bound
-    difference(gradient, data, small, x, small, old, small.size, clip, g)
-    release(g, sigma_2 * bound, 2 * bound / small.size, rng, tape)
+    objective.difference(gradient, data, small, x, small, old, small.size, clip, g)
+    release(g, bounds.sigma_2 * bound, 2 * bound / small.size, rng, tape)
     for i in range(v.size):
         v[i] += g[i]

@@ -1,13 +1,6 @@
 """What a run writes down, and the one place where noise is added.
 
-A tape is ``(cursor, drawn, clean, released, noise, marks, path)``:
-
-cursor : (7,) counts the releases, the minibatches, the marks and a base solver's gradient evaluations
-    so far; it holds the mode, how the run ended, and the iteration whose x it returned (-1 where it does not say)
-drawn : (rows, capacity) int64, the records of each minibatch, padded with -1
-clean, released : (rows, size), every private quantity before and after its noise, zero-padded
-noise : (rows, 2), the standard deviation of that noise, and the sensitivity it is meant for
-marks, path : the iterations (increasing) at which the iterate is kept, and these iterates
+A tape is a :class:`dpcheck.kernels.named.Tape`, whose fields it says.
 
 With the mode ``COUNT`` the arrays have no rows and nothing but the counts is kept; ``RECORD`` fills
 them; ``REPLAY`` takes the released quantities from the tape in place of fresh noise, so that a run
@@ -36,45 +29,42 @@ def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
     ``sensitivity`` is how far ``g`` may move when one record of the data at hand (the minibatch, the
     whole) is replaced and all earlier releases stay: what the run declares, for its tests to hold it to.
     """
-    cursor, _, clean, released, noise, _, _ = tape
-    row, mode = cursor[RELEASES], cursor[MODE]
-    cursor[RELEASES] += 1
-    recording = mode in (RECORD, REPLAY) and row < clean.shape[0]
+    row, mode = tape.cursor[RELEASES], tape.cursor[MODE]
+    tape.cursor[RELEASES] += 1
+    recording = mode in (RECORD, REPLAY) and row < tape.clean.shape[0]
     if recording:
         for i in range(g.size):
-            clean[row, i] = g[i]
-        noise[row, 0] = sigma
-        noise[row, 1] = sensitivity
+            tape.clean[row, i] = g[i]
+        tape.noise[row, 0] = sigma
+        tape.noise[row, 1] = sensitivity
     for i in range(g.size):  # drawn even where it is not used: the minibatches stay the same
         g[i] += sigma * rng.standard_normal()
-    if mode == REPLAY and row < released.shape[0]:
+    if mode == REPLAY and row < tape.released.shape[0]:
         for i in range(g.size):
-            g[i] = released[row, i]
+            g[i] = tape.released[row, i]
     elif recording:
         for i in range(g.size):
-            released[row, i] = g[i]
+            tape.released[row, i] = g[i]
 
 
 @kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES, TAPE))
 def sample(scheme, population, batch, deck, rng, out, tape):  # type: ignore[no-untyped-def]
     """Draw a minibatch of record numbers into ``out``, write it down, return how many."""
-    cursor, drawn, _, _, _, _, _ = tape
     count = draw(scheme, population, batch, deck, rng, out)
-    row = cursor[DRAWS]
-    cursor[DRAWS] += 1
-    if row < drawn.shape[0]:
-        for j in range(drawn.shape[1]):
-            drawn[row, j] = out[j] if j < count else -1
+    row = tape.cursor[DRAWS]
+    tape.cursor[DRAWS] += 1
+    if row < tape.drawn.shape[0]:
+        for j in range(tape.drawn.shape[1]):
+            tape.drawn[row, j] = out[j] if j < count else -1
     return count
 
 
 @kernel(types.boolean(types.int64, VECTOR, TAPE))
 def mark(t, x, tape):  # type: ignore[no-untyped-def]
     """Keep the iterate ``x`` of iteration ``t`` if it is asked for; true if the run shall stop."""
-    cursor, _, _, _, _, marks, path = tape
-    row = cursor[MARKS]
-    if row < marks.size and marks[row] == t:
+    row = tape.cursor[MARKS]
+    if row < tape.marks.size and tape.marks[row] == t:
         for i in range(x.size):
-            path[row, i] = x[i]
-        cursor[MARKS] += 1
-    return cursor[MODE] == STOP
+            tape.path[row, i] = x[i]
+        tape.cursor[MARKS] += 1
+    return tape.cursor[MODE] == STOP

@@ -17,29 +17,15 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from dpcheck.kernels.jit import (
-    BASE,
-    DATA,
-    DIFFERENCE,
-    GRADIENT,
-    INDICES,
-    MATRIX,
-    MEAN,
-    PHASED,
-    RUN,
-    STREAM,
-    TAPE,
-    VECTOR,
-    kernel,
-)
+from dpcheck.kernels.jit import INDEX_MATRIX, INDICES, MATRIX, NUMBERS, PARTS, PLAY, REPLAY, RUN, TAPE, VECTOR, kernel
+from dpcheck.kernels.named import Objective, Scheme
 from dpcheck.kernels.parts import WITH_REPLACEMENT
 from dpcheck.kernels.tape import DRAWS, MARKS, RELEASES
 
 # The data sets of the replays, in this order.
 OURS, THEIRS, CANARY, REPLACED, BACKGROUND = range(5)
-SETS = types.UniTuple(DATA, 5)
-STREAMS = types.UniTuple(STREAM, 5)
-TAPES = types.UniTuple(TAPE, 5)
+SCHEME = types.NamedUniTuple(types.int64, 2, Scheme)
+REPLAYS = types.UniTuple(REPLAY, 5)
 
 _LEAST_NOISE = 1e-9  # in place of none: a release without noise then decides alone
 
@@ -63,13 +49,14 @@ def mixture(along, square, most, chance):  # type: ignore[no-untyped-def]
     return largest + np.log(total)
 
 
-@kernel(types.float64(TAPE, TAPES, INDICES, types.int64, types.int64))
-def log_ratio(tape, replays, pattern, scheme, population):  # type: ignore[no-untyped-def]
+@kernel(types.float64(TAPE, types.UniTuple(MATRIX, 5), INDEX_MATRIX, INDICES, SCHEME))
+def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-def]
     """Return the log-likelihood ratio, data over neighbour, of the releases on ``tape``.
 
+    clean, drawn : what the replays would have released, and the minibatches of the last of them
     pattern : what follows each draw of a minibatch: 1 for a release that reads it, 0 for one of all records
     """
-    cursor, _, _, released, noise, _, _ = tape
+    released, cursor = tape.released, tape.cursor
     period, size, total = pattern.size, released.shape[1], 0.0
     sampled = np.any(pattern == 1)
     groups = cursor[RELEASES] // period
@@ -81,84 +68,60 @@ def log_ratio(tape, replays, pattern, scheme, population):  # type: ignore[no-un
             along, square = 0.0, 0.0
             batch = 0
             if sampled:
-                for record in replays[BACKGROUND][1][group]:
+                for record in drawn[group]:
                     batch += record >= 0
             for j in range(period):
                 row = group * period + j
-                sigma = max(noise[row, 0], _LEAST_NOISE)
+                sigma = max(tape.noise[row, 0], _LEAST_NOISE)
                 if pattern[j] == 0:
-                    clean = replays[OURS + side][2]
+                    mean = clean[OURS + side]
                     for i in range(size):
-                        total -= sign * 0.5 * ((released[row, i] - clean[row, i]) / sigma) ** 2
+                        total -= sign * 0.5 * ((released[row, i] - mean[row, i]) / sigma) ** 2
                 else:
-                    one, other = replays[CANARY + side][2], replays[BACKGROUND][2]
+                    one, other = clean[CANARY + side], clean[BACKGROUND]
                     for i in range(size):
                         shift = (one[row, i] - other[row, i]) / (batch * sigma)
                         along += shift * (released[row, i] - other[row, i]) / sigma
                         square += shift * shift
             if square > 0.0:  # else this record looks like the background
-                repeated = scheme == WITH_REPLACEMENT
-                most, chance = (batch, 1.0 / population) if repeated else (1, batch / population)
+                repeated = scheme.kind == WITH_REPLACEMENT
+                most, chance = (batch, 1.0 / scheme.population) if repeated else (1, batch / scheme.population)
                 total += sign * mixture(along, square, most, chance)
     return total
 
 
-_REST = (SETS, INDICES, STREAMS, TAPE, TAPES, INDICES, INDICES, types.int64, VECTOR)
+@kernel(types.void(RUN, PARTS, PLAY, NUMBERS, REPLAYS, INDICES, SCHEME, VECTOR))
+def transcripts(run, parts, play, numbers, replays, pattern, scheme, scores):  # type: ignore[no-untyped-def]
+    """Run, replay on the data sets that are needed, score; one run an entry of ``scores``.
 
-
-@kernel(types.void(RUN, GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, INDICES, MATRIX, STREAM, *_REST))
-def transcripts(  # type: ignore[no-untyped-def]
-    run, gradient, mean, difference, data, reals, counts, steps, rng,
-    sets, fixed, streams, tape, replays, needed, pattern, scheme, scores,
-):  # fmt: skip
-    """Run on ``data``, replay on the ``sets`` that are ``needed``, score; one run an entry of ``scores``.
-
-    fixed : the ``counts`` of the replays, whose minibatches have a fixed size
-    streams : copies of ``rng``; a run and its replays draw equally often, so that what else is random agrees
+    numbers : those of the replays, whose minibatches have a fixed size
+    replays : with copies of the run's stream; a run and its replays draw equally often, so that what else is random
+        agrees
     """
-    out = np.empty(data[4].size)
+    objective, drawn = Objective(*parts), replays[BACKGROUND].tape.drawn
+    clean = (
+        replays[OURS].tape.clean, replays[THEIRS].tape.clean, replays[CANARY].tape.clean,
+        replays[REPLACED].tape.clean, replays[BACKGROUND].tape.clean,
+    )  # fmt: skip
+    out = np.empty(objective.data.start.size)
     for trial in range(scores.size):
-        tape[0][: MARKS + 1] = 0
-        run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape)
-        for k in range(len(sets)):
-            if needed[k] > 0:
-                replays[k][0][: MARKS + 1] = 0
-                run(gradient, mean, difference, sets[k], reals, fixed, steps, streams[k], out, replays[k])
-        scores[trial] = log_ratio(tape, replays, pattern, scheme, data[1].shape[0])
+        play.tape.cursor[: MARKS + 1] = 0
+        run(objective, play.numbers, play.rng, out, play.tape)
+        for k in range(len(replays)):
+            again = replays[k]
+            if again.needed > 0:
+                again.tape.cursor[: MARKS + 1] = 0
+                other = Objective(again.data, objective.gradient, objective.mean, objective.difference, objective.base)
+                run(other, numbers, again.rng, out, again.tape)
+        scores[trial] = log_ratio(play.tape, clean, drawn, pattern, scheme)
 
 
-@kernel(types.void(PHASED, BASE, GRADIENT, DATA, VECTOR, INDICES, MATRIX, STREAM, *_REST))
-def phased_transcripts(  # type: ignore[no-untyped-def]
-    run, base, gradient, data, reals, counts, steps, rng,
-    sets, fixed, streams, tape, replays, needed, pattern, scheme, scores,
-):  # fmt: skip
-    """Score transcripts of an algorithm that calls a base solver, one without chance, as :func:`transcripts` does."""
-    out = np.empty(data[4].size)
-    for trial in range(scores.size):
-        tape[0][: MARKS + 1] = 0
-        run(base, gradient, data, reals, counts, steps, rng, out, tape)
-        for k in range(len(sets)):
-            if needed[k] > 0:
-                replays[k][0][: MARKS + 1] = 0
-                run(base, gradient, sets[k], reals, fixed, steps, streams[k], out, replays[k])
-        scores[trial] = log_ratio(tape, replays, pattern, scheme, data[1].shape[0])
-
-
-@kernel(types.void(RUN, GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, INDICES, MATRIX, STREAM, TAPE, MATRIX))
-def paths(run, gradient, mean, difference, data, reals, counts, steps, rng, tape, outputs):  # type: ignore[no-untyped-def]
-    """Write the iterates that ``tape`` asks for and the output, one run a row; 0 where a run ends early."""
+@kernel(types.void(RUN, PARTS, PLAY, MATRIX))
+def paths(run, parts, play, outputs):  # type: ignore[no-untyped-def]
+    """Write the iterates that the tape asks for and the output, one run a row; 0 where a run ends early."""
+    tape = play.tape
     for trial in range(outputs.shape[0]):
-        tape[0][: MARKS + 1] = 0
-        tape[6][:] = 0.0
-        run(gradient, mean, difference, data, reals, counts, steps, rng, outputs[trial, tape[6].size :], tape)
-        outputs[trial, : tape[6].size] = tape[6].ravel()
-
-
-@kernel(types.void(PHASED, BASE, GRADIENT, DATA, VECTOR, INDICES, MATRIX, STREAM, TAPE, MATRIX))
-def phased_paths(run, base, gradient, data, reals, counts, steps, rng, tape, outputs):  # type: ignore[no-untyped-def]
-    """Write the paths of an algorithm that calls a base solver, as :func:`paths` does."""
-    for trial in range(outputs.shape[0]):
-        tape[0][: MARKS + 1] = 0
-        tape[6][:] = 0.0
-        run(base, gradient, data, reals, counts, steps, rng, outputs[trial, tape[6].size :], tape)
-        outputs[trial, : tape[6].size] = tape[6].ravel()
+        tape.cursor[: MARKS + 1] = 0
+        tape.path[:] = 0.0
+        run(Objective(*parts), play.numbers, play.rng, outputs[trial, tape.path.size :], tape)
+        outputs[trial, : tape.path.size] = tape.path.ravel()

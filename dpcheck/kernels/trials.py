@@ -4,32 +4,12 @@ from __future__ import annotations
 
 from numba import types
 
-from dpcheck.kernels.jit import (
-    BASE,
-    DATA,
-    DIFFERENCE,
-    GRADIENT,
-    INDICES,
-    MATRIX,
-    MEAN,
-    PHASED,
-    RUN,
-    STREAM,
-    TAPE,
-    VECTOR,
-    kernel,
-)
+from dpcheck.kernels.jit import MATRIX, PARTS, PLAY, RUN, kernel
+from dpcheck.kernels.named import Objective
 
 
-@kernel(types.void(RUN, GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, INDICES, MATRIX, STREAM, MATRIX, TAPE))
-def trials(run, gradient, mean, difference, data, reals, counts, steps, rng, outputs, tape):  # type: ignore[no-untyped-def]
+@kernel(types.void(RUN, PARTS, PLAY, MATRIX))
+def trials(run, parts, play, outputs):  # type: ignore[no-untyped-def]
     """Run once for each row of ``outputs`` (runs, d_w + d_v)."""
     for trial in range(outputs.shape[0]):
-        run(gradient, mean, difference, data, reals, counts, steps, rng, outputs[trial], tape)
-
-
-@kernel(types.void(PHASED, BASE, GRADIENT, DATA, VECTOR, INDICES, MATRIX, STREAM, MATRIX, TAPE))
-def phased_trials(run, base, gradient, data, reals, counts, steps, rng, outputs, tape):  # type: ignore[no-untyped-def]
-    """Run an algorithm that calls a base solver once for each row of ``outputs`` (runs, d_w + d_v)."""
-    for trial in range(outputs.shape[0]):
-        run(base, gradient, data, reals, counts, steps, rng, outputs[trial], tape)
+        run(Objective(*parts), play.numbers, play.rng, outputs[trial], play.tape)

@@ -97,7 +97,7 @@ def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyp
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``."""
-    params, rows, _, _, _, _ = data
+    params, rows = data.params, data.records
     d, width = x.size - 3, rows.shape[1]
     if width < d + 2 or width % linear.LINE != 0:  # records that are not arranged
         gradients.mean(gradient, data, index, batch, x, clip, out)

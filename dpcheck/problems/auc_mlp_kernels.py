@@ -90,8 +90,8 @@ def add_rest(square, rest, batch, clip, scale, out):  # type: ignore[no-untyped-
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
-    params, records, _, _, _, dim_w = data
-    widths, d = mlp.widths_of(params[4:]), dim_w - 2
+    params, records = data.params, data.records
+    widths, d = mlp.widths_of(params[4:]), data.dim_w - 2
     chunk = min(index.size, mlp.CHUNK)
     work, square, scale = np.empty(chunk * mlp.room(widths)), np.empty(chunk), np.empty(chunk)
     rest = np.empty((chunk, 3))
@@ -108,8 +108,8 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 @kernel(DIFFERENCE_SIGNATURE)
 def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
-    params, records, _, _, _, dim_w = data
-    widths, d = mlp.widths_of(params[4:]), dim_w - 2
+    params, records = data.params, data.records
+    widths, d = mlp.widths_of(params[4:]), data.dim_w - 2
     chunk = min(index.size, mlp.CHUNK)
     work, square, scale = np.empty(2 * chunk * mlp.room(widths)), np.empty(chunk), np.empty(2 * chunk)
     rest, old_rest = np.empty((chunk, 3)), np.empty((chunk, 3))

@@ -49,7 +49,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     if clip[0] < np.inf or clip[1] < np.inf:
         gradients.mean(gradient, data, index, batch, x, clip, out)
         return
-    params, records, d = data[0], data[1], data[5]
+    params, records, d = data.params, data.records, data.dim_w
     one = np.zeros(x.size)
     for j in range(index.size):
         for i in range(x.size):

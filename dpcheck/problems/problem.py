@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import InputError, require, require_positive
 from dpcheck.kernels import gradients
+from dpcheck.kernels.named import Data
 from dpcheck.kernels.parts import BALL, BOX, SIMPLEX
 
 Array = NDArray[np.float64]
@@ -279,6 +280,13 @@ AnyProblem = TypeVar("AnyProblem", bound=Problem)
 
 # More than rounding adds to a norm in single precision, and in double precision.
 _SINGLE, _DOUBLE = 1e-6, 1e-12
+
+
+def data_of(problem: Problem, **changes: Any) -> Data:
+    """Return what kernels read of a problem, save what is given."""
+    start = np.ascontiguousarray(problem.start, dtype=float)
+    data = Data(problem.params, problem.arranged, problem.domain_w, problem.domain_v, start, problem.dim_w)
+    return data._replace(**changes)
 
 
 def ball(size: int, radius: float) -> Array:

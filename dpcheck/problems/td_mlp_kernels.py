@@ -155,7 +155,7 @@ def add_rows(rows, scale, out):  # type: ignore[no-untyped-def]
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     units, width = np.int64(params[1]), records.shape[1] // 2
     chunk, cut = min(index.size, mlp.CHUNK), width * units
     states, signals = np.empty((2 * chunk, width)), np.empty((2 * chunk, units))
@@ -186,7 +186,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 @kernel(DIFFERENCE_SIGNATURE)
 def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     units, width = np.int64(params[1]), records.shape[1] // 2
     chunk, cut = min(index.size, mlp.CHUNK), width * units
     # blocks of rows: s at x, s at old_x, s' at x, s' at old_x

@@ -142,7 +142,7 @@ def add_own_products(widths, slope, rows, work, factor, out):  # type: ignore[no
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
     w, v, penalty, slope, top = x[:d], x[d:], params[0], params[1], d_widths.size - 1
     chunk = min(index.size, mlp.CHUNK)
@@ -196,7 +196,7 @@ def add_products(widths, rows, work, shift, out):  # type: ignore[no-untyped-def
 @kernel(DIFFERENCE_SIGNATURE)
 def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
     penalty, chunk = params[0], min(index.size, mlp.CHUNK)
     # blocks of rows: of G at x and at old_x; of D x at v, x at old v, G(z) at v, G(z) at old v

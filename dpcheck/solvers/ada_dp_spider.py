@@ -25,61 +25,82 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
-
-import numpy as np
+from typing import Any, ClassVar, NamedTuple, Self
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
+from dpcheck.kernels.named import Bounds, Numbers, named
 from dpcheck.kernels.parts import copy, norm, project
-from dpcheck.kernels.spider import distance, estimate
+from dpcheck.kernels.spider import distance, estimate, scratch
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_spider import Plan, fits, spider_events
-from dpcheck.solvers.solver import Packed, Sizes, Solver, require_share
+from dpcheck.solvers.solver import Sizes, Solver, fill, pack, require_share
+
+
+class Reals(NamedTuple):
+    """Step size, drift, noise level, distance of the escape, clipping norms and noise."""
+
+    eta: float
+    kappa: float
+    chi: float
+    R: float
+    L0: float
+    Ls: float
+    sigma_1: float
+    sigma_2: float
+
+
+class Counts(NamedTuple):
+    """T, the minibatches, refreshes at most, steps and rounds of the escape."""
+
+    steps: int
+    b1: int
+    b2: int
+    refreshes: int
+    Gamma: int
+    Q: int
 
 
 @kernel(RUN_SIGNATURE)
-def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
+def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 1 with Algorithm 2 as its oracle; ``out`` receives the certified point, or the last."""
-    eta, kappa, chi, R, bounds = reals[0], reals[1], reals[2], reals[3], reals[4:]
-    T, b1, b2, refreshes, Gamma, Q = counts
-    _, records, domain_w, _, start, _ = data
-    n, size = records.shape[0], start.size
-    deck, big, small = np.arange(n), np.empty(b1, np.int64), np.empty(b2, np.int64)
-    w, old, anchor = start.copy(), start.copy(), start.copy()
-    v, g, clip = np.zeros(size), np.empty(size), np.full(2, np.inf)
+    reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
+    bounds = Bounds(reals.L0, reals.Ls, reals.sigma_1, reals.sigma_2)
+    w, anchor = data.start.copy(), data.start.copy()
+    room = scratch(data.records.shape[0], counts.b1, counts.b2, w)
+    v, old = room.v, room.old
     drift, made, escaping, rounds, inside = 0.0, 0, False, 0, 0
-    tape[0][OUTCOME] = UNCERTIFIED
-    for t in range(T):
+    tape.cursor[OUTCOME] = UNCERTIFIED
+    for t in range(counts.steps):
         if mark(t, w, tape):
             return
         drift += distance(w, old) ** 2  # Algorithm 2, step 3
-        refresh = t == 0 or drift >= kappa
+        refresh = t == 0 or drift >= reals.kappa
         if refresh:
-            if made == refreshes:
+            if made == counts.refreshes:
                 break
             made += 1
             drift = 0.0
-        estimate(refresh, gradient, mean, difference, data, w, old, bounds, deck, big, small, clip, g, v, rng, tape)
+        estimate(refresh, objective, w, bounds, room, rng, tape)
         copy(w, old)
-        if not escaping and norm(v) <= 3 * chi:  # Algorithm 1, step 6
+        if not escaping and norm(v) <= 3 * reals.chi:  # Algorithm 1, step 6
             copy(w, anchor)
             escaping, rounds, inside = True, 0, 0
-        for i in range(size):
-            w[i] -= eta * v[i]
-        project(w, domain_w)
+        for i in range(w.size):
+            w[i] -= reals.eta * v[i]
+        project(w, data.domain_w)
         if escaping:
             inside += 1
-            if distance(w, anchor) >= R:  # step 12
+            if distance(w, anchor) >= reals.R:  # step 12
                 escaping = False
-            elif inside == Gamma:
+            elif inside == counts.Gamma:
                 rounds += 1
                 inside = 0
                 copy(anchor, w)
-                if rounds == Q:
-                    tape[0][OUTCOME] = CERTIFIED
+                if rounds == counts.Q:
+                    tape.cursor[OUTCOME] = CERTIFIED
                     break
     copy(w, out)
 
@@ -236,14 +257,10 @@ class AdaDPSpider(Solver):
             min(self.refreshes, iterations), max(iterations - 1, 0),
         )  # fmt: skip
 
-    def packed(self, problem: Problem) -> Packed:
-        """Pack the numbers in the order in which :func:`run` unpacks them."""
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack what :func:`run` reads."""
         fits(problem, self.b1, self.b2)
-        return (
-            np.array([self.eta, self.kappa, self.chi, self.R, self.L0, self.Ls, self.sigma_1, self.sigma_2]),
-            np.array([self.steps, self.b1, self.b2, self.refreshes, self.Gamma, self.Q]),
-            np.empty((0, 0)),
-        )
+        return pack(fill(Reals, self), fill(Counts, self))
 
 
 def hessian_lipschitz(problem: Problem, given: float | None) -> float:

@@ -48,22 +48,22 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
+from dpcheck.kernels import rgda as kernels
 from dpcheck.kernels import tree
-from dpcheck.kernels.rgda import rgda
+from dpcheck.kernels.named import Numbers
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.escape import escape, outside, unproved
 from dpcheck.solvers.schedules_xu2026 import SCHEDULES
 from dpcheck.solvers.solver import (
-    Packed,
     Sizes,
     Solver,
+    fill,
     modulus,
     noise_share,
+    pack,
     private_modulus,
     require_norm,
     require_share,
@@ -132,7 +132,7 @@ class DPRGDA(Solver):
         "takes it (claim 002:Alg3 Clip)"
     )
     tiny: ClassVar[dict[str, Any]] = {"steps": 8, "period": 4, "S2": 5, "S1": 20, "t_thres": 3}
-    kernel = staticmethod(rgda)
+    kernel = staticmethod(kernels.rgda)
 
     @classmethod
     def configure(
@@ -312,8 +312,8 @@ class DPRGDA(Solver):
         count = _refreshes(self.steps, self.period, self.escapes if self.repaired else 0) + self.steps * self.K
         return 2 * count, count, max(self.S1, self.S2)
 
-    def packed(self, problem: Problem) -> Packed:
-        """Pack the numbers in the order in which :func:`rgda` unpacks them."""
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack what :func:`~dpcheck.kernels.rgda.rgda` reads."""
         n = len(problem.records)
         require(self.K >= 2 or not self.repaired, "K", "be at least 2", self.K)
         require(self.repaired or not self.once, "once", "be False as printed", self.once)
@@ -321,13 +321,7 @@ class DPRGDA(Solver):
         differences = self.steps * self.K - math.ceil(self.steps / self.period)
         least = refreshes * self.S1 + differences * self.S2 if self.once else max(self.S1, self.S2)
         require(n >= least, "problem", f"have at least {least} records", n)
-        return (
-            np.array([self.alpha, self.eta, self.eta_H, self.lam, self.r, self.D_bar, self.C_v, self.C_u,
-                      self.sigma_v, self.sigma_u]),
-            np.array([self.steps, self.period, self.S1, self.S2, self.K, self.t_thres, self.escapes, self.repaired,
-                      self.once]),
-            np.empty((0, 0)),
-        )  # fmt: skip
+        return pack(fill(kernels.Reals, self), fill(kernels.Counts, self))
 
 
 def _noise(

@@ -29,15 +29,17 @@ import numpy as np
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels import sgda as kernels
+from dpcheck.kernels.named import Numbers
 from dpcheck.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.solver import (
     SCHEMES,
-    Packed,
     Sizes,
     Solver,
+    fill,
     gaussian,
     modulus,
+    pack,
     private_modulus,
     require_norm,
     smoothness_for_eta,
@@ -129,14 +131,15 @@ class GradientDescentAscent(Solver):
         step = Sampled(mechanisms, self.sampling, len(problem.records), self.batch)
         return (Repeated(step, self.steps if iterations is None else iterations),)
 
-    def packed(self, problem: Problem) -> Packed:
+    def packed(self, problem: Problem) -> Numbers:
         """Pack noise and clipping; sampling and output; step sizes."""
         self._fits(problem)
-        return (
-            np.array([self.sigma_w, self.sigma_v, self.clip_w, self.clip_v, *self._sensitivities(problem)]),
-            np.array([SCHEMES[self.sampling], self.batch, OUTPUTS[self.output]]),
+        in_w, in_v = self._sensitivities(problem)
+        return pack(
+            fill(kernels.Reals, self, sensitivity_w=in_w, sensitivity_v=in_v),
+            fill(kernels.Counts, self, scheme=SCHEMES[self.sampling], output=OUTPUTS[self.output]),
             np.stack([self.eta_w, self.eta_v]),
-        )  # fmt: skip
+        )
 
     def _sensitivities(self, problem: Problem) -> tuple[float, float]:
         """Return how far one record's replacement moves the minibatch mean (l2), in w and in v."""

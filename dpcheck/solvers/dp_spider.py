@@ -26,39 +26,55 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
-
-import numpy as np
+from typing import Any, ClassVar, NamedTuple, Self
 
 from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
+from dpcheck.kernels.named import Bounds, Numbers, named
 from dpcheck.kernels.parts import below, copy, project
-from dpcheck.kernels.spider import estimate
+from dpcheck.kernels.spider import estimate, scratch
 from dpcheck.kernels.tape import mark
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, require_norm
+from dpcheck.solvers.solver import Sizes, Solver, fill, pack, require_norm
+
+
+class Reals(NamedTuple):
+    """Step size, clipping norms and noise."""
+
+    eta: float
+    L0: float
+    Ls: float
+    sigma_1: float
+    sigma_2: float
+
+
+class Counts(NamedTuple):
+    """T, q, and the minibatches of a refresh and of a difference."""
+
+    steps: int
+    period: int
+    b1: int
+    b2: int
 
 
 @kernel(RUN_SIGNATURE)
-def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
+def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 2; ``out`` receives one of w_1, ..., w_T, drawn uniformly beforehand."""
-    eta, bounds = reals[0], reals[1:]
-    T, q, b1, b2 = counts
-    _, records, domain_w, _, start, _ = data
-    n, size = records.shape[0], start.size
-    deck, big, small = np.arange(n), np.empty(b1, np.int64), np.empty(b2, np.int64)
-    w, old, v, g, clip = start.copy(), start.copy(), np.zeros(size), np.empty(size), np.full(2, np.inf)
+    reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
+    bounds = Bounds(reals.L0, reals.Ls, reals.sigma_1, reals.sigma_2)
+    w, T, q = data.start.copy(), counts.steps, counts.period
+    room = scratch(data.records.shape[0], counts.b1, counts.b2, w)
     chosen = below(T, rng)
     for t in range(T):
         if mark(t, w, tape):
             return
-        estimate(t % q == 0, gradient, mean, difference, data, w, old, bounds, deck, big, small, clip, g, v, rng, tape)
-        copy(w, old)
-        for i in range(size):
-            w[i] -= eta * v[i]
-        project(w, domain_w)
+        estimate(t % q == 0, objective, w, bounds, room, rng, tape)
+        copy(w, room.old)
+        for i in range(w.size):
+            w[i] -= reals.eta * room.v[i]
+        project(w, data.domain_w)
         if t == chosen:
             copy(w, out)
 
@@ -296,14 +312,10 @@ class DPSpider(Solver):
             self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2, refreshes, iterations - refreshes
         )
 
-    def packed(self, problem: Problem) -> Packed:
-        """Pack the numbers in the order in which :func:`run` unpacks them."""
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack what :func:`run` reads."""
         fits(problem, self.b1, self.b2)
-        return (
-            np.array([self.eta, self.L0, self.Ls, self.sigma_1, self.sigma_2]),
-            np.array([self.steps, self.period, self.b1, self.b2]),
-            np.empty((0, 0)),
-        )
+        return pack(fill(Reals, self), fill(Counts, self))
 
 
 def fits(problem: Problem, b1: int, b2: int) -> None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -29,21 +29,41 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
+from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Packed, Sizes, Solver, gaussian, require_norm
+from dpcheck.solvers.solver import Sizes, Solver, fill, gaussian, pack, require_norm
+
+
+class Reals(NamedTuple):
+    """Factors of the steps and of the averages, sensitivities of the minibatch means and clipping norms."""
+
+    chi: float
+    eta: float
+    alpha: float
+    beta: float
+    sensitivity_w: float
+    sensitivity_v: float
+    clip_w: float
+    clip_v: float
+
+
+class Counts(NamedTuple):
+    """The minibatch."""
+
+    batch: int
 
 
 @kernel(RUN_SIGNATURE)
-def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
+def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run averaged descent ascent; ``steps`` (3, T) holds nu and the noise on p and on q."""
-    chi, eta, alpha, beta, sensitivity_w, sensitivity_v = reals[:6]
-    batch = counts[0]
-    _, records, domain_w, domain_v, start, d = data
-    n, size = records.shape[0], start.size
-    x, moved, average, g = start.copy(), np.empty(size), np.zeros(size), np.empty(size)
-    g_w, g_v = g[:d], g[d:]
+    data, steps = objective.data, numbers.steps
+    reals, batch = named(Reals, numbers.reals), named(Counts, numbers.counts).batch
+    chi, eta, alpha, beta = reals.chi, reals.eta, reals.alpha, reals.beta
+    n, size, d = data.records.shape[0], data.start.size, data.dim_w
+    x, moved, average, g = data.start.copy(), np.empty(size), np.zeros(size), np.empty(size)
+    g_w, g_v, clip = g[:d], g[d:], np.array([reals.clip_w, reals.clip_v])
     deck, index = np.arange(n), np.empty(batch, np.int64)
     for t in range(steps.shape[1]):  # at t = 0 the averages are 0 and nothing moves
         if mark(t, x, tape):
@@ -51,16 +71,16 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
         nu = steps[0, t]
         for i in range(size):
             moved[i] = x[i] - chi * average[i] if i < d else x[i] + eta * average[i]
-        project(moved[:d], domain_w)
-        project(moved[d:], domain_v)
+        project(moved[:d], data.domain_w)
+        project(moved[d:], data.domain_v)
         for i in range(size):
             x[i] += nu * (moved[i] - x[i])
         sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)
-        mean(gradient, data, index, batch, x, reals[6:], g)
+        objective.mean(objective.gradient, data, index, batch, x, clip, g)
         scale(g_w, alpha * nu)
         scale(g_v, beta * nu)
-        release(g_w, steps[1, t], alpha * nu * sensitivity_w, rng, tape)
-        release(g_v, steps[2, t], beta * nu * sensitivity_v, rng, tape)
+        release(g_w, steps[1, t], alpha * nu * reals.sensitivity_w, rng, tape)
+        release(g_v, steps[2, t], beta * nu * reals.sensitivity_v, rng, tape)
         for i in range(size):
             average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]
     copy(x, out)
@@ -210,16 +230,13 @@ class DPTD(Solver):
             return (Repeated(steps[0], T),)
         return tuple(steps)
 
-    def packed(self, problem: Problem) -> Packed:
-        """Pack the numbers in the order in which :func:`run` unpacks them."""
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack what :func:`run` reads."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
-        return (
-            np.array([self.chi, self.eta, self.alpha, self.beta, *self._sensitivities(problem), self.clip_w,
-                      self.clip_v]),
-            np.array([self.batch]),
-            np.stack([self.nu, self.sigma_w, self.sigma_v]),
-        )  # fmt: skip
+        in_w, in_v = self._sensitivities(problem)
+        reals = fill(Reals, self, sensitivity_w=in_w, sensitivity_v=in_v)
+        return pack(reals, fill(Counts, self), np.stack([self.nu, self.sigma_w, self.sigma_v]))
 
     def _sensitivities(self, problem: Problem) -> tuple[float, float]:
         """Return the sensitivities (l2) of the minibatch mean, in w and in v."""

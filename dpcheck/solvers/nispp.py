@@ -39,7 +39,7 @@ from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.output_perturbation import FIELDS, SADDLE_BASE, Phased, phase, radius_of, require_convex
-from dpcheck.solvers.solver import Packed, Sizes
+from dpcheck.solvers.solver import Sizes
 
 TABLE = "Table 1 of Yang et al. counts n^(3/2) log n gradients, with replacement; this run passes the records once"
 SAMPLINGS = ("single_pass", "with_replacement")
@@ -57,6 +57,7 @@ class NISPP(Phased):
     reconstructed = "the size of a batch, the weight of the proximal term, the noise of a phase"
     variants = ("repaired",)
     example = "bilinear"
+    average = True
     tiny: ClassVar[dict[str, Any]] = {"batch": 40}
 
     @classmethod
@@ -159,12 +160,6 @@ class NISPP(Phased):
         first = dict(zip(FIELDS, self.phases[0].tolist(), strict=True))
         read = {"batch": first["last"] - first["first"], "lam": first["r_w"]}
         return read[option] if option in read else super().setting(option, problem)
-
-    def packed(self, problem: Problem) -> Packed:
-        """Pack as :class:`Phased` does, and have the output averaged."""
-        reals, counts, phases = super().packed(problem)
-        counts[1] = 1
-        return reals, counts, phases
 
 
 def _sampled(multiplier: float, n: int, batch: int, phases: int) -> tuple[Event, ...]:

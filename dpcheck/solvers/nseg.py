@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -38,35 +38,53 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
+from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import POISSON, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.dp_sgda import printed_batch
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver, gaussian, require_norm, smoothness_for_eta
+from dpcheck.solvers.solver import SCHEMES, Sizes, Solver, fill, gaussian, pack, require_norm, smoothness_for_eta
+
+
+class Reals(NamedTuple):
+    """Step size, noise and sensitivity of both blocks, clipping norms."""
+
+    eta: float
+    sigma: float
+    sensitivity: float
+    clip_w: float
+    clip_v: float
+
+
+class Counts(NamedTuple):
+    """T, how minibatches are drawn and how large they are."""
+
+    steps: int
+    scheme: int
+    batch: int
 
 
 @kernel(RUN_SIGNATURE)
-def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
+def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """The two half steps; ``out`` receives the mean of z_1, ..., z_T."""
-    eta, sigma, sensitivity = reals[:3]
-    T, scheme, batch = counts
-    _, records, domain_w, domain_v, start, d = data
-    n, size = records.shape[0], start.size
-    u, z, g, clip = start.copy(), start.copy(), np.empty(size), reals[3:]
+    reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
+    T, scheme, batch = counts.steps, counts.scheme, counts.batch
+    n, size, d = data.records.shape[0], data.start.size, data.dim_w
+    u, z, g, clip = data.start.copy(), data.start.copy(), np.empty(size), np.array([reals.clip_w, reals.clip_v])
     deck, index = np.arange(n), np.empty(n if scheme == POISSON else batch, np.int64)
     out[:] = 0.0
     for t in range(T):
         for half in range(2):
             count = sample(scheme, n, batch, deck, rng, index, tape)
-            mean(gradient, data, index[:count], batch, u if half == 0 else z, clip, g)
-            release(g, sigma, sensitivity, rng, tape)
+            objective.mean(objective.gradient, data, index[:count], batch, u if half == 0 else z, clip, g)
+            release(g, reals.sigma, reals.sensitivity, rng, tape)
             copy(u, z)
             for i in range(d):
-                z[i] -= eta * g[i]
+                z[i] -= reals.eta * g[i]
             for i in range(d, size):
-                z[i] += eta * g[i]
-            project(z[:d], domain_w)
-            project(z[d:], domain_v)
+                z[i] += reals.eta * g[i]
+            project(z[:d], data.domain_w)
+            project(z[d:], data.domain_v)
             if half == 0:
                 if mark(t, z, tape):
                     return
@@ -200,16 +218,12 @@ class NSEG(Solver):
         seen = self.steps if iterations is None else iterations
         return (Repeated(step, min(2 * seen + 1, 2 * self.steps)),)
 
-    def packed(self, problem: Problem) -> Packed:
-        """Pack the numbers in the order in which :func:`run` unpacks them."""
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack what :func:`run` reads."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         sensitivity = _sensitivity(problem, self.batch, self.clip_w, self.clip_v)
-        return (
-            np.array([self.eta, self.sigma, sensitivity, self.clip_w, self.clip_v]),
-            np.array([self.steps, SCHEMES[self.sampling], self.batch]),
-            np.empty((0, 0)),
-        )  # fmt: skip
+        return pack(fill(Reals, self, sensitivity=sensitivity), fill(Counts, self, scheme=SCHEMES[self.sampling]))
 
 
 def _sensitivity(problem: Problem, batch: int, clip_w: float, clip_v: float) -> float:

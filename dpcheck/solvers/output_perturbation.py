@@ -17,19 +17,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Disjoint, Event, Gaussian
-from dpcheck.kernels.jit import PHASED_SIGNATURE, kernel
+from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
+from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import BALL, copy, project, scale
 from dpcheck.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
+from dpcheck.kernels.stand_ins import no_difference, no_mean
 from dpcheck.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
-from dpcheck.kernels.trials import phased_trials
-from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import SCHEMES, Packed, Sizes, Solver
+from dpcheck.problems.problem import Array, Problem, data_of
+from dpcheck.solvers.solver import SCHEMES, Sizes, Solver, fill, pack
 
 # The columns of a schedule, a row a phase; JOINT releases (w, v) as one vector in the units of the moduli.
 FIELDS = (
@@ -43,24 +44,40 @@ SADDLE_BASE = "accelerated_svrg"
 _SCHEMES = {"single_pass": -1, "with_replacement": SCHEMES["with_replacement"]}  # as the kernel has them
 
 
-@kernel(PHASED_SIGNATURE)
-def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
-    """The phases of a schedule.
+class Reals(NamedTuple):
+    """The Lipschitz constant of the gradient of f."""
 
-    reals : smoothness;  counts : most evaluations a phase, whether to average, and how records are drawn: a scheme of
-    ``parts``, by which all minibatches are drawn before the first phase, or -1 where each phase names its own
+    smoothness: float
+
+
+class Counts(NamedTuple):
+    """Most evaluations a phase, whether to average, and how records are drawn.
+
+    scheme : one of ``parts``, by which all minibatches are drawn before the first phase; -1 where each phase names
+        its own
     """
-    _, records, domain_w, domain_v, start, d = data
-    everyone = np.arange(records.shape[0])
+
+    most: int
+    average: int
+    scheme: int
+
+
+@kernel(RUN_SIGNATURE)
+def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
+    """Run the phases of a schedule, one a row of the steps."""
+    reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
+    data, drawing = objective.data, counts.scheme >= 0
+    domain_w, domain_v, start, d = data.domain_w, data.domain_v, data.start, data.dim_w
+    everyone = np.arange(data.records.shape[0])
     centre, z, constants = np.zeros(start.size), start.copy(), np.empty(7)
     z_w, z_v = z[:d], z[d:]
     copy(start, out)
     total, phases = np.zeros(start.size), steps.shape[0]
     size = np.int64(steps[0, 1] - steps[0, 0])
-    drawn = np.empty((phases if counts[2] >= 0 else 0, size), np.int64)
-    deck = everyone.copy() if counts[2] >= 0 else everyone
+    drawn = np.empty((phases if drawing else 0, size), np.int64)
+    deck = everyone.copy() if drawing else everyone
     for k in range(drawn.shape[0]):  # at once: how many draws a base solver makes depends on the records
-        sample(counts[2], everyone.size, size, deck, rng, drawn[k], tape)
+        sample(counts.scheme, everyone.size, size, deck, rng, drawn[k], tape)
     for k in range(phases):
         if mark(k, out, tape):
             return
@@ -77,13 +94,14 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
             copy(start[:d], z_w)
         if sensitivity_v == 0:
             copy(start[d:], z_v)
-        constants[L], constants[MU_W], constants[MU_V], constants[R_W], constants[R_V] = reals[0], mu_w, mu_v, r_w, r_v
-        constants[ENERGY], constants[MOST] = energy, counts[0]
-        index = drawn[k] if counts[2] >= 0 else everyone[np.int64(first) : np.int64(last)]
-        spent = base(gradient, data, index, constants, centre, rng, z)
-        tape[0][EVALUATIONS] += abs(spent)
+        constants[L], constants[MU_W], constants[MU_V] = reals.smoothness, mu_w, mu_v
+        constants[R_W], constants[R_V] = r_w, r_v
+        constants[ENERGY], constants[MOST] = energy, counts.most
+        index = drawn[k] if drawing else everyone[np.int64(first) : np.int64(last)]
+        spent = objective.base(objective.gradient, data, index, constants, centre, rng, z)
+        tape.cursor[EVALUATIONS] += abs(spent)
         if spent < 0:
-            tape[0][OUTCOME] = EXHAUSTED
+            tape.cursor[OUTCOME] = EXHAUSTED
             return
         if joint > 0:
             scale(z_w, np.sqrt(mu_w))
@@ -105,7 +123,7 @@ def run(base, gradient, data, reals, counts, steps, rng, out, tape):  # type: ig
             copy(z_v, centre[d:])
         for i in range(start.size):
             total[i] += out[i] / phases
-    if counts[1] > 0:
+    if counts.average > 0:
         copy(total, out)
 
 
@@ -137,7 +155,7 @@ class Phased(Solver):
     sampling: str = "single_pass"
 
     kernel = staticmethod(run)
-    trials = staticmethod(phased_trials)
+    average: ClassVar[bool] = False  # of what was released, as the output
 
     def quiet(self) -> Self:
         """Return the same configuration without noise."""
@@ -169,23 +187,24 @@ class Phased(Solver):
         single = len(self.phases) == 1
         return tuple(groups[0]) if single and groups else tuple(Disjoint(tuple(group)) for group in groups)
 
-    def packed(self, problem: Problem) -> Packed:
+    def packed(self, problem: Problem) -> Numbers:
         """The smoothness, the most evaluations, the schedule."""
         last = int(self.phases[:, FIELDS.index("last")].max())
         require(last <= len(problem.records), "problem", f"have at least {last} records", len(problem.records))
-        return np.array([self.smoothness]), np.array([self.most, 0, _SCHEMES[self.sampling]]), self.phases
+        counts = fill(Counts, self, average=self.average, scheme=_SCHEMES[self.sampling])
+        return pack(fill(Reals, self), counts, self.phases)
 
-    def _arguments(self, problem: Problem) -> tuple[Any, ...]:
+    def parts(self, problem: Problem) -> tuple[Any, ...]:
+        """Return data, gradient and base solver, with stand-ins for the rest."""
         from dpcheck.bases import base_kernel
 
-        gradient, _, _, *rest = super()._arguments(problem)
-        return (base_kernel(self.base), gradient, *rest)
+        return data_of(problem), problem.gradient, no_mean, no_difference, base_kernel(self.base)
 
-    def _arguments_of_many(self, problem: Problem, size: int) -> tuple[Any, ...]:
+    def _of_many(self, problem: Problem, size: int) -> tuple[tuple[Any, ...], Numbers]:
         from dpcheck.solvers.solved_once import solved_once
 
-        arguments = self._arguments(problem)
-        return solved_once(self, problem, arguments) if size > 2 else arguments
+        parts, numbers = super()._of_many(problem, size)
+        return solved_once(self, problem, parts, numbers) if size > 2 else (parts, numbers)
 
 
 class OutputPerturbation(Phased):

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -41,29 +41,55 @@ from dpcheck.accounting import calibrate
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
+from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
 from dpcheck.solvers.solver import (
-    Packed,
     Sizes,
     Solver,
+    fill,
     gaussian,
     modulus,
     noise_share,
+    pack,
     private_modulus,
     require_length,
     require_share,
 )
 
 
+class Reals(NamedTuple):
+    """Step size in w, clipping thresholds, noise, and the sensitivity of the maximiser."""
+
+    eta_x: float
+    C0: float
+    C1: float
+    C2: float
+    C3: float
+    sigma_1: float
+    sigma_2: float
+    sigma_y: float
+    sensitivity_y: float
+
+
+class Counts(NamedTuple):
+    """R, T, m, and whether this is the repaired variant."""
+
+    rounds: int
+    restart: int
+    batch: int
+    repaired: int
+
+
 @kernel(RUN_SIGNATURE)
-def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
+def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 3 with Algorithm 4 in its inner loop; ``steps`` (1, T2) is of the ascent."""
-    eta_x, C0, C1, C2, C3, sigma_1, sigma_2, sigma_y, sensitivity_y = reals
-    rounds, restart, batch, repaired = counts
-    _, records, domain_w, domain_v, start, d = data
-    n, size = records.shape[0], start.size
+    gradient, mean, data = objective.gradient, objective.mean, objective.data
+    reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
+    rounds, batch, repaired, C1 = counts.rounds, counts.batch, counts.repaired, reals.C1
+    domain_w, domain_v, start, d = data.domain_w, data.domain_v, data.start, data.dim_w
+    n, size = data.records.shape[0], start.size
     deck, everyone = np.arange(n), np.arange(n)
     z, old_z, inner = np.empty(batch, np.int64), np.empty(batch, np.int64), np.empty(batch, np.int64)
     x, old, point, old_point = start.copy(), start.copy(), start.copy(), start.copy()
@@ -76,7 +102,7 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             return
         sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, z, tape)  # line 2
         copy(x, point)  # line 3
-        clip[0], clip[1] = np.inf, C0
+        clip[0], clip[1] = np.inf, reals.C0
         for i in range(steps.shape[1]):  # line 4: Algorithm 4
             if repaired:
                 mean(gradient, data, everyone, n, point, clip, g)
@@ -87,10 +113,10 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
                 point[j] += steps[0, i] * g[j]
             project(point[d:], domain_v)
         if repaired:
-            release(point[d:], sigma_y, sensitivity_y, rng, tape)
+            release(point[d:], reals.sigma_y, reals.sensitivity_y, rng, tape)
             project(point[d:], domain_v)
-        if r % restart == 0:  # lines 5 and 6
-            C, sigma = C1, sigma_1
+        if r % counts.restart == 0:  # lines 5 and 6
+            C, sigma = C1, reals.sigma_1
             v[:] = 0.0
             clip[0], clip[1] = C, np.inf
             mean(gradient, data, z, batch, point, clip, g)
@@ -98,23 +124,23 @@ def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):
             moved = 0.0
             for i in range(d):
                 moved += (x[i] - old[i]) ** 2
-            C, sigma = C2 * np.sqrt(moved) + C3, sigma_2
+            C, sigma = reals.C2 * np.sqrt(moved) + reals.C3, reals.sigma_2
             if repaired and C > 2 * C1:
                 C = 2 * C1
             clip[0], clip[1] = C, np.inf
             copy(old, old_point)
             if not repaired:
                 copy(x[d:], old_point[d:])
-            difference(gradient, data, z, point, z if repaired else old_z, old_point, batch, clip, g)
+            objective.difference(gradient, data, z, point, z if repaired else old_z, old_point, batch, clip, g)
         release(g[:d], sigma * C, 2 * C / batch, rng, tape)  # line 8
         copy(point, old)
         for i in range(d):
             v[i] += g[i]
-            x[i] -= eta_x * v[i]  # line 9
+            x[i] -= reals.eta_x * v[i]  # line 9
         project(x[:d], domain_w)
         copy(point[d:], x[d:])
         if not repaired:
-            release(x[d:], sigma_y, sensitivity_y, rng, tape)  # line 10
+            release(x[d:], reals.sigma_y, reals.sensitivity_y, rng, tape)  # line 10
             project(x[d:], domain_v)
         for i in range(batch):
             old_z[i] = z[i]
@@ -316,16 +342,11 @@ class PrivateDiff(Solver):
             len(problem.records), self.batch, iterations - 1, math.ceil(iterations / self.restart),
         )  # fmt: skip
 
-    def packed(self, problem: Problem) -> Packed:
-        """Pack the numbers in the order in which :func:`run` unpacks them."""
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack what :func:`run` reads."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
-        return (
-            np.array([self.eta_x, self.C0, self.C1, self.C2, self.C3, self.sigma_1, self.sigma_2, self.sigma_y,
-                      self.sensitivity_y]),
-            np.array([self.rounds, self.restart, self.batch, self.repaired]),
-            self.eta_y[None],
-        )  # fmt: skip
+        return pack(fill(Reals, self), fill(Counts, self), self.eta_y[None])
 
 
 def moved(problem: Problem, C0: float, eta_y: Array) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcheck.bases import BASES
 from dpcheck.kernels.jit import BASE_SIGNATURE, kernel
+from dpcheck.kernels.named import Numbers
 from dpcheck.kernels.parts import copy
 
 if TYPE_CHECKING:
@@ -19,26 +20,29 @@ if TYPE_CHECKING:
 @kernel(BASE_SIGNATURE)
 def known(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Stand in for a base solver whose solution is known, and comes in place of the problem's parameters."""
-    copy(data[0], z)
+    copy(data.params, z)
     return index.size
 
 
-def solved_once(solver: Phased, problem: Problem, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return arguments for the runs of ``solver`` that give the same bits with one solution for all of them.
+def solved_once(
+    solver: Phased, problem: Problem, parts: tuple[Any, ...], numbers: Numbers
+) -> tuple[tuple[Any, ...], Numbers]:
+    """Return parts and numbers for the runs of ``solver`` that give the same bits with one solution for all of them.
 
-    ``arguments`` themselves where the solution depends on chance, by the base solver, the minibatch or earlier noise.
+    Those given where the solution depends on chance, by the base solver, the minibatch or earlier noise.
     """
     from dpcheck.solvers.output_perturbation import FIELDS
 
     if len(solver.phases) > 1 or BASES[solver.base].draws or solver.sampling != "single_pass":
-        return arguments
+        return parts, numbers
     solution = _solution(solver, problem, FIELDS.index("joint"))
     if solution is None:
-        return arguments
-    _, gradient, (_, records, *domains), reals, counts, steps = arguments
-    shorter = steps.copy()
+        return parts, numbers
+    data, *functions, _ = parts
+    shorter = numbers.steps.copy()
     shorter[:, [FIELDS.index("first"), FIELDS.index("last")]] = 0.0, 1.0  # no record is read again
-    return known, gradient, (solution, records[:1], *domains), reals, counts, shorter
+    one = data._replace(params=solution, records=data.records[:1])
+    return (one, *functions, known), numbers._replace(steps=shorter)
 
 
 def _solution(solver: Phased, problem: Problem, joint: int) -> Array | None:

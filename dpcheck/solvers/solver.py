@@ -6,38 +6,21 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from threading import Thread
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.errors import require, require_count, require_delta, require_positive, require_seed
+from dpcheck.errors import require, require_delta, require_positive, require_seed
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled, Scheme
-from dpcheck.kernels.gradients import no_difference
+from dpcheck.kernels.named import Numbers, Play
 from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
-from dpcheck.kernels.tape import (
-    COUNT,
-    DRAWS,
-    EVALUATIONS,
-    EXHAUSTED,
-    MARKS,
-    MODE,
-    OUTCOME,
-    RECORD,
-    RELEASES,
-    REPLAY,
-    RETURNED,
-    STOP,
-)
-from dpcheck.kernels.trials import trials
-from dpcheck.problems.problem import Array, Problem
+from dpcheck.kernels.stand_ins import no_base, no_difference
+from dpcheck.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
+from dpcheck.problems.problem import Array, Problem, data_of
 from dpcheck.solvers.run import History, Run
+from dpcheck.solvers.tapes import history_of, new_tape, perform, require_sound, watched
 from dpcheck.streams import one_blas_thread
-
-Packed = tuple[Array, NDArray[np.int64], Array]
-Tape = tuple[NDArray[Any], ...]
 
 _OUTCOMES = ("finished", "exhausted", "certified", "uncertified")  # in the tape's numbering
 SCHEMES: dict[Scheme, int] = {
@@ -68,8 +51,8 @@ class Solver:
         The share of (epsilon, delta) that the algorithm promises itself, where it is a part of another.
     configure : callable
         A classmethod ``(problem, *, epsilon, delta, variant, ...)``: the theorem's schedule save what is given.
-    kernel, trials : callable
-        The compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``, and many of them on one stream.
+    kernel : callable
+        The compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``.
     choices : tuple of str
         Options that say which published schedule is meant, or what does not belong to it.
     kept : tuple of str
@@ -93,13 +76,12 @@ class Solver:
     kept: ClassVar[tuple[str, ...]] = ()
     differences: ClassVar[bool] = True
     kernel: ClassVar[Callable[..., Any]]
-    trials: ClassVar[Callable[..., Any]] = staticmethod(trials)
     configure: ClassVar[Callable[..., Any]]
     steps: Any
     notes: tuple[str, ...]
 
-    def packed(self, problem: Problem) -> Packed:
-        """Pack the kernel's ``reals``, ``counts`` and ``steps``.
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack the numbers that the kernel reads, as :func:`pack` does.
 
         Parameters
         ----------
@@ -108,8 +90,8 @@ class Solver:
 
         Returns
         -------
-        tuple of ndarray
-            Float64, int64 and float64.
+        Numbers
+            Real numbers, whole numbers, and a row of real numbers for each step.
         """
         raise self._missing("packed")
 
@@ -229,18 +211,19 @@ class Solver:
         wanted = range(self.iterations(problem)) if at is None and record else at or ()
         tape = new_tape(problem, self.rows(problem), at=wanted, mode=RECORD if record else COUNT)
         out = np.empty(problem.dim_w + problem.dim_v)
-        arguments = (*self._arguments(problem), np.random.default_rng(seed), out, tape)
+        play = Play(self.packed(problem), np.random.default_rng(seed), tape)
+        work = self.kernel, self.parts(problem), play, out[None]
         with one_blas_thread():
             if watch is None:
-                self.kernel(*arguments)
+                perform(*work)
             else:
-                _watched(self.kernel, arguments, tape, self.rows(problem)[0], watch)
-        _require_sound(tape, self.rows(problem)[0], self.name)
+                watched(work, tape, self.rows(problem)[0], watch)
+        require_sound(tape, self.rows(problem)[0], self.name)
         history = history_of(tape, problem, record=record)
         start = ("x is the start: no later iterate became an anchor",) if history.returned == 0 else ()
         return Run(
             out[: problem.dim_w], out[problem.dim_w :], events, (*self.notes, *self.origins(), *start), history,
-            self, problem, int(tape[0][EVALUATIONS]), _OUTCOMES[int(tape[0][OUTCOME])],
+            self, problem, int(tape.cursor[EVALUATIONS]), _OUTCOMES[int(tape.cursor[OUTCOME])],
         )  # fmt: skip
 
     def quiet(self) -> Self:
@@ -268,8 +251,9 @@ class Solver:
         outputs = np.empty((size, problem.dim_w + problem.dim_v))
         tape = new_tape(problem, (0, 0, 0))
         with one_blas_thread():
-            self.trials(self.kernel, *self._arguments_of_many(problem, size), rng, outputs, tape)
-        _require_sound(tape, size * self.rows(problem)[0], self.name)
+            parts, numbers = self._of_many(problem, size)
+            perform(self.kernel, parts, Play(numbers, rng, tape), outputs)
+        require_sound(tape, size * self.rows(problem)[0], self.name)
         return outputs
 
     def replay(self, problem: Problem, history: History, *, seed: int) -> History:
@@ -290,27 +274,32 @@ class Solver:
             What the other data would have released.
         """
         tape = new_tape(problem, self.rows(problem), at=history.iterations.tolist(), mode=REPLAY)
-        tape[3][: len(history.released)] = history.released
-        out = np.empty(problem.dim_w + problem.dim_v)
+        tape.released[: len(history.released)] = history.released
+        out = np.empty((1, problem.dim_w + problem.dim_v))
+        play = Play(self.packed(problem), np.random.default_rng(seed), tape)
         with one_blas_thread():
-            self.kernel(*self._arguments(problem), np.random.default_rng(seed), out, tape)
+            perform(self.kernel, self.parts(problem), play, out)
         return history_of(tape, problem, record=True)
 
-    def _arguments(self, problem: Problem) -> tuple[Any, ...]:
-        reals, counts, steps = self.packed(problem)
-        data = (
-            problem.params, problem.arranged, problem.domain_w, problem.domain_v,
-            np.ascontiguousarray(problem.start, dtype=float), problem.dim_w,
-        )  # fmt: skip
-        difference = problem.difference if self.differences else no_difference
-        return (
-            problem.gradient, problem.mean, difference, data,
-            np.asarray(reals, dtype=float), np.asarray(counts, dtype=np.int64), np.ascontiguousarray(steps, float),
-        )  # fmt: skip
+    def parts(self, problem: Problem) -> tuple[Any, ...]:
+        """Return the parts of the objective as a run takes them, with stand-ins for kernels that it does not call.
 
-    def _arguments_of_many(self, problem: Problem, size: int) -> tuple[Any, ...]:
-        """Return the arguments for ``size`` runs, which may share what is the same in all of them."""
-        return self._arguments(problem)
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+
+        Returns
+        -------
+        tuple
+            The fields of :class:`dpcheck.kernels.named.Objective`.
+        """
+        difference = problem.difference if self.differences else no_difference
+        return data_of(problem), problem.gradient, problem.mean, difference, no_base
+
+    def _of_many(self, problem: Problem, size: int) -> tuple[tuple[Any, ...], Numbers]:
+        """Return parts and numbers for ``size`` runs, which may share what is the same in all of them."""
+        return self.parts(problem), self.packed(problem)
 
     def _missing(self, what: str) -> TypeError:
         return TypeError(f"{type(self).__name__} must define {what}")
@@ -337,6 +326,21 @@ class Sizes:
     def privacy_error(self) -> float:
         """sqrt(d log(1/delta))/(n epsilon), the papers' rate of private optimisation."""
         return float(np.sqrt(self.d * -np.log(self.delta)) / (self.n * self.epsilon))
+
+
+AnyNames = TypeVar("AnyNames", bound=tuple[Any, ...])
+
+
+def fill(names: type[AnyNames], solver: object, **given: float) -> AnyNames:
+    """Read the fields of a NamedTuple off a configuration, save those that are given."""
+    fields: tuple[str, ...] = names._fields  # type: ignore[attr-defined]
+    return names(**{name: given[name] if name in given else getattr(solver, name) for name in fields})
+
+
+def pack(reals: Sequence[float], counts: Sequence[int], steps: Array | None = None) -> Numbers:
+    """Turn an algorithm's named numbers, and a row for each of its steps, into the vectors that kernels read."""
+    rows = np.empty((0, 0)) if steps is None else np.ascontiguousarray(steps, dtype=float)
+    return Numbers(np.array(reals, dtype=float), np.array(counts, dtype=np.int64), rows)
 
 
 def require_norm(value: float, name: str, *, finite: bool = False) -> None:
@@ -414,69 +418,3 @@ def rows_of(events: Sequence[Event]) -> tuple[int, int, int]:
         else:
             releases += 1
     return releases, draws, largest
-
-
-def new_tape(problem: Problem, rows: tuple[int, int, int], *, at: Sequence[int] = (), mode: int = COUNT) -> Tape:
-    """Make an empty tape with room for these releases and minibatches, or for counting alone."""
-    for iteration in at:
-        require_count(iteration, "at", least=0)
-    marks = np.array(sorted(set(at)), dtype=np.int64)
-    size = problem.dim_w + problem.dim_v
-    releases, draws, largest = rows if mode != COUNT else (0, 0, 0)
-    cursor = np.zeros(7, np.int64)
-    cursor[MODE], cursor[RETURNED] = mode, -1
-    return (
-        cursor, np.full((draws, largest), -1), np.zeros((releases, size)), np.zeros((releases, size)),
-        np.zeros((releases, 2)), marks, np.empty((len(marks), size)),
-    )  # fmt: skip
-
-
-def history_of(tape: Tape, problem: Problem, *, record: bool) -> History:
-    """Read the history that a finished run left on its tape."""
-    cursor, drawn, clean, released, noise, marks, path = tape
-    releases, draws, kept = int(cursor[RELEASES]), int(cursor[DRAWS]), int(cursor[MARKS])
-    if not record:
-        releases = draws = 0
-    return History(
-        drawn[:draws], clean[:releases], released[:releases], path[:kept], noise[:releases], marks[:kept],
-        problem.dim_w, int(cursor[RETURNED]) if cursor[RETURNED] >= 0 else None,
-    )  # fmt: skip
-
-
-def _require_sound(tape: Tape, declared: int, name: str) -> None:
-    """Require that the base solver arrived, and that a run releases no more than it declares, which would be a bug."""
-    require(
-        tape[0][OUTCOME] != EXHAUSTED, "most", "be large enough for the base solver to reach its accuracy",
-        f"{int(tape[0][EVALUATIONS])} evaluations without; another base may need fewer",
-    )  # fmt: skip
-    made = int(tape[0][RELEASES])
-    if made > declared:
-        raise RuntimeError(f"{name} made {made} releases and declares {declared}")
-
-
-def _watched(
-    kernel: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape, total: int,
-    watch: Callable[[int, int], object],
-) -> None:  # fmt: skip
-    """Run on a thread of its own, reading the tape's count of releases meanwhile."""
-    failures: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            kernel(*arguments)
-        except BaseException as error:
-            failures.append(error)
-
-    thread = Thread(target=work)
-    thread.start()
-    try:
-        while thread.is_alive():
-            watch(int(tape[0][RELEASES]), total)
-            thread.join(0.1)
-    except KeyboardInterrupt:
-        tape[0][MODE] = STOP
-        thread.join()
-        raise
-    watch(int(tape[0][RELEASES]), total)
-    if failures:
-        raise failures[0]

@@ -25,52 +25,80 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numba import types
 
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Laplace
-from dpcheck.kernels.jit import (
-    DATA,
-    DIFFERENCE,
-    GRADIENT,
-    MATRIX,
-    MEAN,
-    RUN_SIGNATURE,
-    STREAM,
-    TAPE,
-    VECTOR,
-    kernel,
-)
+from dpcheck.kernels.jit import MATRIX, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
+from dpcheck.kernels.named import Bounds, Numbers, named
 from dpcheck.kernels.parts import copy, norm, project
-from dpcheck.kernels.spider import distance, estimate
+from dpcheck.kernels.spider import distance, estimate, scratch
 from dpcheck.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers.ada_dp_spider import beyond, drift_allowed, escape_steps, hessian_lipschitz, noise_level
 from dpcheck.solvers.dp_spider import Plan, fits, spider_events
-from dpcheck.solvers.solver import Packed, Sizes, Solver, require_share
+from dpcheck.solvers.solver import Sizes, Solver, fill, pack, require_share
 
 _STEP = 1e-4  # of the central differences; only the accuracy of the test depends on it, not its privacy
 
 
-@kernel(types.float64(GRADIENT, MEAN, DIFFERENCE, DATA, VECTOR, VECTOR))
-def score(gradient, mean, difference, data, w, limits):  # type: ignore[no-untyped-def]
-    """Return q at ``w``, of sensitivity 1; ``limits`` are L0, Ls, alpha and sqrt(rho alpha)."""
-    L0, Ls, alpha, curvature = limits[0], limits[1], limits[2], limits[3]
-    _, records, _, _, _, _ = data
-    n, size = records.shape[0], w.size
+class Limits(NamedTuple):
+    """What the selection tests: clipping norms L0 and Ls, alpha, and the curvature sqrt(rho alpha)."""
+
+    L0: float
+    Ls: float
+    alpha: float
+    curvature: float
+
+
+class Reals(NamedTuple):
+    """Step size, drift, norm that calls for a refresh, noise added then, scale b; what is tested; noise."""
+
+    eta: float
+    kappa: float
+    gamma: float
+    r: float
+    sigma_select: float
+    L0: float
+    Ls: float
+    alpha: float
+    curvature: float
+    sigma_1: float
+    sigma_2: float
+
+
+class Counts(NamedTuple):
+    """T, the minibatches, refreshes at most, steps between those near saddles."""
+
+    steps: int
+    b1: int
+    b2: int
+    refreshes: int
+    Gamma: int
+
+
+LIMITS = types.NamedUniTuple(types.float64, 4, Limits)  # type: ignore[no-untyped-call]
+
+
+@kernel(types.float64(OBJECTIVE, VECTOR, LIMITS))
+def score(objective, w, limits):  # type: ignore[no-untyped-def]
+    """Return q at ``w``, of sensitivity 1."""
+    gradient, data = objective.gradient, objective.data
+    L0, Ls, alpha, curvature = limits.L0, limits.Ls, limits.alpha, limits.curvature
+    n, size = data.records.shape[0], w.size
     everyone, clip = np.arange(n), np.full(2, np.inf)
     g, hessian = np.empty(size), np.empty((size, size))
     ahead, behind = w.copy(), w.copy()
     clip[0] = L0
-    mean(gradient, data, everyone, n, w, clip, g)
+    objective.mean(gradient, data, everyone, n, w, clip, g)
     slope = norm(g)
     clip[0] = 2 * _STEP * Ls
     for i in range(size):
         ahead[i], behind[i] = w[i] + _STEP, w[i] - _STEP
-        difference(gradient, data, everyone, ahead, everyone, behind, n, clip, g)
+        objective.difference(gradient, data, everyone, ahead, everyone, behind, n, clip, g)
         ahead[i], behind[i] = w[i], w[i]
         for j in range(size):
             hessian[i, j] = g[j] / (2 * _STEP)
@@ -82,14 +110,14 @@ def score(gradient, mean, difference, data, w, limits):  # type: ignore[no-untyp
     return min((alpha - slope) * n / (2 * L0), (least + curvature) * n / (2 * Ls * np.sqrt(size)))
 
 
-@kernel(types.int64(GRADIENT, MEAN, DIFFERENCE, DATA, MATRIX, VECTOR, types.float64, STREAM, TAPE))
-def above_threshold(gradient, mean, difference, data, path, limits, scale, rng, tape):  # type: ignore[no-untyped-def]
+@kernel(types.int64(OBJECTIVE, MATRIX, LIMITS, types.float64, STREAM, TAPE))
+def above_threshold(objective, path, limits, scale, rng, tape):  # type: ignore[no-untyped-def]
     """Return the number of the first row of ``path`` whose noisy score passes, -1 if none does.
 
     One release on the tape: the number is released, its score (the last one's if none passes) is the private
     quantity; a replay takes the number from the tape.  scale : b
     """
-    cursor, _, clean, released, noise, _, _ = tape
+    cursor, clean, released = tape.cursor, tape.clean, tape.released
     row, mode = cursor[RELEASES], cursor[MODE]
     cursor[RELEASES] += 1
     threshold = 2 * scale * (rng.standard_exponential() - rng.standard_exponential())
@@ -97,56 +125,54 @@ def above_threshold(gradient, mean, difference, data, path, limits, scale, rng, 
     for t in range(path.shape[0]):
         blur = 4 * scale * (rng.standard_exponential() - rng.standard_exponential())
         # drawn also after the choice: a replay draws as often as its run
-        if chosen < 0 and score(gradient, mean, difference, data, path[t], limits) + blur >= threshold:
+        if chosen < 0 and score(objective, path[t], limits) + blur >= threshold:
             chosen = t
     if mode in (RECORD, REPLAY) and row < clean.shape[0]:
         if mode == REPLAY:
             chosen = int(released[row, 0])
         shown = chosen if chosen >= 0 else path.shape[0] - 1
-        clean[row, 0] = score(gradient, mean, difference, data, path[shown], limits)
+        clean[row, 0] = score(objective, path[shown], limits)
         released[row, 0] = chosen
-        noise[row, 0], noise[row, 1] = scale, 1.0
+        tape.noise[row, 0], tape.noise[row, 1] = scale, 1.0
     return chosen
 
 
 @kernel(RUN_SIGNATURE)
-def run(gradient, mean, difference, data, reals, counts, steps, rng, out, tape):  # type: ignore[no-untyped-def]
+def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 1, then the selection; ``out`` receives the chosen iterate, or the last."""
-    eta, kappa, gamma, r, sigma_select = reals[:5]
-    limits, bounds = reals[5:9], reals[9:]
-    T, b1, b2, refreshes, Gamma = counts
-    _, records, domain_w, _, start, _ = data
-    n, size = records.shape[0], start.size
-    deck, big, small = np.arange(n), np.empty(b1, np.int64), np.empty(b2, np.int64)
-    w, old, path = start.copy(), start.copy(), np.empty((T, size))
-    v, g, clip = np.zeros(size), np.empty(size), np.full(2, np.inf)
+    reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
+    limits = Limits(reals.L0, reals.Ls, reals.alpha, reals.curvature)
+    bounds = Bounds(reals.L0, reals.Ls, reals.sigma_1, reals.sigma_2)
+    w, path = data.start.copy(), np.empty((counts.steps, data.start.size))
+    room = scratch(data.records.shape[0], counts.b1, counts.b2, w)
+    v, old = room.v, room.old
     drift, made, frozen, seen = 0.0, 0, 0, 0
-    for t in range(T):
+    for t in range(counts.steps):
         if mark(t, w, tape):
             return
         drift += distance(w, old) ** 2
-        saddle = t > 0 and frozen <= 0 and norm(v) <= gamma
-        refresh = t == 0 or saddle or drift >= kappa
+        saddle = t > 0 and frozen <= 0 and norm(v) <= reals.gamma
+        refresh = t == 0 or saddle or drift >= reals.kappa
         if refresh:
-            if made == refreshes:
+            if made == counts.refreshes:
                 break
             made += 1
             drift = 0.0
-        estimate(refresh, gradient, mean, difference, data, w, old, bounds, deck, big, small, clip, g, v, rng, tape)
+        estimate(refresh, objective, w, bounds, room, rng, tape)
         if saddle:
-            frozen = Gamma
-            for i in range(size):
-                v[i] += r * rng.standard_normal()
+            frozen = counts.Gamma
+            for i in range(v.size):
+                v[i] += reals.r * rng.standard_normal()
         else:
             frozen -= 1
         copy(w, old)
-        for i in range(size):
-            w[i] -= eta * v[i]
-        project(w, domain_w)
+        for i in range(w.size):
+            w[i] -= reals.eta * v[i]
+        project(w, data.domain_w)
         copy(w, path[t])
         seen = t + 1
-    chosen = above_threshold(gradient, mean, difference, data, path[:seen], limits, sigma_select, rng, tape)
-    tape[0][OUTCOME] = CERTIFIED if chosen >= 0 else UNCERTIFIED
+    chosen = above_threshold(objective, path[:seen], limits, reals.sigma_select, rng, tape)
+    tape.cursor[OUTCOME] = CERTIFIED if chosen >= 0 else UNCERTIFIED
     copy(path[chosen if chosen >= 0 else seen - 1], out)
 
 
@@ -316,16 +342,10 @@ class StoSpider(Solver):
         )  # fmt: skip
         return steps if done < self.steps else (*steps, pure(self.sigma_select))
 
-    def packed(self, problem: Problem) -> Packed:
-        """Pack the numbers in the order in which :func:`run` unpacks them."""
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack what :func:`run` reads."""
         fits(problem, self.b1, self.b2)
-        return (
-            np.array([self.eta, self.kappa, self.gamma, self.r, self.sigma_select,
-                      self.L0, self.Ls, self.alpha, self.curvature,
-                      self.L0, self.Ls, self.sigma_1, self.sigma_2]),
-            np.array([self.steps, self.b1, self.b2, self.refreshes, self.Gamma]),
-            np.empty((0, 0)),
-        )  # fmt: skip
+        return pack(fill(Reals, self), fill(Counts, self))
 
 
 def pure(scale: float) -> Laplace:

@@ -31,6 +31,7 @@ from numba import njit
 
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
+from dpcheck.problems.problem import data_of
 from dpcheck.solvers.dp_sgda import DPSGDA
 
 ROUNDS, CLIP = 9, 0.5
@@ -145,7 +146,7 @@ def test_share_of_the_limit(capsys, memory, d, n, batch):
     rows = problem.arranged
     count = max(1, 2**24 // (d * batch))
     batches = np.array([np.arange(n) if batch == n else rng.integers(0, n, batch) for _ in range(count)])
-    data = (problem.params, rows, problem.domain_w, problem.domain_v, problem.start, problem.dim_w)
+    data = data_of(problem, records=rows)
     x, out, clip = 0.1 * rng.standard_normal(d + 3), np.empty(d + 3), np.full(2, CLIP)
     eta = np.full(count, 0.01)
     scheme = "with_replacement" if batch < n else "without_replacement"

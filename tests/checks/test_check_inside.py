@@ -97,9 +97,10 @@ def test_replays_share_nothing_with_the_kernels():
 # Faults: the module, the edits, the classes whose kernel is replaced, the finding and words of its sentence.
 
 UPDATE_W_FIRST = {
-    "release(g_v, reals[1], reals[5], rng, tape)": "for i in range(dim_w):\n            w[i] -= steps[0, t] * g_w[i]\n"
-    "        project(w, domain_w)\n        mean(gradient, data, index[:count], batch, x, reals[2:], g)\n"
-    "        release(g_v, reals[1], reals[5], rng, tape)",
+    "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)": "for i in range(dim_w):\n"
+    "            w[i] -= steps[0, t] * g_w[i]\n        project(w, data.domain_w)\n"
+    "        mean(gradient, data, index[:count], batch, x, clip, g)\n"
+    "        release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)",
     "            w[i] -= steps[0, t] * g_w[i]\n        for i in range(size": "            pass\n"
     "        for i in range(size",
 }
@@ -129,7 +130,7 @@ FAULTS = {
         dp_spider_file, {"estimate(t % q == 0": "estimate(t == 0"}, "dp_spider", "repaired.inside.minibatches",
         "at step 8, holds 6 records, not 20"),
     "restart skipped": (
-        privatediff_file, {"r % restart == 0": "r == 0"}, "privatediff", "repaired.inside.gradients",
+        privatediff_file, {"r % counts.restart == 0": "r == 0"}, "privatediff", "repaired.inside.gradients",
         "gradient in w at step 4"),
     "no refresh after a perturbation": (
         rgda, {"or (repaired and perturbed)": ""}, "dp_rgda", "repaired.inside.minibatches", "records, not 20"),
@@ -140,10 +141,10 @@ FAULTS = {
     "stale difference": (
         rgda, {"copy(x, last_x)": "pass"}, "dp_rgda", "as_printed.inside.gradients", "gradient difference in"),
     "projection left out": (
-        sgda, {"project(w, domain_w)  # line 6": "pass"}, "dp_sgda", "repaired.inside.feasible",
+        sgda, {"project(w, data.domain_w)  # line 6": "pass"}, "dp_sgda", "repaired.inside.feasible",
         "outside the domain of w"),
     "projection left out of averages": (
-        dptd_file, {"project(moved[:d], domain_w)": "pass"}, "dptd", "repaired.inside.iterates",
+        dptd_file, {"project(moved[:d], data.domain_w)": "pass"}, "dptd", "repaired.inside.iterates",
         "differs from its update"),
     "projection of the release left out": (
         phased_file, {"project(z_w, domain_w)": "pass"}, "minimax_output_perturbation", "as_printed.inside.output", ""),
@@ -164,22 +165,22 @@ FAULTS = {
         phased_file, {"if k == 0 or fresh > 0": "if k == 0"}, "phased_minimax_output_perturbation",
         "as_printed.inside.solutions", "phase 6"),
     "weights of the regulariser exchanged": (
-        phased_file, {"reals[0], mu_w, mu_v, r_w, r_v": "reals[0], mu_w, mu_v, r_v, r_w"},
+        phased_file, {"constants[R_W], constants[R_V] = r_w, r_v": "constants[R_W], constants[R_V] = r_v, r_w"},
         "phased_dual", "as_printed.inside.solutions", "the v that phase"),
     "mean of phases left out": (
-        phased_file, {"if counts[1] > 0": "if counts[1] < 0"}, "nispp", "repaired.single_pass.inside.output",
+        phased_file, {"if counts.average > 0": "if counts.average < 0"}, "nispp", "repaired.single_pass.inside.output",
         "the average of the phases"),
     "anchor not returned to": (
         ada, {"copy(anchor, w)": "pass"}, "ada_dp_spider", "repaired.inside.iterates", "differs from its update"),
     "certificate without its rounds": (
-        ada, {"if rounds == Q": "if rounds == 1"}, "ada_dp_spider", "repaired.inside.iterates",
+        ada, {"if rounds == counts.Q": "if rounds == 1"}, "ada_dp_spider", "repaired.inside.iterates",
         "keeps no iterate of step"),
     "noise near saddles too large": (
-        sto, {"v[i] += r * rng": "v[i] += 3 * r * rng"}, "sto_spider", "repaired.inside.perturbations",
+        sto, {"v[i] += reals.r * rng": "v[i] += 3 * reals.r * rng"}, "sto_spider", "repaired.inside.perturbations",
         "standard deviation"),
     "perturbation too long": (
-        rgda, {"move_in_ball(x, r, rng)": "move_in_ball(x, 4 * r, rng)"}, "dp_rgda", "repaired.inside.iterates",
-        "where the ball has radius"),
+        rgda, {"move_in_ball(x, reals.r, rng)": "move_in_ball(x, 4 * reals.r, rng)"}, "dp_rgda",
+        "repaired.inside.iterates", "where the ball has radius"),
 }  # fmt: skip
 
 

@@ -83,16 +83,17 @@ def test_every_release_is_named_once(name):
 
 SGDA = {
     "no noise on v": (
-        "release(g_v, reals[1], reals[5], rng, tape)", "release(g_v, 0.0, reals[5], rng, tape)",
+        "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)",
+        "release(g_v, 0.0, reals.sensitivity_v, rng, tape)",
         "the release of v at step 1 has noise 0, a multiplier of 0",
     ),
     "noise times 0.9 once": (
-        "release(g_w, reals[0], reals[4], rng, tape)",
-        "release(g_w, reals[0] * (0.9 if t == 3 else 1.0), reals[4], rng, tape)",
+        "release(g_w, reals.sigma_w, reals.sensitivity_w, rng, tape)",
+        "release(g_w, reals.sigma_w * (0.9 if t == 3 else 1.0), reals.sensitivity_w, rng, tape)",
         "the release of w at step 4 has noise",
     ),
     "v is not released": (
-        "release(g_v, reals[1], reals[5], rng, tape)", "pass",
+        "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)", "pass",
         "the run makes 10 releases, where its declared events are 20",
     ),
     "one record more": (
@@ -120,9 +121,12 @@ def test_faults_of_a_step_are_named(fault, monkeypatch):
 
 OTHERS = {
     "dp_rgda": (rgda, "rgda", "release(g[d:], sigma, sensitivity", "release(g[d:], 0.0, sensitivity", "of v on"),
-    "nseg": (nseg, "run", "release(g, sigma,", "release(g, sigma * (1 - 0.1 * half),", "in the second half of step 1"),
+    "nseg": (
+        nseg, "run", "release(g, reals.sigma,", "release(g, reals.sigma * (1 - 0.1 * half),",
+        "in the second half of step 1",
+    ),
     "privatediff": (
-        privatediff, "run", "release(point[d:], sigma_y,", "release(point[d:], 0.9 * sigma_y,",
+        privatediff, "run", "release(point[d:], reals.sigma_y,", "release(point[d:], 0.9 * reals.sigma_y,",
         "of v in round 0 has noise",
     ),
 }  # fmt: skip
@@ -139,7 +143,7 @@ def test_faults_of_other_algorithms_are_named(name, monkeypatch):
 
 
 def test_noise_missing_on_the_differences_of_the_estimator_is_named(monkeypatch):
-    edit = ("release(g, sigma_2 * bound,", "release(g, 0.9 * sigma_2 * bound,")
+    edit = ("release(g, bounds.sigma_2 * bound,", "release(g, 0.9 * bounds.sigma_2 * bound,")
     monkeypatch.setattr(spider, "estimate", mutants.interpreted(spider, [edit]).estimate)
     monkeypatch.setattr(algorithm("dp_spider"), "kernel", staticmethod(mutants.interpreted(dp_spider, ()).run))
     found = judged("dp_spider")
@@ -235,7 +239,9 @@ def test_a_choice_with_other_noise_is_seen(fault, monkeypatch):
 
 
 def test_a_choice_that_records_no_noise_is_named(monkeypatch):
-    broken = mutants.interpreted(sto_spider, [("limits, sigma_select, rng, tape)", "limits, 0.0, rng, tape)")]).run
+    broken = mutants.interpreted(
+        sto_spider, [("limits, reals.sigma_select, rng, tape)", "limits, 0.0, rng, tape)")]
+    ).run
     monkeypatch.setattr(sto_spider.StoSpider, "kernel", staticmethod(broken))
     found = judged("sto_spider")
     assert found.verdict == "violated"
@@ -279,7 +285,7 @@ def test_a_share_that_falls_is_no_longer_consistent(old, new, said, monkeypatch)
 
 def test_a_release_that_stays_is_named(monkeypatch):
     """The ascent's gradient at every third step is lost."""
-    edit = ("release(g_v, reals[1]", "g_v[:] *= t % 3 > 0\n        release(g_v, reals[1]")
+    edit = ("release(g_v, reals.sigma_v", "g_v[:] *= t % 3 > 0\n        release(g_v, reals.sigma_v")
     monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(sgda, [edit]).sgda))
     found = shared_out("dp_sgda", "repaired.without_replacement")
     assert found.verdict == "inconclusive"

@@ -90,7 +90,7 @@ def test_a_dual_half_without_noise_is_seen_by_a_canary_that_is_in_it(label):
 
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_level_of_the_tree_without_noise_is_seen(level):
-    edit = ("nodes[level], d, sigma_u,", f"nodes[level], d, sigma_u * (level != {level}),")
+    edit = ("nodes[level], d, reals.sigma_u,", f"nodes[level], d, reals.sigma_u * (level != {level}),")
     kernel = mutants.compiled(rgda, [edit]).rgda
     assert verdicts(with_kernel(entry("dp_rgda", "repaired.theorem_2"), kernel), 3000) == {"violated"}
 
@@ -105,8 +105,11 @@ def test_a_record_in_two_minibatches_is_seen(monkeypatch):
 
 def test_a_second_refresh_without_noise_is_seen(monkeypatch):
     edits = [
-        ("        mean(gradient, data, big,", "        again = v[0] != 0.0\n        mean(gradient, data, big,"),
-        ("release(v, sigma_1 * L0,", "release(v, 0.0 if again else sigma_1 * L0,"),
+        (
+            "        objective.mean(gradient, data, big,",
+            "        again = v[0] != 0.0\n        objective.mean(gradient, data, big,",
+        ),
+        ("release(v, bounds.sigma_1 * L0,", "release(v, 0.0 if again else bounds.sigma_1 * L0,"),
     ]
     monkeypatch.setattr(spider, "estimate", mutants.compiled(spider, edits).estimate)
     kernel = mutants.compiled(dp_spider, ()).run
@@ -183,7 +186,7 @@ def test_a_wrong_projection_is_seen(monkeypatch):
 @pytest.mark.parametrize("block", ["w", "v"])
 def test_a_projection_that_is_left_out_is_seen(block, monkeypatch):
     assert stays("dp_sgda").verdict == "consistent"
-    line = {"w": "project(w, domain_w)  # line 6", "v": "project(v, domain_v)  # line 7"}[block]
+    line = {"w": "project(w, data.domain_w)  # line 6", "v": "project(v, data.domain_v)  # line 7"}[block]
     monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.compiled(sgda, [(line, "")]).sgda))
     found = stays("dp_sgda")
     assert found.verdict == "violated"

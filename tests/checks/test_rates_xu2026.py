@@ -171,7 +171,8 @@ def scaled(assigned, factor):
 
 def spread(factor):
     """Both noise multipliers of Ada-DP-SPIDER times ``factor`` in the run, which its threshold knows nothing of."""
-    return PACKED.replace("self.sigma_1, self.sigma_2", f"*(np.array([self.sigma_1, self.sigma_2]) * ({factor}))")
+    more = ", ".join(f"{name}=self.{name} * ({factor})" for name in ("sigma_1", "sigma_2"))
+    return f"fill(Reals, self, {more})"
 
 
 STEP = "        K = plan.K() if K is None else K"
@@ -185,17 +186,17 @@ IN_DP_RGDA = {
 IN_THE_KERNEL = {
     "no refresh": ("refresh = t % q == 0 or (repaired and perturbed)", "refresh = t == 0"),
     "a difference from x itself": ("copy(last_x, old[:d])", "copy(x, old[:d])"),
-    "no ascent": ("ahead[i] = y[i] + lam * u[i]", "ahead[i] = y[i]"),
+    "no ascent": ("ahead[i] = y[i] + reals.lam * u[i]", "ahead[i] = y[i]"),
 }
 PERIODIC = "sigma_1, sigma_2 = plan.calibrated(plan.refreshes, plan.steps - plan.refreshes)"
-PACKED = "self.chi, self.R, self.L0, self.Ls, self.sigma_1, self.sigma_2"
+PACKED = "fill(Reals, self)"
 SELECTING = "sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1, chosen)"
 IN_THE_BASELINES = {
     "dp_spider, first iterate returned": ("dp_spider", "chosen = below(T, rng)", "chosen = below(T, rng) * 0"),
     "dp_spider, no refresh": ("dp_spider", "estimate(t % q == 0,", "estimate(t == 0,"),
     "dp_spider, noise times sqrt d": ("dp_spider", PERIODIC, scaled(PERIODIC, "sizes.d ** 0.5")),
     "ada_dp_spider, last iterate returned": ("ada_dp_spider", "copy(anchor, w)", "pass"),
-    "ada_dp_spider, first iterate returned": ("ada_dp_spider", "copy(w, out)", "copy(start, out)"),
+    "ada_dp_spider, first iterate returned": ("ada_dp_spider", "copy(w, out)", "copy(data.start, out)"),
     "ada_dp_spider, threshold times n^0.25": (
         "ada_dp_spider", "math.sqrt(noise + sampling)", "math.sqrt(noise + sampling) * (n / 2000) ** 0.25",
     ),

@@ -19,6 +19,7 @@ from dpcheck.checks.rates.measurement import LEADS
 from dpcheck.kernels import gradients, sgda
 from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
 from dpcheck.problems.polyak import Polyak
+from dpcheck.problems.problem import data_of
 from dpcheck.solvers import nseg, output_perturbation
 from dpcheck.solvers.dp_sgda import DPSGDA
 from dpcheck.solvers.nispp import NISPP
@@ -95,7 +96,7 @@ def test_the_weak_gap_of_the_hinge_game_is_its_definition(name):
 @pytest.mark.parametrize("name", GAMES)
 def test_minibatches_of_the_hinge_game_are_the_records_one_by_one(name, clip):
     game, rng = GAMES[name], np.random.default_rng(3)
-    data = (game.params, game.arranged, game.domain_w, game.domain_v, game.start, game.dim_w)
+    data = data_of(game)
     x, bounds = points(game, rng, 1)[0], np.full(2, clip)
     found, expected = np.empty((2, x.size))
     for size in (0, 1, 7, 40):
@@ -276,6 +277,6 @@ def test_nispp_about_the_wrong_centre_turns_red(monkeypatch):
 
 @pytest.mark.experiment
 def test_the_last_phase_of_nispp_for_the_mean_turns_red(monkeypatch):
-    rate_faults.plant(monkeypatch, "nispp", [("counts[1] = 1", "counts[1] = 0")])
+    rate_faults.plant(monkeypatch, "nispp", [("average = True", "average = False")])
     red = rate_faults.assert_red(rate_faults.findings("nispp", part="single_pass"))
     print([(each.id, each.verdict) for each in red])

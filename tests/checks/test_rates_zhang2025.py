@@ -24,6 +24,7 @@ from dpcheck.checks.rates.equal_records import EqualRecords, gradient_norm
 from dpcheck.checks.rates.measurement import LEADS, REACH, grid_of
 from dpcheck.errors import InputError
 from dpcheck.kernels.gradients import difference, mean
+from dpcheck.problems.problem import data_of
 from dpcheck.solvers import ALGORITHMS, configure
 
 NAMES = ("dp_sgda_clipped", "privatediff")
@@ -66,7 +67,7 @@ def test_every_verdict_is_expected():
 def test_equal_records_have_the_gradients_of_a_quadratic_game():
     """Their kernels against those of any problem, with and without clipping."""
     problem, rng = EqualRecords.of(20, 3, 0.4, coupling=0.7), np.random.default_rng(1)
-    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, 3)
+    data = data_of(problem)
     x, old, index = rng.standard_normal(6), rng.standard_normal(6), np.array([3, 7, 11])
     for clip in (np.full(2, np.inf), np.array([0.3, 0.2])):
         ours, theirs = np.empty(6), np.empty(6)
@@ -164,7 +165,7 @@ FAULTS = {
     "noise sqrt d": (SGDA, "rate of theorem_2", NOISE, "sigma_w, sigma_v = (s * math.sqrt(sizes.d) for s in sigmas)"),
     "noise without n": (SGDA, "rate of theorem_2.as_printed", "printed_noise(C, n,", "printed_noise(C, 20000,"),
     "last iterate": (SGDA, "rate of theorem_2", 'output: str = "uniform"', 'output: str = "last"'),
-    "no refresh": (DIFF, "short_threshold", "if r % restart == 0:", "if r == 0:"),
+    "no refresh": (DIFF, "short_threshold", "if r % counts.restart == 0:", "if r == 0:"),
     "wrong previous point": (DIFF, "short_threshold", "copy(old, old_point)", "copy(start, old_point)"),
     "noise without epsilon": (DIFF, "short_threshold", "/ (n * epsilon)  # Remark 2", "/ (n * 0.4)"),
     "noise without the threshold": (DIFF, "short_threshold", "release(g[:d], sigma * C,", "release(g[:d], sigma,"),

@@ -250,7 +250,7 @@ def test_a_missing_clip_is_seen(name, monkeypatch):
 
 def test_noise_over_the_squared_minibatch_is_seen(monkeypatch):
     """In the estimator that the SPIDER algorithms share."""
-    edit = ("release(g, sigma_2 * bound,", "release(g, sigma_2 * bound / small.size**2,")
+    edit = ("release(g, bounds.sigma_2 * bound,", "release(g, bounds.sigma_2 * bound / small.size**2,")
     monkeypatch.setattr(spider, "estimate", mutants.compiled(spider, [edit]).estimate)
     broken = mutants.compiled(dp_spider, ())
     monkeypatch.setattr(dp_spider.DPSpider, "kernel", staticmethod(broken.run))

@@ -20,6 +20,7 @@ from dpcheck.kernels import saddle
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.linear import Linear
+from dpcheck.problems.problem import data_of
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.solvers import configure
 
@@ -132,7 +133,7 @@ def test_the_certificate_bounds_the_distance_anywhere(seed, radius, mu, r):
     oracle = Oracle(mean, r, centre, 1e-16)
     solution = reference.extragradient(oracle, np.zeros(4), None)
     whole = Oracle(problem, r, centre, 0.0).whole
-    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, np.zeros(4), 2)
+    data = data_of(problem, records=problem.records, start=np.zeros(4))
     constants = np.array([problem.smoothness, mu[0] + r[0], mu[1] + r[1], *r, 0.0, 1e9])
     for _ in range(5):
         z, g = oracle.clip(rng.normal(size=4)), np.empty(4)
@@ -169,6 +170,7 @@ sys.path[:0] = ["tests", "tests/oracles"]
 import numpy as np
 from reference_bases import Pairs, Ridges
 from dpcheck.bases import BASES, base_kernel
+from dpcheck.problems.problem import data_of
 rng = np.random.default_rng(0)
 problems = {"minimisation": Ridges.sample(4, 2.0, rng, d=2), "saddle": Pairs.sample(4, 0.3, 0.9, rng, d=2)}
 calls = 0
@@ -181,7 +183,7 @@ def counting(kernel):
 for name, base in BASES.items():
     problem = problems[base.setting]
     size = problem.dim_w + problem.dim_v
-    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, np.zeros(size), problem.dim_w)
+    data = data_of(problem, records=problem.records, start=np.zeros(size))
     constants = np.array([problem.smoothness, problem.convexity, problem.concavity, 0.0, 0.0, 1e-3, 1e6])
     gradient, z, calls = problem.gradient, np.zeros(size), 0
     if sys.argv[1] == "1":
@@ -248,7 +250,7 @@ def test_linear_losses(name):
 def test_only_the_named_records_count(name):
     problem = ridges(n=9) if name in MINIMISERS else pairs(n=9)
     size, index = problem.dim_w + problem.dim_v, np.array([1, 4, 8])
-    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, np.zeros(size), problem.dim_w)
+    data = data_of(problem, records=problem.records, start=np.zeros(size))
     constants = np.array([problem.smoothness, problem.convexity, problem.concavity, 0.0, 0.0, 1e-6, 1e7])
     z = np.zeros(size)
     assert base_kernel(name)(problem.gradient, data, index, constants, z.copy(), np.random.default_rng(0), z) > 0

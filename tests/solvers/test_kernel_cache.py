@@ -82,13 +82,14 @@ import json
 import numpy as np
 from dpcheck.kernels import gradients
 from dpcheck.problems.matrix_sensing import MatrixSensing
+from dpcheck.problems.problem import data_of
 {first}
 problem = MatrixSensing.example(np.random.default_rng(1))
 rng = np.random.default_rng(0)
 out = np.empty(problem.dim_w + problem.dim_v)
 x = rng.normal(size=out.size)
 n = len(problem.records)
-data = problem.params, problem.arranged, problem.domain_w, problem.domain_v, problem.start, problem.dim_w
+data = data_of(problem)
 problem.mean(problem.gradient, data, np.arange(n), n, x, np.ones(2), out)
 print(json.dumps([float(each).hex() for each in out]))
 """

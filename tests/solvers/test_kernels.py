@@ -29,6 +29,7 @@ from dpcheck.kernels.parts import (
     project,
 )
 from dpcheck.problems.auc import AUC
+from dpcheck.problems.problem import data_of
 
 VECTORS = arrays(np.float64, 6, elements=st.floats(-1e6, 1e6))
 DOMAIN = np.array([[0.0, 3.0, BALL, 2.0], [3.0, 6.0, BOX, 0.5]])
@@ -101,8 +102,9 @@ PROGRAM = """
 import numpy as np
 from dpcheck.kernels import gradients, parts, sgda
 from dpcheck.problems.bilinear import Bilinear
+from dpcheck.problems.problem import data_of
 p = Bilinear.sample(3, 1, np.random.default_rng(0))
-data = p.params, p.records, p.domain_w, p.domain_v, p.start, p.dim_w
+data = data_of(p)
 gradients.mean(p.gradient, data, np.arange(3), 3, p.start, np.ones(2), np.empty(2))
 kernels = [parts.clip_factor, gradients.add_clipped, p.gradient, gradients.mean, sgda.sgda, gradients.difference]
 print([sum(k.stats.cache_hits.values()) for k in kernels], [len(k.signatures) for k in kernels])
@@ -190,7 +192,7 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
     X = rng.standard_normal((200, d))
     X /= 1.001 * np.linalg.norm(X, axis=1, keepdims=True)
     problem = AUC.from_data(X, np.where(rng.random(200) < 0.3, 1.0, -1.0), positive_share=0.3)
-    data = (problem.params, problem.arranged, problem.domain_w, problem.domain_v, problem.start, problem.dim_w)
+    data = data_of(problem)
     x, bounds = rng.standard_normal(d + 3), np.array([clip, clip])
     found, expected, free = np.full((3, d + 3), 7.0)
     for size in [*range(36), 127, 128, 129, 299, 300]:
@@ -199,7 +201,7 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
         gradients.mean(problem.gradient, data, index, 50, x, bounds, expected)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     for rows in (problem.records, problem.arranged[:, : d + 2].copy()):  # not arranged
-        problem.mean(problem.gradient, (problem.params, rows, *data[2:]), index, 50, x, bounds, found)
+        problem.mean(problem.gradient, data._replace(records=rows), index, 50, x, bounds, found)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     with np.errstate(invalid="ignore"):  # without the compiler it warns
         problem.mean(problem.gradient, data, index, 50, np.append(x[:-1], np.inf), bounds, found)
@@ -207,7 +209,7 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
     gradients.mean(problem.gradient, data, index, 50, x, np.full(2, np.inf), free)
     assert (clip == np.inf) == np.array_equal(free, expected)  # the clipping was put to the test
     problem.records[0, :-1] = x[:-1] = 0  # a gradient of zero
-    data = (problem.params, problem.arranged, *data[2:])
+    data = data_of(problem)
     for method, out in ((problem.mean, found), (gradients.mean, expected)):
         method(problem.gradient, data, np.zeros(4, dtype=np.int64), 50, x, bounds, out)
     np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -20,7 +20,7 @@ from dpcheck.kernels import gradients, mlp
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.auc_mlp import AUCMLP
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import with_record
+from dpcheck.problems.problem import data_of, with_record
 from dpcheck.problems.td_mlp import TDMLP
 from dpcheck.problems.wgan import WGAN
 from dpcheck.solvers.dp_sgda import DPSGDA
@@ -57,10 +57,6 @@ def problems():
 
 
 NAMES = list(problems())
-
-
-def data_of(problem):
-    return (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, problem.dim_w)
 
 
 def one_gradient(problem, record, x):
@@ -414,7 +410,8 @@ PROGRAM = """
 import sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
-from test_mlp import data_of, problems
+from test_mlp import problems
+from dpcheck.problems.problem import data_of
 for name in ("auc, two layers", "td", "wgan"):
     problem, rng = problems()[name], np.random.default_rng(2)
     x = problem.start + 0.3 * rng.normal(size=problem.start.size)

@@ -30,7 +30,8 @@ def test_runs_that_share_a_solution_have_the_bits_of_runs_one_by_one(name, base)
     many, one = np.random.default_rng(5), np.random.default_rng(5)
     shared = solver.outputs(problem, many, 6)
     apart = np.concatenate([solver.outputs(problem, one, 1) for _ in range(6)])
-    assert solved_once(solver, problem, solver._arguments(problem))[0] is known
+    parts, _ = solved_once(solver, problem, solver.parts(problem), solver.packed(problem))
+    assert parts[-1] is known
     assert shared.tobytes() == apart.tobytes()
     assert len(np.unique(shared[:, 0])) == 6
 
@@ -41,8 +42,10 @@ def test_runs_that_share_a_solution_have_the_bits_of_runs_one_by_one(name, base)
 def test_a_solution_that_chance_decides_is_not_shared(name, base):
     problem = example("bilinear" if name == "phased_primal" else configured(name, base)[1].name, seed=3)
     solver = configure(name, problem, epsilon=1.0, delta=1e-6, base=base)
-    arguments = solver._arguments(problem)
-    assert solved_once(solver, problem, arguments) is arguments
+    parts, numbers = solver.parts(problem), solver.packed(problem)
+    found = solved_once(solver, problem, parts, numbers)
+    assert found[0] is parts
+    assert found[1] is numbers
 
 
 def test_the_base_solvers_said_to_draw_nothing_are_those_whose_gradients_can_be_counted_beforehand():

@@ -16,6 +16,7 @@ from scipy.stats import laplace
 from dpcheck import InputError, certify, solve
 from dpcheck.accounting import privacy_curve
 from dpcheck.checks.inside import spider as references
+from dpcheck.checks.inside.choice import score_all
 from dpcheck.checks.inside.replay import Replay
 from dpcheck.events import Gaussian, Laplace
 from dpcheck.kernels.parts import project
@@ -23,11 +24,11 @@ from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.double_well import DoubleWell
 from dpcheck.problems.matrix_sensing import MatrixSensing
-from dpcheck.problems.problem import with_record
+from dpcheck.problems.problem import Problem, with_record
 from dpcheck.problems.sensing import Sensing
 from dpcheck.solvers.ada_dp_spider import AdaDPSpider
 from dpcheck.solvers.dp_spider import DPSpider
-from dpcheck.solvers.sto_spider import StoSpider, pure, scale_of, score
+from dpcheck.solvers.sto_spider import Limits, StoSpider, pure, scale_of
 
 RNG = np.random.default_rng(11)
 PROBLEMS = {
@@ -242,6 +243,13 @@ def test_above_threshold_is_as_private_as_its_scale_says(scores, moves, b):
     assert np.abs(ratio).max() <= (1 / b) * (1 + 1e-6)
 
 
+def score_of(problem: Problem, w: np.ndarray, limits: Limits) -> float:
+    """What Sto-SPIDER's private choice sees of one iterate."""
+    found = np.empty(1)
+    score_all(SOLVERS["sto_spider"].parts(problem), w[None], limits, found)
+    return float(found[0])
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_the_selection_score_has_sensitivity_one(seed):
@@ -252,23 +260,19 @@ def test_the_selection_score_has_sensitivity_one(seed):
     free = replace(problem, bound_a=math.inf, bound_b=math.inf)
     neighbour = with_record(free, int(rng.integers(30)), record)
     w = rng.normal(size=6) * rng.uniform(0, 1.5)
-    limits = np.array([10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-2, 1), rng.uniform(0, 2), rng.uniform(0, 2)])
-    found = []
-    for place in (free, neighbour):
-        data = (place.params, place.records, place.domain_w, place.domain_v, place.start, place.dim_w)
-        found.append(score(place.gradient, place.mean, place.difference, data, w, limits))
+    limits = Limits(10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-2, 1), rng.uniform(0, 2), rng.uniform(0, 2))
+    found = [score_of(place, w, limits) for place in (free, neighbour)]
     assert abs(found[0] - found[1]) <= 1 + 1e-9
 
 
 def test_the_score_is_the_closed_form_where_nothing_is_clipped():
     """Central differences against the problem's own Hessian: an error of h^2."""
     problem = PROBLEMS["double_well"]
-    data = (problem.params, problem.records, problem.domain_w, problem.domain_v, problem.start, 3)
     w = np.array([0.9, 0.1, -0.2])
     n, L0, Ls = 30, problem.lipschitz_w, 1.01 * problem.smoothness
     norm, least = np.linalg.norm(problem.primal_gradient(w)), np.linalg.eigvalsh(problem.primal_hessian(w))[0]
     for alpha, curvature in ((0.1, 5.0), (50.0, 0.2)):
-        found = score(problem.gradient, problem.mean, problem.difference, data, w, np.array([L0, Ls, alpha, curvature]))
+        found = score_of(problem, w, Limits(L0, Ls, alpha, curvature))
         expected = min((alpha - norm) * n / (2 * L0), (least + curvature) * n / (2 * Ls * math.sqrt(3)))
         assert found == pytest.approx(expected, rel=1e-6)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.checks.inside.geometry import project
 from dpcheck.kernels import gradients
-from dpcheck.problems.problem import BALL, BOX, SIMPLEX, Array
+from dpcheck.problems.problem import BALL, BOX, SIMPLEX, Array, data_of
 
 _STEP = 1e-4  # of differences, two of which make their error of fourth order
 
@@ -31,7 +31,7 @@ class Objective:
     def slopes(self, w: Array, v: Array) -> tuple[Array, Array]:
         """The mean of both partial gradients."""
         problem, out = self.problem, np.zeros(self.size)
-        data = (problem.params, self._rows, *self.domains, out.copy(), self.d)
+        data = data_of(problem, records=self._rows, start=out.copy())
         everyone = np.arange(len(self._rows))
         x = np.concatenate([w, v])
         gradients.mean(problem.gradient, data, everyone, len(everyone), x, np.full(2, np.inf), out)

@@ -20,12 +20,14 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.inside.cases import Case
 from dpcheck.checks.place import place_of
 from dpcheck.findings import Finding
-from dpcheck.kernels.jit import DATA, DIFFERENCE, GRADIENT, MATRIX, MEAN, VECTOR, kernel
+from dpcheck.kernels.jit import MATRIX, PARTS, VECTOR, kernel
+from dpcheck.kernels.named import Objective
 from dpcheck.kernels.parts import project
 from dpcheck.problems.problem import Array
 from dpcheck.solvers import sto_spider
 from dpcheck.solvers.run import History
-from dpcheck.solvers.sto_spider import score
+from dpcheck.solvers.solver import fill
+from dpcheck.solvers.sto_spider import LIMITS, Limits, score
 
 LEVEL = 1e-6
 _RUNS, _STEPS, _RECORDS = 2_500, 10, 50  # many steps, along which one threshold stays; few records, to be fast
@@ -49,13 +51,12 @@ def choice(context: Context, id: str, case: Case) -> Finding:
     """How often each iterate is chosen over many runs."""
     problem: Any = replace(case.problem, records=case.problem.records[:_RECORDS])  # type: ignore[type-var]
     solver = _near_the_threshold(case.solver, problem)
-    limits = np.array([solver.L0, solver.Ls, solver.alpha, solver.curvature])
     paths, counts = np.empty((_RUNS, solver.steps, problem.dim_w)), np.zeros(solver.steps + 1)
     for k in range(_RUNS):
         history = solver.run(problem, seed=context.stream(20, k), record=True).history
         paths[k] = _iterates(solver, problem, history)
         counts[int(history.released[-1, 0])] += 1  # -1, none, is the last
-    scores = _scored(solver, problem, paths.reshape(-1, problem.dim_w), limits).reshape(_RUNS, -1)
+    scores = _scored(solver, problem, paths.reshape(-1, problem.dim_w)).reshape(_RUNS, -1)
     law = chances(scores, solver.sigma_select)
     expected = law.sum(0)
     covariance = np.diag(expected) - law.T @ law
@@ -73,16 +74,16 @@ def choice(context: Context, id: str, case: Case) -> Finding:
     )  # fmt: skip
 
 
-@kernel(types.void(GRADIENT, MEAN, DIFFERENCE, DATA, MATRIX, VECTOR, VECTOR))
-def score_all(gradient, mean, difference, data, points, limits, out):  # type: ignore[no-untyped-def]
+@kernel(types.void(PARTS, MATRIX, LIMITS, VECTOR))
+def score_all(parts, points, limits, out):  # type: ignore[no-untyped-def]
     """Score of every row of ``points`` : (rows,)."""
     for i in range(out.size):
-        out[i] = score(gradient, mean, difference, data, points[i], limits)
+        out[i] = score(Objective(*parts), points[i], limits)
 
 
-def _scored(solver: Any, problem: Any, points: Array, limits: Array) -> Array:
+def _scored(solver: Any, problem: Any, points: Array) -> Array:
     found = np.empty(len(points))
-    score_all(*solver._arguments(problem)[:4], points, limits, found)
+    score_all(solver.parts(problem), points, fill(Limits, solver), found)
     return found
 
 
@@ -96,7 +97,7 @@ def _iterates(solver: Any, problem: Any, history: History) -> Array:
 def _near_the_threshold(configured: Any, problem: Any) -> Any:
     """Steps that always happen, and an accuracy that puts the first score below 0, by the slope alone."""
     solver = replace(configured, steps=_STEPS, refreshes=_STEPS, kappa=1e300, gamma=1e-300, curvature=1e6)
-    limits, start = np.array([solver.L0, solver.Ls, 0.0, solver.curvature]), np.asarray(problem.start, float)
-    slope = -float(_scored(solver, problem, start[None], limits)[0])
+    start = np.asarray(problem.start, float)
+    slope = -float(_scored(replace(solver, alpha=0.0), problem, start[None])[0])
     alpha = (slope - _SHORT * solver.sigma_select) * 2 * solver.L0 / len(problem.records)
     return replace(solver, alpha=alpha)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.checks.inside.formulas import FORMULAS
-from dpcheck.problems.problem import Array, Problem
+from dpcheck.problems.problem import Array, Problem, data_of
 
 Gradient = Callable[[Array, Array, Array], tuple[Array, Array]]  # (record, w, v) -> in w, in v
 
@@ -102,7 +102,7 @@ def departures(problem: Problem, rng: np.random.Generator, points: int = 4) -> I
         i, x = int(rng.integers(n)), point()
         yield from _told("the gradient", theirs(i, x), ours(i, x), d, f"of record {i + 1}")
     index, x, old = rng.choice(n, min(n, 6), replace=False).astype(np.int64), point(), point()
-    data = (problem.params, problem.arranged, problem.domain_w, problem.domain_v, x, d)
+    data = data_of(problem)
     norms = np.array([[np.linalg.norm(g[:d]), np.linalg.norm(g[d:])] for g in (ours(int(i), x) for i in index)])
     middle = np.maximum(np.median(norms, axis=0), 1e-12)  # clips some records and leaves others
     for bounds, words in ((infinite, "the mean gradient"), (middle, "the mean of clipped gradients")):

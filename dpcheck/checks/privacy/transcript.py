@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.events import Scheme
-from dpcheck.kernels import transcripts as kernels
+from dpcheck.events import Scheme as Drawing
+from dpcheck.kernels.named import Play, Replay, Scheme
 from dpcheck.kernels.tape import COUNT, RECORD, REPLAY
-from dpcheck.problems.problem import Array, Problem, with_record
-from dpcheck.solvers.output_perturbation import Phased
+from dpcheck.kernels.transcripts import paths, transcripts
+from dpcheck.problems.problem import Array, Problem, data_of, with_record
 from dpcheck.solvers.run import History
-from dpcheck.solvers.solver import SCHEMES, Solver, Tape, new_tape
+from dpcheck.solvers.solver import SCHEMES, Solver
+from dpcheck.solvers.tapes import new_tape
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Game:
         return (self.data, self.neighbour, *(_with(self.data, np.repeat(role[None], n, axis=0)) for role in self.roles))
 
     @property
-    def _scheme(self) -> Scheme:
+    def _scheme(self) -> Drawing:
         """The scheme of its minibatches; an algorithm that draws none has none."""
         chosen = getattr(self.solver, "sampling", "without_replacement")
         return chosen if chosen in SCHEMES else "without_replacement"
@@ -77,22 +78,25 @@ class Game:
         Exact, save that a private choice which ends a run is not looked at. The noise is what the run says it is.
         """
         solver, fixed, sets = self.solver, self._fixed, self._sets
-        *_, counts, _ = fixed._arguments(problem)
+        numbers = solver.packed(problem)._replace(counts=fixed.packed(problem).counts)
         tape = new_tape(problem, solver.rows(problem), mode=RECORD)
-        replays = [_fed(tape, new_tape(problem, fixed.rows(problem), mode=REPLAY)) for _ in sets]
+        tapes = [new_tape(problem, fixed.rows(problem), mode=REPLAY)._replace(released=tape.released) for _ in sets]
         needed = np.repeat([0 in self.pattern, 1 in self.pattern], (2, 3)).astype(np.int64)
         for k, each in enumerate(sets):
             if (k < 2 or self._scheme != "poisson") and np.array_equal(problem.records, each.records):
-                replays[k], needed[k] = tape, 0  # the run is its own replay on the data that it saw
+                tapes[k], needed[k] = tape, 0  # the run is its own replay on the data that it saw
             for j in range(k):
                 if needed[k] and needed[j] and np.array_equal(sets[j].records, each.records):
-                    replays[k], needed[k] = replays[j], 0
-        scores, work = np.empty(size), kernels.phased_transcripts if isinstance(solver, Phased) else kernels.transcripts
-        work(
-            solver.kernel, *solver._arguments(problem), rng, tuple(solver._arguments(each)[-4] for each in sets),
-            counts, tuple(copy.deepcopy(rng) for _ in sets), tape, tuple(replays), needed, np.array(self.pattern),
-            SCHEMES[self._scheme], scores,
-        )  # fmt: skip
+                    tapes[k], needed[k] = tapes[j], 0
+        replays = tuple(
+            Replay(data_of(each), copy.deepcopy(rng), fed, int(wanted))
+            for each, fed, wanted in zip(sets, tapes, needed, strict=True)
+        )
+        scores, scheme = np.empty(size), Scheme(SCHEMES[self._scheme], len(problem.records))
+        play = Play(solver.packed(problem), rng, tape)
+        transcripts(
+            solver.kernel, solver.parts(problem), play, numbers, replays, np.array(self.pattern), scheme, scores
+        )
         return scores
 
     def reached(self, seed: int) -> Array:
@@ -123,16 +127,10 @@ class Game:
         """All iterates and the output of ``size`` runs, one after the other : (size, (T + 1) (d_w + d_v))."""
         solver = self.solver
         tape = new_tape(problem, (0, 0, 0), at=range(solver.iterations(problem)), mode=COUNT)
-        outputs = np.empty((size, tape[6].size + problem.dim_w + problem.dim_v))
-        work = kernels.phased_paths if isinstance(solver, Phased) else kernels.paths
-        work(solver.kernel, *solver._arguments(problem), rng, tape, outputs)
+        outputs = np.empty((size, tape.path.size + problem.dim_w + problem.dim_v))
+        paths(solver.kernel, solver.parts(problem), Play(solver.packed(problem), rng, tape), outputs)
         return outputs
 
 
 def _with(problem: Any, records: Array) -> Any:
     return replace(problem, records=np.ascontiguousarray(records))
-
-
-def _fed(recorded: Tape, tape: Tape) -> Tape:
-    """``tape`` with what was released on the recorded one."""
-    return (*tape[:3], recorded[3], *tape[4:])

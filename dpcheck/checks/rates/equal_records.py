@@ -21,7 +21,7 @@ from dpcheck.problems.quadratic import Quadratic
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Do what ``dpcheck.kernels.gradients.mean`` does where all records are the first one."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     one = np.empty(x.size)
     gradient(params, records[0], x[:d], x[d:], one[:d], one[d:])
     out[:] = 0.0
@@ -33,7 +33,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 @kernel(DIFFERENCE_SIGNATURE)
 def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
     """Do what ``dpcheck.kernels.gradients.difference`` does where all records are the first one."""
-    params, records, _, _, _, d = data
+    params, records, d = data.params, data.records, data.dim_w
     size = x.size
     one, old = np.empty(size), np.empty(size)
     gradient(params, records[0], x[:d], x[d:], one[:d], one[d:])
