@@ -329,6 +329,7 @@ class Sizes:
 
 
 AnyNames = TypeVar("AnyNames", bound=tuple[Any, ...])
+_LARGEST = np.iinfo(np.int64).max
 
 
 def fill(names: type[AnyNames], solver: object, **given: float) -> AnyNames:
@@ -339,6 +340,8 @@ def fill(names: type[AnyNames], solver: object, **given: float) -> AnyNames:
 
 def pack(reals: Sequence[float], counts: Sequence[int], steps: Array | None = None) -> Numbers:
     """Turn an algorithm's named numbers, and a row for each of its steps, into the vectors that kernels read."""
+    for name, count in zip(getattr(counts, "_fields", ()), counts, strict=False):
+        require(abs(count) <= _LARGEST, name, f"be at most {_LARGEST}", count)
     rows = np.empty((0, 0)) if steps is None else np.ascontiguousarray(steps, dtype=float)
     return Numbers(np.array(reals, dtype=float), np.array(counts, dtype=np.int64), rows)
 

@@ -27,24 +27,25 @@ from dpcheck.solvers.dp_sgda import DPSGDA
 CONTEXT = Context(jobs=2)
 inside, releases = partial(inside_of, name="dp_sgda"), partial(releases_of, name="dp_sgda")
 
-NOISE_W, NOISE_V = "release(g_w, reals[0], reals[4], rng, tape)", "release(g_v, reals[1], reals[5], rng, tape)"
+NOISE_W = "release(g_w, reals.sigma_w, reals.sensitivity_w, rng, tape)"
+NOISE_V = "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)"
 DRAW = "sample(scheme, n, batch, deck, rng, index, tape)"
 
 # Edits of the loop.
-NO_NOISE_ON_V = {NOISE_V: "release(g_v, 0.0, reals[5], rng, tape)"}
+NO_NOISE_ON_V = {NOISE_V: "release(g_v, 0.0, reals.sensitivity_v, rng, tape)"}
 NOISE_OVER_M_TWICE = {
-    NOISE_W: "release(g_w, reals[0] / batch, reals[4], rng, tape)",
-    NOISE_V: "release(g_v, reals[1] / batch, reals[5], rng, tape)",
+    NOISE_W: "release(g_w, reals.sigma_w / batch, reals.sensitivity_w, rng, tape)",
+    NOISE_V: "release(g_v, reals.sigma_v / batch, reals.sensitivity_v, rng, tape)",
 }
 FIXED_BATCH_FOR_POISSON = {DRAW: "sample(1 if scheme == POISSON else scheme, n, batch, deck, rng, index, tape)"}
-NOISE_USED_TWICE = {NOISE_W: "release(g_w, reals[0], reals[4], np.random.default_rng(t // 2), tape)"}
+NOISE_USED_TWICE = {NOISE_W: "release(g_w, reals.sigma_w, reals.sensitivity_w, np.random.default_rng(t // 2), tape)"}
 ONE_NOISE_FOR_BOTH = {
-    NOISE_W: "release(g_w, reals[0], reals[4], np.random.default_rng(t), tape)",
-    NOISE_V: "release(g_v, reals[1], reals[5], np.random.default_rng(t), tape)",
+    NOISE_W: "release(g_w, reals.sigma_w, reals.sensitivity_w, np.random.default_rng(t), tape)",
+    NOISE_V: "release(g_v, reals.sigma_v, reals.sensitivity_v, np.random.default_rng(t), tape)",
 }
-NO_PROJECTION = {"project(w, domain_w)  # line 6": "pass"}
+NO_PROJECTION = {"project(w, data.domain_w)  # line 6": "pass"}
 STEP = "w[i] -= steps[0, t] * g_w[i]"
-RAW_RECORD_IN_THE_STEP = {STEP: f"{STEP} * (1 + 1e-3 * records[index[0], 0])"}
+RAW_RECORD_IN_THE_STEP = {STEP: f"{STEP} * (1 + 1e-3 * data.records[index[0], 0])"}
 
 # Edits of the clipped mean.
 CLIP = "scale = clip_factor(g[:d], clip[0]) / batch"
