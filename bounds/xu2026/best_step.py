@@ -27,7 +27,7 @@ from __future__ import annotations
 from sympy import Integer, Le, Rational, Subs, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
@@ -39,6 +39,9 @@ MAP, ERROR = 144 * kappa / K, 144 * kappa / K + 120 * ell  # (41): |G_0|^2, |e_0
 MOVE = 120 * ell * L**2 / S_2  # and |y_1 - y_0|^2
 GAMMA = 288 * kappa / K + 10 * ell / S_2  # (43): |gamma|^2, |theta|^2, L^2 |x_{t+1} - x_t|^2
 THETA, ANCHOR = 432 * kappa / K + 390 * ell, 1152 * kappa / K + 750 * ell
+
+
+MOVED = MOVE * STEP**2  # of |(y_1 - y_0)/lambda|^2, which (35) bounds
 
 
 @claim(
@@ -59,65 +62,10 @@ THETA, ANCHOR = 432 * kappa / K + 390 * ell, 1152 * kappa / K + 750 * ell
     "Equations (41) and (43), Appendix B.2",
 )
 def coefficients() -> Decision:
-    D, E, le = symbols("D E le", positive=True)  # y_{k+1} - y_k, its noise-free form, lambda e_k; Lambda = L lambda
-    size, G, H, P = symbols("Lambda G H P", positive=True)
-    progress = (
-        E**2
-        + D**2
-        - D * E
-        - le * (D - E)
-        - size / 2 * D**2
-        - (Rational(1, 2) - size / 2) * E**2
-        - (Rational(1, 3) - size) * D**2
-        + le**2
-    )
-    bracket = Rational(11, 12) * (G - P) ** 2 + (H + P) * (G - P)
-    start = G**2 + (H + P) ** 2 - (G + H) ** 2 / 2  # mu times the claimed bound less the first part of the true one
-    moved = MOVE * STEP**2  # of |(y_1 - y_0)/lambda|^2, which (35) bounds
-    anchor = 2 * MAP + 6 * ERROR + 21 * moved  # (42) and (35) put into (41)
     steps = (
-        Identity(
-            "(39), times lambda: the surplus is a sum of squares",
-            progress,
-            (le - (D - E) / 2) ** 2 + (D - E) ** 2 / 4 + size / 2 * (E**2 + D**2) + D**2 / 6,
-        ),
-        Identity(
-            "f* - f(y_1) <= (|G_0|^2 + |e_0|^2)/mu: e_0 = H + P with <H, P> >= 0, at lambda mu = 0",
-            start,
-            (G - H) ** 2 / 2 + P**2 + 2 * H * P,
-        ),
-        Identity(
-            "and at lambda mu = 1/6, between which it is linear",
-            start + bracket / 6,
-            Rational(5, 12) * (G - H) ** 2
-            + H**2 / 12
-            + Rational(11, 6) * H * P
-            + Rational(5, 72) * (G - P) ** 2
-            + G**2 / 6
-            + Rational(66, 72) * P**2,
-        ),
-        Identity(
-            "144 = 4/(L lambda^2 mu) in units of kappa",
-            Subs(4 / (K * L * lam**2 * mu), (lam, mu), (STEP, L / kappa)),
-            MAP,
-        ),
-        Identity("120 = 16/(L lambda) + 16 + 8", Subs(MAP + ell * (16 / (L * lam) + 16 + 8), lam, STEP), ERROR),
-        Identity("in (35) the move is divided by lambda", Subs(MOVE * lam**2, lam, STEP), moved),
-        AtMost(
-            "the other increments cancel for S_2 >= (5/6) K ell: 96 z + 24 z <= 144, K ell/S_2 = z, z = 6/(5 (1 + k))",
-            (96 * z + 24 * z).subs(z, Rational(6, 5) / (1 + k)),
-            Integer(144),
-        ),
-        Quoted("G_0 in (41)", "002:(42)"),
-        Quoted("y_1 - y_0 in (41)", "002:(35)", reading="no noise at k = 0, coefficient 21, i not a refresh"),
-        Identity("(43), |gamma|^2", lambda: 2 * MAP + 3 * moved, GAMMA),
-        AtMost("(43), |theta|^2, S_2 = 3 + k", (3 * ERROR + 9 * moved).subs(S_2, 3 + k), THETA),
-        AtMost("(43), L^2 |x_{t+1} - x_t|^2, S_2 = 3 + k", anchor.subs(S_2, 3 + k), ANCHOR),
-        Counterexample(
-            "not for S_2 = 2: 755 against 750, beside the same kappa/K",
-            Le(anchor, ANCHOR),
-            ((S_2, 2), (ell, 2), (kappa, 1), (K, 1)),
-        ),
+        *_one_step(),
+        *_first_bound(),
+        *_second_bound(),
         Counterexample(
             "the noise of (41): 96 + 24 (K - 1) variances are needed, 16 (K - 1) printed; K = 2",
             Le(96 + 24 * (K - 1), 16 * (K - 1), evaluate=False),
@@ -146,4 +94,79 @@ def coefficients() -> Decision:
         "The constants come out as printed: 144 = 4 36, 120 = 96 + 16 + 8, 288 = 2 144, 432 = 3 144, 390 = 360 + 30, "
         "1152 = 288 + 864, 750 >= 720 + 70/S_2, the sums being over k = 1, ..., K as printed. Lemma 8's S_2 >= kappa "
         "log^2(4/delta_1) a^{-1/3} gives the condition once a is small, K being O(kappa).",
+    )
+
+
+def _one_step() -> tuple[Step, ...]:
+    """(39), and what the sum over the steps starts from."""
+    D, E, le = symbols("D E le", positive=True)  # y_{k+1} - y_k, its noise-free form, lambda e_k; Lambda = L lambda
+    size, G, H, P = symbols("Lambda G H P", positive=True)
+    progress = (
+        E**2
+        + D**2
+        - D * E
+        - le * (D - E)
+        - size / 2 * D**2
+        - (Rational(1, 2) - size / 2) * E**2
+        - (Rational(1, 3) - size) * D**2
+        + le**2
+    )
+    bracket = Rational(11, 12) * (G - P) ** 2 + (H + P) * (G - P)
+    start = G**2 + (H + P) ** 2 - (G + H) ** 2 / 2  # mu times the claimed bound less the first part of the true one
+    return (
+        Identity(
+            "(39), times lambda: the surplus is a sum of squares",
+            progress,
+            (le - (D - E) / 2) ** 2 + (D - E) ** 2 / 4 + size / 2 * (E**2 + D**2) + D**2 / 6,
+        ),
+        Identity(
+            "f* - f(y_1) <= (|G_0|^2 + |e_0|^2)/mu: e_0 = H + P with <H, P> >= 0, at lambda mu = 0",
+            start,
+            (G - H) ** 2 / 2 + P**2 + 2 * H * P,
+        ),
+        Identity(
+            "and at lambda mu = 1/6, between which it is linear",
+            start + bracket / 6,
+            Rational(5, 12) * (G - H) ** 2
+            + H**2 / 12
+            + Rational(11, 6) * H * P
+            + Rational(5, 72) * (G - P) ** 2
+            + G**2 / 6
+            + Rational(66, 72) * P**2,
+        ),
+    )
+
+
+def _first_bound() -> tuple[Step, ...]:
+    """The coefficients of (41)."""
+    return (
+        Identity(
+            "144 = 4/(L lambda^2 mu) in units of kappa",
+            Subs(4 / (K * L * lam**2 * mu), (lam, mu), (STEP, L / kappa)),
+            MAP,
+        ),
+        Identity("120 = 16/(L lambda) + 16 + 8", Subs(MAP + ell * (16 / (L * lam) + 16 + 8), lam, STEP), ERROR),
+        Identity("in (35) the move is divided by lambda", Subs(MOVE * lam**2, lam, STEP), MOVED),
+        AtMost(
+            "the other increments cancel for S_2 >= (5/6) K ell: 96 z + 24 z <= 144, K ell/S_2 = z, z = 6/(5 (1 + k))",
+            (96 * z + 24 * z).subs(z, Rational(6, 5) / (1 + k)),
+            Integer(144),
+        ),
+    )
+
+
+def _second_bound() -> tuple[Step, ...]:
+    """The coefficients of (43): (42) and (35) put into (41)."""
+    anchor = 2 * MAP + 6 * ERROR + 21 * MOVED  # (42) and (35) put into (41)
+    return (
+        Quoted("G_0 in (41)", "002:(42)"),
+        Quoted("y_1 - y_0 in (41)", "002:(35)", reading="no noise at k = 0, coefficient 21, i not a refresh"),
+        Identity("(43), |gamma|^2", lambda: 2 * MAP + 3 * MOVED, GAMMA),
+        AtMost("(43), |theta|^2, S_2 = 3 + k", (3 * ERROR + 9 * MOVED).subs(S_2, 3 + k), THETA),
+        AtMost("(43), L^2 |x_{t+1} - x_t|^2, S_2 = 3 + k", anchor.subs(S_2, 3 + k), ANCHOR),
+        Counterexample(
+            "not for S_2 = 2: 755 against 750, beside the same kappa/K",
+            Le(anchor, ANCHOR),
+            ((S_2, 2), (ell, 2), (kappa, 1), (K, 1)),
+        ),
     )

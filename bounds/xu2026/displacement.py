@@ -85,7 +85,6 @@ def longer_slope() -> tuple[Step, ...]:
 )
 def iterations() -> Decision:
     needed = F_0 / (eta * alpha)
-    few = Region(Le(a, n ** Rational(-2, 3)), Le(1, n * a))
     steps = (
         Counterexample(
             "steps that descend F_0 = 1 at slope alpha = 2/1000, eta = a^{1/2}, a = 10^-6: half a million, and T is "
@@ -95,6 +94,32 @@ def iterations() -> Decision:
             ((F_0, 1), (eta, Rational(1, 1000)), (alpha, Rational(2, 1000)), (a, Rational(1, 10**6))),
         ),
         *longer_slope(),
+        *_too_few(),
+        *repair.with_tree(),
+        *repair.independent(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("T = a^{-2/3}, F_0 a constant, a >= n^{-2/3}", "refuted"),
+            ("T = a^{-2/3}, F_0 a constant, 1/n <= a <= n^{-2/3}", "refuted"),
+        ),
+        repaired="T = F_0/(eta alpha) steps, which changes all other sizes: " + repair.WORDS,
+    )
+    return Decision(
+        "refuted",
+        (Method.ARITHMETIC, Method.EXPONENTS),
+        evidence,
+        "A step of length eta lowers Phi by about eta |grad Phi|, and T eta alpha, a^{1/3} or a^{-1/6} n^{-1/3}, falls "
+        "short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
+        "a^{3/7}.",
+    )
+
+
+def _too_few() -> tuple[Step, ...]:
+    """F_0/(eta alpha) outgrows the printed T on either side of a = n^{-2/3}."""
+    few = Region(Le(a, n ** Rational(-2, 3)), Le(1, n * a))
+    return (
         Exceeds(
             "F_0/(eta alpha), F_0 a constant, where a >= n^{-2/3} and hence alpha <= 2 a^{1/2}",
             1 / a,
@@ -116,22 +141,4 @@ def iterations() -> Decision:
             few,
             {a: 1 / s, n: s},
         ),
-        *repair.with_tree(),
-        *repair.independent(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("T = a^{-2/3}, F_0 a constant, a >= n^{-2/3}", "refuted"),
-            ("T = a^{-2/3}, F_0 a constant, 1/n <= a <= n^{-2/3}", "refuted"),
-        ),
-        repaired="T = F_0/(eta alpha) steps, which changes all other sizes: " + repair.WORDS,
-    )
-    return Decision(
-        "refuted",
-        (Method.ARITHMETIC, Method.EXPONENTS),
-        evidence,
-        "A step of length eta lowers Phi by about eta |grad Phi|, and T eta alpha, a^{1/3} or a^{-1/6} n^{-1/3}, falls "
-        "short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
-        "a^{3/7}.",
     )

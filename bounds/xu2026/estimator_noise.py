@@ -49,6 +49,10 @@ NORM = C_v * a * n ** Rational(1, 3)
 TOGETHER = n * a ** Rational(5, 3) * sqrt(K)
 
 
+REFRESH_UNIT = REFRESH / C_v
+REFRESH_PRINTED = REFRESH_UNIT.subs(SIZES)
+
+
 @claim(
     "002:refresh noise",
     Kind.UTILITY,
@@ -64,45 +68,7 @@ TOGETHER = n * a ** Rational(5, 3) * sqrt(K)
     PLACE + "; Algorithm 3, line 1",
 )
 def refresh() -> Decision:
-    total = REFRESH / C_v
-    at = ((a, Rational(1, 100)), LARGE)
-    second = (a * sqrt(T / q)).subs(SIZES)
-    printed = total.subs(SIZES)
-    steps = (
-        Identity(
-            "the first part of the maximum in each of d coordinates",
-            lambda: sqrt(d) * (sqrt(log(1 / delta)) / epsilon * (1 / S_1)),
-            lambda: ERROR * n / S_1,
-        ),
-        Identity("with S_1 = n^{2/3} the norm of the noise", Subs(REFRESH, S_1, S_1_PRINTED), NORM),
-        Dominated(
-            "the first part of the maximum is the larger, constant 1, so that a n/S_1 is the norm", second, printed, ALL
-        ),
-        Counterexample("n = 10^6, a = 1/100: 1 against 0.11", Le(printed, RATE), at),
-        attained(Rational(1, 100), 10**6, 10**6, HALF, 25),
-        Exceeds("whatever the constant, for a above n^{-2/3}", printed, RATE, ALL, {a: 1 / s, n: s**3}),
-        Dominated(
-            "for a <= n^{-2/3} it is within the rate, whose privacy term is then the smaller",
-            printed,
-            n ** Rational(-1, 3),
-            Region(Le(a, n ** Rational(-2, 3))),
-        ),
-        Exceeds(
-            "and beyond it is not, however little: a = n^{-2/3 + 1/100}",
-            printed,
-            RATE,
-            Region(Le(n ** Rational(-2, 3), a), Le(a, 1)),
-            {n: s**300, a: s**-197},
-        ),
-        Identity("a batch S_1 = n a^{1/2} gives a^{1/2}", Subs(total, S_1, n * sqrt(a)), sqrt(a)),
-        Exceeds(
-            "but with the T = 1/a steps of claim 002:T pop and q = a^{-1/3} such batches take a^{-1/6} n samples",
-            (1 / a) * a ** Rational(1, 3) * n * sqrt(a),
-            n,
-            ALL,
-            {a: 1 / s, n: s**3},
-        ),
-    )
+    steps = (*_refresh_norm(), *_refresh_range(), *_larger_refresh())
     evidence = Evidence(
         steps,
         readings=(
@@ -124,6 +90,66 @@ def refresh() -> Decision:
     )
 
 
+def _refresh_norm() -> tuple[Step, ...]:
+    """The norm of the noise is a n/S_1, the other part of the maximum being smaller."""
+    second = (a * sqrt(T / q)).subs(SIZES)
+    return (
+        Identity(
+            "the first part of the maximum in each of d coordinates",
+            lambda: sqrt(d) * (sqrt(log(1 / delta)) / epsilon * (1 / S_1)),
+            lambda: ERROR * n / S_1,
+        ),
+        Identity("with S_1 = n^{2/3} the norm of the noise", Subs(REFRESH, S_1, S_1_PRINTED), NORM),
+        Dominated(
+            "the first part of the maximum is the larger, constant 1, so that a n/S_1 is the norm",
+            second,
+            REFRESH_PRINTED,
+            ALL,
+        ),
+    )
+
+
+def _refresh_range() -> tuple[Step, ...]:
+    """The norm is within the rate for a <= n^{-2/3}, and above it beyond."""
+    at = ((a, Rational(1, 100)), LARGE)
+    return (
+        Counterexample("n = 10^6, a = 1/100: 1 against 0.11", Le(REFRESH_PRINTED, RATE), at),
+        attained(Rational(1, 100), 10**6, 10**6, HALF, 25),
+        Exceeds("whatever the constant, for a above n^{-2/3}", REFRESH_PRINTED, RATE, ALL, {a: 1 / s, n: s**3}),
+        Dominated(
+            "for a <= n^{-2/3} it is within the rate, whose privacy term is then the smaller",
+            REFRESH_PRINTED,
+            n ** Rational(-1, 3),
+            Region(Le(a, n ** Rational(-2, 3))),
+        ),
+        Exceeds(
+            "and beyond it is not, however little: a = n^{-2/3 + 1/100}",
+            REFRESH_PRINTED,
+            RATE,
+            Region(Le(n ** Rational(-2, 3), a), Le(a, 1)),
+            {n: s**300, a: s**-197},
+        ),
+    )
+
+
+def _larger_refresh() -> tuple[Step, ...]:
+    """Batches that would be large enough take more records than there are."""
+    return (
+        Identity("a batch S_1 = n a^{1/2} gives a^{1/2}", Subs(REFRESH_UNIT, S_1, n * sqrt(a)), sqrt(a)),
+        Exceeds(
+            "but with the T = 1/a steps of claim 002:T pop and q = a^{-1/3} such batches take a^{-1/6} n samples",
+            (1 / a) * a ** Rational(1, 3) * n * sqrt(a),
+            n,
+            ALL,
+            {a: 1 / s, n: s**3},
+        ),
+    )
+
+
+INCREMENTS = sqrt(q * K) * C_u * a * n / S_2  # q K increments, each C_u sqrt(d log(1/delta))/(epsilon S_2)
+INCREMENTS_PRINTED = INCREMENTS.subs(SIZES).subs({C_u: sqrt(a), K: 1})
+
+
 @claim(
     "002:increment noise",
     Kind.UTILITY,
@@ -140,35 +166,9 @@ def refresh() -> Decision:
     PLACE + "; Algorithm 3, line 2",
 )
 def increments() -> Decision:
-    total = sqrt(q * K) * C_u * a * n / S_2  # q K increments, each C_u sqrt(d log(1/delta))/(epsilon S_2)
-    printed = total.subs(SIZES).subs({C_u: sqrt(a), K: 1})
-    second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
-    at = ((a, Rational(1, 1000)), LARGE)
     steps: tuple[Step, ...] = (
-        Identity(
-            "with q = S_2 = a^{-1/3} and C_u = L eta = a^{1/2} this is n a^{5/3} sqrt K",
-            Subs(total, (q, S_2, C_u), (Q_PRINTED, Q_PRINTED, sqrt(a))),
-            TOGETHER,
-        ),
-        Dominated(
-            "the second part of the maximum, sqrt(q) C_u a sqrt(T), is below it, constant 1", second, printed, ALL
-        ),
-        Counterexample("n = 10^6, a = 1/1000, K = 1, q = S_2 = 10: 10 against 0.042", Le(printed, RATE), at),
-        attained(Rational(1, 1000), 10**6, 10**4, HALF, 25),
-        Exceeds("whatever the constant", printed, RATE, ALL, {a: 1 / s, n: s**2}),
-        Dominated(
-            "for a <= n^{-4/5} it is within the rate",
-            printed,
-            n ** Rational(-1, 3),
-            Region(Le(a, n ** Rational(-4, 5))),
-        ),
-        Exceeds(
-            "and beyond it is not, however little: a = n^{-4/5 + 1/100}",
-            printed,
-            RATE,
-            Region(Le(n ** Rational(-4, 5), a), Le(a, 1)),
-            {n: s**100, a: s**-79},
-        ),
+        *_increments_norm(),
+        *_increments_range(),
         Dominated(
             "noise 1/n for 1/S_2, as the proof of Lemma 8 has it by amplification in a single query, is within the "
             "rate",
@@ -200,4 +200,45 @@ def increments() -> Decision:
         "n^{-4/5} and above it beyond. The smaller noise of the proof rests on an amplification that one query does "
         "not "
         "have (claim 002:Lem8 sigma_zeta).",
+    )
+
+
+def _increments_norm() -> tuple[Step, ...]:
+    """The noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller."""
+    second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
+    return (
+        Identity(
+            "with q = S_2 = a^{-1/3} and C_u = L eta = a^{1/2} this is n a^{5/3} sqrt K",
+            Subs(INCREMENTS, (q, S_2, C_u), (Q_PRINTED, Q_PRINTED, sqrt(a))),
+            TOGETHER,
+        ),
+        Dominated(
+            "the second part of the maximum, sqrt(q) C_u a sqrt(T), is below it, constant 1",
+            second,
+            INCREMENTS_PRINTED,
+            ALL,
+        ),
+    )
+
+
+def _increments_range() -> tuple[Step, ...]:
+    """The norm is within the rate for a <= n^{-4/5}, and above it beyond."""
+    at = ((a, Rational(1, 1000)), LARGE)
+    return (
+        Counterexample("n = 10^6, a = 1/1000, K = 1, q = S_2 = 10: 10 against 0.042", Le(INCREMENTS_PRINTED, RATE), at),
+        attained(Rational(1, 1000), 10**6, 10**4, HALF, 25),
+        Exceeds("whatever the constant", INCREMENTS_PRINTED, RATE, ALL, {a: 1 / s, n: s**2}),
+        Dominated(
+            "for a <= n^{-4/5} it is within the rate",
+            INCREMENTS_PRINTED,
+            n ** Rational(-1, 3),
+            Region(Le(a, n ** Rational(-4, 5))),
+        ),
+        Exceeds(
+            "and beyond it is not, however little: a = n^{-4/5 + 1/100}",
+            INCREMENTS_PRINTED,
+            RATE,
+            Region(Le(n ** Rational(-4, 5), a), Le(a, 1)),
+            {n: s**100, a: s**-79},
+        ),
     )

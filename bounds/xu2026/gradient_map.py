@@ -26,7 +26,7 @@ from __future__ import annotations
 from sympy import Eq, Le, Rational, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
@@ -126,10 +126,7 @@ def _contraction() -> tuple[Identity, AtMost]:
     "Lemma 12, Appendix C",
 )
 def error_bound() -> Decision:
-    d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
-    square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
-    far = 2 / mu + k  # a step beyond 2/mu
-    steps = (
+    steps: tuple[Step, ...] = (
         DOWN,
         Quoted(
             "of h and d: |h|^2 <= (mu + L) <h, d> - mu L |d|^2",
@@ -144,37 +141,9 @@ def error_bound() -> Decision:
             lam * (norm - mu * distance),
         ),
         AtMost("mu |y - y*| <= |G| is more than claimed", LOWER, mu * distance),
-        Identity(
-            "longer steps: <p - lambda h, d - p> >= 0 puts p into a ball whose centre and radius are half of d + "
-            "lambda h and of |d - lambda h|, so that |p| is at least half of |d + lambda h| - |d - lambda h|, two "
-            "numbers whose squares differ by 4 lambda <h, d>",
-            lambda: d**2 + 2 * lam * inner + lam**2 * h**2 - (d**2 - 2 * lam * inner + lam**2 * h**2),
-            4 * lam * inner,
-        ),
-        Identity(
-            "and sum to at most 2 sqrt(|d|^2 + lambda^2 |h|^2), since twice the sum of two squares less the square of "
-            "the sum is a square",
-            2 * (x**2 + y**2) - (x + y) ** 2,
-            (x - y) ** 2,
-        ),
-        AtMost(
-            "hence |p| >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2), which is lambda mu |d|/2 or more: in units of "
-            "|d|, both sides squared, |h|^2 by Lemma 11, <h, d> = mu + k, L = mu + x, lambda^2 = 3/(mu L (1 + y))",
-            mu**2 * (1 + square * ((2 * mu + x) * (mu + k) - mu * (mu + x))),
-            4 * (mu + k) ** 2,
-        ),
+        *_longer_steps(),
         AtMost("1/(6 L) is such a step, L = mu + k", mu * (mu + k) / (6 * (mu + k)) ** 2, Rational(3)),
-        Identity(
-            "beyond 2/mu it fails: f = -mu y^2/2 on [0, 1] at y = 1 has G = 1/lambda, for lambda = 2/mu + k below mu/2 "
-            "by",
-            mu / 2 - 1 / far,
-            k * mu**2 / (2 * (k * mu + 2)),
-        ),
-        Counterexample(
-            "in numbers: f = -y^2/2 on [0, 1] at y = 1, lambda = 4: 1/2 against |G| = 1/4",
-            Le(LOWER, 1 / lam),
-            ((mu, 1), (distance, 1), (lam, 4)),
-        ),
+        *_too_long(),
     )
     evidence = Evidence(
         steps,
@@ -194,6 +163,51 @@ def error_bound() -> Decision:
         evidence,
         "The lemma stands in an appendix that names no step size. With the paper's 1/(6 L) it holds for every mu and "
         "L, with mu for mu/2 too, since the projected step contracts; for a step beyond 2/mu it fails.",
+    )
+
+
+def _longer_steps() -> tuple[Step, ...]:
+    """Steps up to sqrt(3/(mu L)) do as well."""
+    d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
+    square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
+    return (
+        Identity(
+            "longer steps: <p - lambda h, d - p> >= 0 puts p into a ball whose centre and radius are half of d + "
+            "lambda h and of |d - lambda h|, so that |p| is at least half of |d + lambda h| - |d - lambda h|, two "
+            "numbers whose squares differ by 4 lambda <h, d>",
+            lambda: d**2 + 2 * lam * inner + lam**2 * h**2 - (d**2 - 2 * lam * inner + lam**2 * h**2),
+            4 * lam * inner,
+        ),
+        Identity(
+            "and sum to at most 2 sqrt(|d|^2 + lambda^2 |h|^2), since twice the sum of two squares less the square of "
+            "the sum is a square",
+            2 * (x**2 + y**2) - (x + y) ** 2,
+            (x - y) ** 2,
+        ),
+        AtMost(
+            "hence |p| >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2), which is lambda mu |d|/2 or more: in units of "
+            "|d|, both sides squared, |h|^2 by Lemma 11, <h, d> = mu + k, L = mu + x, lambda^2 = 3/(mu L (1 + y))",
+            mu**2 * (1 + square * ((2 * mu + x) * (mu + k) - mu * (mu + x))),
+            4 * (mu + k) ** 2,
+        ),
+    )
+
+
+def _too_long() -> tuple[Step, ...]:
+    """Steps beyond 2/mu do not."""
+    far = 2 / mu + k  # a step beyond 2/mu
+    return (
+        Identity(
+            "beyond 2/mu it fails: f = -mu y^2/2 on [0, 1] at y = 1 has G = 1/lambda, for lambda = 2/mu + k below mu/2 "
+            "by",
+            mu / 2 - 1 / far,
+            k * mu**2 / (2 * (k * mu + 2)),
+        ),
+        Counterexample(
+            "in numbers: f = -y^2/2 on [0, 1] at y = 1, lambda = 4: 1/2 against |G| = 1/4",
+            Le(LOWER, 1 / lam),
+            ((mu, 1), (distance, 1), (lam, 4)),
+        ),
     )
 
 

@@ -24,7 +24,7 @@ from sympy import Derivative, Ge, Integer, Le, Rational, exp, log, oo, sqrt, sym
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -34,7 +34,7 @@ from dpcheck.bounds.symbols import L, T, eta
 F_0, A_0, B_1, B_2, Q, logs, delta_1 = symbols("F_0 A_0 B_1 B_2 Q logs delta_1", positive=True)
 excess, allowed, spread, error, nabla, slope = symbols("excess allowed b error nabla g", positive=True)
 squared, moves, chance = symbols("squared moves chance", positive=True)
-change = symbols("change", real=True)
+change, x, y = symbols("change x y", real=True)
 DEVIATION, SURE = log(1 / delta_1) * (B_2**2 * moves + B_1**2), 1 - delta_1  # Lemmas 1 and 3
 NORM, STEP, PERIOD = sqrt(F_0 / (Q * T) + B_1), Le(2 * L * eta, 1), 1 / (T * eta) ** 2  # (8)
 RIGHT = eta / 2 * error - (eta / 2 - L * eta**2 / 2) * nabla**2  # of (9), less F(w_t)
@@ -78,25 +78,7 @@ def window_share(period: int, first: int, *squares: int) -> Fraction:
 )
 def total_deviation() -> Decision:
     steps = (
-        Cited(
-            "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and "
-            "fair, in units of B_1 sqrt(log(1/delta_1)) = B_2 |dw| sqrt(log(1/delta_1)): unbiased, and both "
-            "conditions hold surely",
-            "hypotheses of Lemma 1",
-        ),
-        Enumerated(
-            "the squared sum exceeds 2, the claimed bound, with probability", squared_signs, (2, 2), Fraction(1, 2)
-        ),
-        Counterexample(
-            "it is then 4: delta_1 = 1/10, B_1 = B_2 = |dw| = 1, errors of sqrt(log 10) each",
-            Le(squared, DEVIATION),
-            ((squared, 4 * log(Integer(10))), (delta_1, Rational(1, 10)), (B_1, 1), (B_2, 1), (moves, 1)),
-        ),
-        Counterexample(
-            "so that the bound holds with chance 1/2 only",
-            Ge(chance, SURE),
-            ((chance, Rational(1, 2)), (delta_1, Rational(1, 10))),
-        ),
+        *_two_signs(),
         Enumerated("in expectation the squares do add: two of them", mean_square, (2,), Fraction(2)),
         Enumerated("and five", mean_square, (5,), Fraction(5)),
         Cited(
@@ -130,6 +112,31 @@ def total_deviation() -> Decision:
     )
 
 
+def _two_signs() -> tuple[Step, ...]:
+    """An instance in which squares of errors exceed the sum of their bounds, with chance 1/2."""
+    return (
+        Cited(
+            "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and "
+            "fair, in units of B_1 sqrt(log(1/delta_1)) = B_2 |dw| sqrt(log(1/delta_1)): unbiased, and both "
+            "conditions hold surely",
+            "hypotheses of Lemma 1",
+        ),
+        Enumerated(
+            "the squared sum exceeds 2, the claimed bound, with probability", squared_signs, (2, 2), Fraction(1, 2)
+        ),
+        Counterexample(
+            "it is then 4: delta_1 = 1/10, B_1 = B_2 = |dw| = 1, errors of sqrt(log 10) each",
+            Le(squared, DEVIATION),
+            ((squared, 4 * log(Integer(10))), (delta_1, Rational(1, 10)), (B_1, 1), (B_2, 1), (moves, 1)),
+        ),
+        Counterexample(
+            "so that the bound holds with chance 1/2 only",
+            Ge(chance, SURE),
+            ((chance, Rational(1, 2)), (delta_1, Rational(1, 10))),
+        ),
+    )
+
+
 @claim(
     "002:Lem4 (8)",
     Kind.UTILITY,
@@ -142,13 +149,35 @@ def total_deviation() -> Decision:
     "Lemma 4, equation (8)",
 )
 def lemma_4() -> Decision:
+    steps = (
+        *_slope_that_lasts(),
+        Quoted("the proof's (12)", "002:(12)", reading=UNIFORM),
+        *_from_12(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("sqrt(F_0/(q T) + B_1) and q <= 1/(T eta)^2, steps -eta nabla_t or of length eta", "refuted"),
+            ("from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)", "proved"),
+        ),
+        repaired="sqrt(F_0/(T eta) + B_1^2) for q <= 1/(4 B_2^2 eta^2), for a minimisation with steps -eta nabla_t, "
+        "nabla_t an estimate of grad F, and a uniform output index, in expectation: another algorithm than 2 and 3",
+    )
+    return Decision(
+        "refuted",
+        (Method.ARITHMETIC, Method.PROVER),
+        evidence,
+        "Three things differ from what the proof ends with: eta for q, B_1^2 for B_1, and the period. As printed more "
+        "refreshes would make up for steps too short to arrive.",
+    )
+
+
+def _slope_that_lasts() -> tuple[Step, ...]:
+    """An instance whose slope outlasts the printed bound, whatever the constant."""
     c = symbols("c", positive=True)
     gradient = 2 * (1 - 1 / T) ** T  # |grad F| after T steps x <- x - (1/T) grad F from distance 2: the least so far
     printed = c * NORM
-    away = eta / 2 - L * eta**2 / 2 - eta**3 * B_2**2 * Q / 2
-    letters = {T: (1, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
-    period = Le(4 * B_2**2 * eta**2 * Q, 1)
-    steps = (
+    return (
         Cited(
             "F = (x - 2)^2/2 - y^2/2 for |x| <= 3, of bounded slope beyond, Y = {0}, x_0 = 0, exact gradients, eta = "
             "1/T, q = 1: L = 1, B_1 = B_2 = 0, F_0 = 2, and q = 1/(T eta)^2",
@@ -172,7 +201,15 @@ def lemma_4() -> Decision:
             Region(STEP, Le(Q, PERIOD)),
             {T: s, eta: 1 / s, F_0: 2},
         ),
-        Quoted("the proof's (12)", "002:(12)", reading=UNIFORM),
+    )
+
+
+def _from_12() -> tuple[Step, ...]:
+    """The end of the proof: what (12) gives for q <= 1/(4 B_2^2 eta^2)."""
+    away = eta / 2 - L * eta**2 / 2 - eta**3 * B_2**2 * Q / 2
+    letters = {T: (1, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
+    period = Le(4 * B_2**2 * eta**2 * Q, 1)
+    return (
         Inequality(
             "the proof's end: for q <= 1/(4 B_2^2 eta^2), eta <= 1/(2 L), A_0 is at least eta/8",
             eta / 8,
@@ -197,22 +234,6 @@ def lemma_4() -> Decision:
             Domain({A_0: (0, oo), **letters}, where=(Ge(8 * A_0, eta), period)),
         ),
     )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("sqrt(F_0/(q T) + B_1) and q <= 1/(T eta)^2, steps -eta nabla_t or of length eta", "refuted"),
-            ("from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)", "proved"),
-        ),
-        repaired="sqrt(F_0/(T eta) + B_1^2) for q <= 1/(4 B_2^2 eta^2), for a minimisation with steps -eta nabla_t, "
-        "nabla_t an estimate of grad F, and a uniform output index, in expectation: another algorithm than 2 and 3",
-    )
-    return Decision(
-        "refuted",
-        (Method.ARITHMETIC, Method.PROVER),
-        evidence,
-        "Three things differ from what the proof ends with: eta for q, B_1^2 for B_1, and the period. As printed more "
-        "refreshes would make up for steps too short to arrive.",
-    )
 
 
 @claim(
@@ -226,12 +247,30 @@ def lemma_4() -> Decision:
     "equation (9)",
 )
 def descent() -> Decision:
-    x, y = symbols("x y", real=True)
-    g, inner = slope, symbols("inner", real=True)  # |grad F|, <grad F, nabla>
+    steps = (*_fixed_length(), *_along_the_estimate())
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("Algorithm 2's step of length eta in x, whatever grad F means", "refuted"),
+            ("steps -eta nabla_t, error against the true gradient, which Lemma 1 cannot bound", "proved"),
+            ("steps -eta nabla_t, error against (grad_x F, -grad_y F), which Lemma 1 bounds", "refuted"),
+        ),
+        repaired="a descent inequality for Phi with the error |v - grad Phi|, as for the population case",
+    )
+    return Decision(
+        "refuted",
+        Method.ARITHMETIC,
+        evidence,
+        "Algorithm 2 normalises its steps, and a step of length 1/(2 L) overshoots where the slope is small. Along (v, "
+        "-u) the game's value also rises in y: (9) is a descent lemma for joint minimisation.",
+    )
+
+
+def _fixed_length() -> tuple[Step, ...]:
+    """A step of length eta, as Algorithm 2 takes it, overshoots."""
     value = x**2 / 2 - y**2 / 2
     rise = (value.subs(x, x - eta) - value).subs(y, 0)  # v = x > 0, so that the step is -eta
-    dual = y - y**2 / 2
-    steps = (
+    return (
         Identity("F = x^2/2 - y^2/2 (of bounded slope further out), L = 1: v", Derivative(value, x), x),
         Identity("u, which leaves y where it is, at 0", Derivative(value, y), -y),
         Counterexample(
@@ -246,6 +285,14 @@ def descent() -> Decision:
                 (error, 0),
             ),
         ),
+    )
+
+
+def _along_the_estimate() -> tuple[Step, ...]:
+    """Steps -eta nabla_t: (9) holds with the true gradient, and fails with (grad_x F, -grad_y F)."""
+    g, inner = slope, symbols("inner", real=True)  # |grad F|, <grad F, nabla>
+    dual = y - y**2 / 2
+    return (
         Identity(
             "for steps -eta nabla, the descent lemma's bound is (9) less eta/2 |grad F|^2, with the true gradient",
             -eta * inner + L * eta**2 / 2 * nabla**2,
@@ -267,22 +314,6 @@ def descent() -> Decision:
                 (error, 0),
             ),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("Algorithm 2's step of length eta in x, whatever grad F means", "refuted"),
-            ("steps -eta nabla_t, error against the true gradient, which Lemma 1 cannot bound", "proved"),
-            ("steps -eta nabla_t, error against (grad_x F, -grad_y F), which Lemma 1 bounds", "refuted"),
-        ),
-        repaired="a descent inequality for Phi with the error |v - grad Phi|, as for the population case",
-    )
-    return Decision(
-        "refuted",
-        Method.ARITHMETIC,
-        evidence,
-        "Algorithm 2 normalises its steps, and a step of length 1/(2 L) overshoots where the slope is small. Along (v, "
-        "-u) the game's value also rises in y: (9) is a descent lemma for joint minimisation.",
     )
 
 

@@ -19,7 +19,7 @@ from sympy import Eq, Ge, Integer, Le, Max, Rational, Subs, exp, log, oo, sqrt, 
 
 from dpcheck.bounds.asymptotics import Dominated, Region
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -78,15 +78,46 @@ def has_estimate(k: int, inner: int) -> Fraction:
     "Lemma 5",
 )
 def schedule() -> Decision:
-    short = Region(Le(L * F_0, M**2 * a), Le(a, 1))  # where 1/a is the larger
-    published = Region(Le(a, 1), Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
-    third = (M * L * F_0) ** Rational(1, 3)
     steps = (
         Quoted(
             "sqrt(F_0 L/T) + M sqrt(T/q) a, up to constants, for eta = 1/(2 L) and B_1 = M sqrt(T/q) a",
             "002:Lem4 (8)",
             reading="from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)",
         ),
+        *_proved_order(),
+        *_whole_period(),
+        *_stated_formulas(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("T and q of the proof, a <= min(1, M/sqrt(L F_0)), from sqrt(F_0 L/T) + M T a^2", "proved"),
+            (
+                "T and q of the statement, the order of the same bound, L constant, log(1/delta) and q at least 1",
+                "proved",
+            ),
+            ("T and q of the statement are those of the proof", "refuted"),
+            ("T >= q, which the proof asks for, with the T and q of the statement", "refuted"),
+            ("T and q for every a <= 1, rounded down", "refuted"),
+        ),
+        condition="a <= min(1, M/sqrt(L F_0)), so that q >= 1, and the proof's bound sqrt(F_0 L/T) + M T a^2 granted; "
+        "with the statement's L^2 in q and log(1/delta) outside the root in T the order is the same, L a constant",
+    )
+    return Decision(
+        "conditional",
+        (Method.EXPONENTS, Method.ARITHMETIC),
+        evidence,
+        "The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a is "
+        "small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= q, "
+        "which the proof asks for, may fail, and then one refresh serves the whole run.",
+    )
+
+
+def _proved_order() -> tuple[Step, ...]:
+    """With the proof's T and q both terms of its bound have the claimed order."""
+    short = Region(Le(L * F_0, M**2 * a), Le(a, 1))  # where 1/a is the larger
+    third = (M * L * F_0) ** Rational(1, 3)
+    return (
         Identity("with q = 1/(T a^2) the second term is M T a^2", Subs(M * sqrt(T / Q) * a, Q, PERIOD), M * T * a**2),
         Identity("at the first T of the maximum that is", Subs(M * T * a**2, T, LONG), third * ORDER),
         Identity("and F_0 L/T is its square", Subs(F_0 * L / T, T, LONG), (third * ORDER) ** 2),
@@ -96,6 +127,12 @@ def schedule() -> Decision:
             M * ORDER,
             short,
         ),
+    )
+
+
+def _whole_period() -> tuple[Step, ...]:
+    """The period is at least 1 for small a, and not for every a <= 1."""
+    return (
         Identity("1/q = T a^2 at the first T, cubed", Subs((T * a**2) ** 3, T, LONG), (a * sqrt(L * F_0) / M) ** 2),
         AtMost(
             "so that q >= 1 for a <= M/sqrt(L F_0), a (1 + p) = M/sqrt(L F_0)",
@@ -109,6 +146,13 @@ def schedule() -> Decision:
         ),
         attained(Rational(1, 2), 8, 1, Rational(1, 2), 4),
         AtMost("T >= q where T = (1 + p)/a", 1 / ((1 + p) / a * a**2), (1 + p) / a),
+    )
+
+
+def _stated_formulas() -> tuple[Step, ...]:
+    """The statement's T and q are other formulas, and give the same order."""
+    published = Region(Le(a, 1), Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
+    return (
         Counterexample(
             "the statement's q = 1/(L^2 T a^2) is another formula: L = 2, T = 1/a = 100",
             Eq(1 / (L**2 * T * a**2), PERIOD),
@@ -137,29 +181,6 @@ def schedule() -> Decision:
             F_0 * L / ((1 + p) * x),
             F_0 * L / x,
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("T and q of the proof, a <= min(1, M/sqrt(L F_0)), from sqrt(F_0 L/T) + M T a^2", "proved"),
-            (
-                "T and q of the statement, the order of the same bound, L constant, log(1/delta) and q at least 1",
-                "proved",
-            ),
-            ("T and q of the statement are those of the proof", "refuted"),
-            ("T >= q, which the proof asks for, with the T and q of the statement", "refuted"),
-            ("T and q for every a <= 1, rounded down", "refuted"),
-        ),
-        condition="a <= min(1, M/sqrt(L F_0)), so that q >= 1, and the proof's bound sqrt(F_0 L/T) + M T a^2 granted; "
-        "with the statement's L^2 in q and log(1/delta) outside the root in T the order is the same, L a constant",
-    )
-    return Decision(
-        "conditional",
-        (Method.EXPONENTS, Method.ARITHMETIC),
-        evidence,
-        "The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a is "
-        "small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= q, "
-        "which the proof asks for, may fail, and then one refresh serves the whole run.",
     )
 
 

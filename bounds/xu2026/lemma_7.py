@@ -33,7 +33,7 @@ from sympy import Ge, Integer, Le, Rational, Subs, log, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -73,24 +73,8 @@ PLACE = "Lemma 7, Appendix B.1"
     "Lemmas 6 and 7, Appendix B.1",
 )
 def threshold() -> Decision:
-    growth = (1 + eta_h * g) ** steps_left * r_0 / 2
-    length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
     steps = (
-        Counterexample(
-            "on a saddle with g = alpha_H = 1/100 the sequences need not part by 2 R, R = 1/(2 L_Phi eta_H) = 5",
-            Le(2 * R, growth),
-            ((R, Integer(5)), length, *SADDLE),
-        ),
-        Counterexample(
-            "nor by 2 R for R = L_Phi eta_H alpha_H/(C rho_Phi) = 1/1000",
-            Le(2 * R, growth),
-            ((R, Rational(1, 1000)), length, *SADDLE),
-        ),
-        Counterexample(
-            "where t_thres, X being 10, is below 47",
-            Ge(SHORT, 47),
-            ((alpha_h, Rational(1, 100)), *SADDLE[1:3], *((letter, Integer(1)) for letter in (L_Phi, rho_phi, C))),
-        ),
+        *_not_apart(),
         Dominated(
             "as an upper bound the order is right, up to log X, for alpha_H <= 1",
             1 / eta_h,
@@ -134,6 +118,29 @@ def threshold() -> Decision:
         "alpha_H is missing in the denominator of the value, not in the order beside it: in the printed t_thres steps "
         "a "
         "curvature g multiplies the distance by at most X^{2 g}, where 4 X is needed.",
+    )
+
+
+def _not_apart() -> tuple[Step, ...]:
+    """A saddle on which the printed number of steps is too short."""
+    growth = (1 + eta_h * g) ** steps_left * r_0 / 2
+    length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
+    return (
+        Counterexample(
+            "on a saddle with g = alpha_H = 1/100 the sequences need not part by 2 R, R = 1/(2 L_Phi eta_H) = 5",
+            Le(2 * R, growth),
+            ((R, Integer(5)), length, *SADDLE),
+        ),
+        Counterexample(
+            "nor by 2 R for R = L_Phi eta_H alpha_H/(C rho_Phi) = 1/1000",
+            Le(2 * R, growth),
+            ((R, Rational(1, 1000)), length, *SADDLE),
+        ),
+        Counterexample(
+            "where t_thres, X being 10, is below 47",
+            Ge(SHORT, 47),
+            ((alpha_h, Rational(1, 100)), *SADDLE[1:3], *((letter, Integer(1)) for letter in (L_Phi, rho_phi, C))),
+        ),
     )
 
 
@@ -199,6 +206,9 @@ def step_size() -> Decision:
     )
 
 
+FACTOR = Rational(3, 2) * eta_h * steps_left * rho_phi * R  # of |p|, from sum |Delta_i| <= t rho_Phi R
+
+
 @claim(
     "002:Lem7 R",
     Kind.SCHEDULE,
@@ -212,36 +222,9 @@ def step_size() -> Decision:
     PLACE + ", (25) and (26)",
 )
 def radius() -> Decision:
-    at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
-    factor = Rational(3, 2) * eta_h * steps_left * rho_phi * R  # of |p|, from sum |Delta_i| <= t rho_Phi R
     steps = (
-        Identity(
-            "with R = 1/(2 L_Phi eta_H), the factor of r_0 in (25) is 3/4",
-            Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS),
-            Rational(3, 4),
-        ),
-        Counterexample("(26) needs at most 1/2", Le(L_Phi * eta_h * R + Rational(1, 4), Rational(1, 2)), at),
-        Counterexample(
-            "so that at t = m + 1, g = 1 the bound is above", Le(LEFT, RIGHT), (*at, (g, 1), (r_0, 1), (q, 1))
-        ),
-        Counterexample(
-            "the condition L_Phi eta_H R <= 3/4 of the text is not enough either: it allows a factor 1",
-            Le(L_Phi * eta_h * R + Rational(1, 4), Rational(1, 2)),
-            ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Rational(3, 2))),
-        ),
-        Counterexample(
-            "nor is the sum that (25) stands for, 3/2 eta_H t rho_Phi R with t = t_thres terms, at most 1/4: X = 10, "
-            "L_Phi = rho_Phi = eta_H = 1, R = 1/2",
-            Le(factor.subs(steps_left, THRESHOLD), Rational(1, 4)),
-            ((L_Phi, Integer(1)), (rho_phi, Integer(1)), (eta_h, Integer(1)), (R, Rational(1, 2)), (X, Integer(10))),
-        ),
-        Exceeds(
-            "with R = 1/(2 L_Phi eta_H) >= 1/2 and t of order 1/(eta_H alpha_H) it outgrows every constant",
-            factor.subs({R: RADIUS, steps_left: ORDER}),
-            Integer(1),
-            Region(Le(L_Phi * eta_h, 1), Le(alpha_h, 1)),
-            {alpha_h: 1 / s},
-        ),
+        *_three_quarters(),
+        *_unbounded_sum(),
         Enumerated(
             "the recursion (21) with |Delta_i| = L_Phi R = 1/(4 eta_H) at its bound, eta_H g = 1/1000: |q|/|p| after "
             "two "
@@ -251,20 +234,7 @@ def radius() -> Decision:
             (Fraction(1251, 1001)) ** 2 - 1,
         ),
         Below("indeed", Rational(1, 2), Rational(1251, 1001) ** 2 - 1),
-        Identity(
-            "1/(4 L_Phi eta_H) is the largest R that (26) allows",
-            Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS / 2),
-            Rational(1, 2),
-        ),
-        Identity(
-            "with the repaired R and t_thres and C = 12 L_Phi eta_H log(4 X) the first half is 1/4",
-            Subs(
-                factor.subs({R: L_Phi * eta_h * alpha_h / (C * rho_phi), steps_left: REPAIRED_THRESHOLD}),
-                C,
-                12 * L_Phi * eta_h * log(4 * X),
-            ),
-            Rational(1, 4),
-        ),
+        *_smaller_radius(),
     )
     evidence = Evidence(
         steps,
@@ -284,4 +254,64 @@ def radius() -> Decision:
         "Its second "
         "form a^{4/3}/(L_Phi r_0) is the "
         "first only where eta_H equals its bound.",
+    )
+
+
+def _three_quarters() -> tuple[Step, ...]:
+    """The printed R makes a factor 3/4 of the 1/2 that (26) allows."""
+    at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
+    return (
+        Identity(
+            "with R = 1/(2 L_Phi eta_H), the factor of r_0 in (25) is 3/4",
+            Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS),
+            Rational(3, 4),
+        ),
+        Counterexample("(26) needs at most 1/2", Le(L_Phi * eta_h * R + Rational(1, 4), Rational(1, 2)), at),
+        Counterexample(
+            "so that at t = m + 1, g = 1 the bound is above", Le(LEFT, RIGHT), (*at, (g, 1), (r_0, 1), (q, 1))
+        ),
+        Counterexample(
+            "the condition L_Phi eta_H R <= 3/4 of the text is not enough either: it allows a factor 1",
+            Le(L_Phi * eta_h * R + Rational(1, 4), Rational(1, 2)),
+            ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Rational(3, 2))),
+        ),
+    )
+
+
+def _unbounded_sum() -> tuple[Step, ...]:
+    """The sum that (25) stands for exceeds every constant."""
+    return (
+        Counterexample(
+            "nor is the sum that (25) stands for, 3/2 eta_H t rho_Phi R with t = t_thres terms, at most 1/4: X = 10, "
+            "L_Phi = rho_Phi = eta_H = 1, R = 1/2",
+            Le(FACTOR.subs(steps_left, THRESHOLD), Rational(1, 4)),
+            ((L_Phi, Integer(1)), (rho_phi, Integer(1)), (eta_h, Integer(1)), (R, Rational(1, 2)), (X, Integer(10))),
+        ),
+        Exceeds(
+            "with R = 1/(2 L_Phi eta_H) >= 1/2 and t of order 1/(eta_H alpha_H) it outgrows every constant",
+            FACTOR.subs({R: RADIUS, steps_left: ORDER}),
+            Integer(1),
+            Region(Le(L_Phi * eta_h, 1), Le(alpha_h, 1)),
+            {alpha_h: 1 / s},
+        ),
+    )
+
+
+def _smaller_radius() -> tuple[Step, ...]:
+    """The R that (26) allows, and the one with which the sum is within 1/4."""
+    return (
+        Identity(
+            "1/(4 L_Phi eta_H) is the largest R that (26) allows",
+            Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS / 2),
+            Rational(1, 2),
+        ),
+        Identity(
+            "with the repaired R and t_thres and C = 12 L_Phi eta_H log(4 X) the first half is 1/4",
+            Subs(
+                FACTOR.subs({R: L_Phi * eta_h * alpha_h / (C * rho_phi), steps_left: REPAIRED_THRESHOLD}),
+                C,
+                12 * L_Phi * eta_h * log(4 * X),
+            ),
+            Rational(1, 4),
+        ),
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from sympy import Derivative, Ge, Integer, Le, Rational, Subs, cos, sin, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
@@ -97,14 +97,32 @@ def mean_hessian() -> Decision:
     PLACE + ", (25)",
 )
 def noise_sum() -> Decision:
-    k = symbols("k", positive=True, integer=True)
-    alpha, delta_2, C = symbols("alpha delta_2 C", positive=True)
-    curve = sqrt(rho_phi * alpha)  # alpha_H
-    largest = L_Phi * eta_h * curve / (C * rho_phi)  # r
+    steps = (*_first_term(), *_whole_sum())
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("|nu| <= a^{2/3} with the printed eta_H, r_0 <= r and t_thres", "refuted"),
+            ("|nu| <= g r_0/4", "proved"),
+        ),
+        repaired="it holds for |nu| <= g r_0/4, the curvature g at least alpha_H. With |nu| of order alpha that asks "
+        "for r_0 >= 4 sqrt(alpha/rho_Phi), where r <= sqrt(alpha/rho_Phi)/C; estimators whose difference shrinks with "
+        "|w| are needed",
+    )
+    return Decision(
+        "refuted",
+        Method.ARITHMETIC,
+        evidence,
+        "The whole sum is (|nu|/g) times the growth, whatever eta_H is, and |nu| <= a^{2/3} does not make that r_0/4: "
+        "a = 1/8, alpha = 1/4, alpha_H = g = eta_H = 1/2, L_Phi = rho_Phi = C = 1, r_0 = 1/16 <= r = 1/4 meets every "
+        "printed condition.",
+    )
+
+
+def _first_term() -> tuple[Step, ...]:
+    """An instance in which the first term of the sum is too large already."""
     # x_m = 0, Phi = -x^2/4 nearby, x_t = 1/32 = -x'_t, v_t = 1/16 = -v'_t: |v - grad Phi| = 5/64 <= a^{2/3} = 1/4.
     instance = ((eta_h, Rational(1, 2)), (g, Rational(1, 2)), (r_0, Rational(1, 16)), (nu, Rational(5, 32)))
-    total = ((1 + z) ** k - 1) / z  # sum of (1 + z)^j, j < k
-    steps = (
+    return (
         Counterexample(
             "already the first term, t = m + 1: 5/64 against 5/256", Le(eta_h * nu, QUARTER), (*instance, (count, 1))
         ),
@@ -134,6 +152,17 @@ def noise_sum() -> Decision:
             Subs(w - eta_h * z, (w, eta_h, z), (Rational(1, 16), Rational(1, 2), Rational(1, 8))),
             Integer(0),
         ),
+    )
+
+
+def _whole_sum() -> tuple[Step, ...]:
+    """The whole geometric sum, and what it takes at |nu| = alpha."""
+    k = symbols("k", positive=True, integer=True)
+    alpha, delta_2, C = symbols("alpha delta_2 C", positive=True)
+    curve = sqrt(rho_phi * alpha)  # alpha_H
+    largest = L_Phi * eta_h * curve / (C * rho_phi)  # r
+    total = ((1 + z) ** k - 1) / z  # sum of (1 + z)^j, j < k
+    return (
         Identity("the geometric sum, one term more", total.subs(k, k + 1) - total, (1 + z) ** k),
         Identity(
             "so sum eta_H (1 + eta_H g)^j |nu| < (1 + eta_H g)^k |nu|/g, which is r_0/4 of it for",
@@ -152,22 +181,4 @@ def noise_sum() -> Decision:
             Integer(4),
             4 * (1 + p) * (1 + q) * (1 + w) * (1 + z),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("|nu| <= a^{2/3} with the printed eta_H, r_0 <= r and t_thres", "refuted"),
-            ("|nu| <= g r_0/4", "proved"),
-        ),
-        repaired="it holds for |nu| <= g r_0/4, the curvature g at least alpha_H. With |nu| of order alpha that asks "
-        "for r_0 >= 4 sqrt(alpha/rho_Phi), where r <= sqrt(alpha/rho_Phi)/C; estimators whose difference shrinks with "
-        "|w| are needed",
-    )
-    return Decision(
-        "refuted",
-        Method.ARITHMETIC,
-        evidence,
-        "The whole sum is (|nu|/g) times the growth, whatever eta_H is, and |nu| <= a^{2/3} does not make that r_0/4: "
-        "a = 1/8, alpha = 1/4, alpha_H = g = eta_H = 1/2, L_Phi = rho_Phi = C = 1, r_0 = 1/16 <= r = 1/4 meets every "
-        "printed condition.",
     )

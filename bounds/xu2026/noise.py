@@ -10,7 +10,7 @@ from sympy import Le, Max, Rational, Subs, erf, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -82,7 +82,6 @@ def constant() -> Decision:
     "privacy proof of Lemma 8",
 )
 def composition() -> Decision:
-    single = 2 * sqrt(2 * log(Rational(5, 4) / TINY))  # (1/2, 1e-5)-DP for each query
     leak = 1 - (1 - TINY) ** 2
     steps = (
         Private(
@@ -92,16 +91,7 @@ def composition() -> Decision:
             epsilon / 2,
             delta,
         ),
-        Cited(
-            "with S_1 = n, as Lemma 8 has it, one record is in every refresh; 64 Gaussian queries are one with an "
-            "eighth "
-            "of the noise",
-            "Gaussian differential privacy",
-        ),
-        NotPrivate("64 such queries at epsilon = 1, delta = 1e-5", single / 8, 1, TINY),
-        Counterexample(
-            "the same in numbers", Le(curve(s, epsilon), delta), ((s, single / 8), (epsilon, 1), (delta, TINY))
-        ),
+        *_every_refresh(),
         Counterexample(
             "u and v alone, each printing the record with chance delta, which is (0, delta)-DP: an event of chance 1 "
             "- (1 "
@@ -134,6 +124,28 @@ def composition() -> Decision:
     )
 
 
+def _every_refresh() -> tuple[Step, ...]:
+    """A record that is in 64 refreshes of a full batch."""
+    single = 2 * sqrt(2 * log(Rational(5, 4) / TINY))  # (1/2, 1e-5)-DP for each query
+    return (
+        Cited(
+            "with S_1 = n, as Lemma 8 has it, one record is in every refresh; 64 Gaussian queries are one with an "
+            "eighth "
+            "of the noise",
+            "Gaussian differential privacy",
+        ),
+        NotPrivate("64 such queries at epsilon = 1, delta = 1e-5", single / 8, 1, TINY),
+        Counterexample(
+            "the same in numbers", Le(curve(s, epsilon), delta), ((s, single / 8), (epsilon, 1), (delta, TINY))
+        ),
+    )
+
+
+# One record in n, minibatch of S_2 = q n: with chance q the mean moves by 2 L |dy|/S_2. The printed noise is
+# C_2 sqrt(log(1.25/delta)) q/epsilon in units of that move; event: beyond half of it.
+HALF = 1 / (2 * UNIT)
+
+
 @claim(
     "002:Lem8 sigma_zeta",
     Kind.ACCOUNTING,
@@ -145,14 +157,9 @@ def composition() -> Decision:
     "privacy proof of Lemma 8",
 )
 def sampling() -> Decision:
-    # One record in n, minibatch of S_2 = q n: with chance q the mean moves by 2 L |dy|/S_2. The printed noise is
-    # C_2 sqrt(log(1.25/delta)) q/epsilon in units of that move; event: beyond half of it.
-    half = 1 / (2 * UNIT)
-    tail = (1 - erf(half / sqrt(2))) / 2
+    tail = (1 - erf(HALF / sqrt(2))) / 2
     at = ((epsilon, 1), (delta, TINY), (c_2, 100), (q, Rational(1, 5000)))
-    rate = 1 / (100 * c_2**2)  # q for every C_2, with delta = q/1000
-    thousandth = Rational(1, 1000)
-    steps = (
+    steps: tuple[Step, ...] = (
         Identity("the noise over the move of the mean", lambda: SAMPLED / MOVE, UNIT),
         Cited(
             "with chance q the minibatch has the record, and the mean is then above the half with chance 1 "
@@ -165,24 +172,7 @@ def sampling() -> Decision:
             at,
         ),
         Cited("tail <= exp(-half^2/2)/2", "Gaussian tail"),
-        Identity(
-            "every C_2 >= 1 (a smaller one is less noise): epsilon = 1, q = 1/(100 C_2^2), delta = q/1000, z = C_2^2: "
-            "half^2/2",
-            Subs(
-                half**2 / 2,
-                (epsilon, delta, q, c_2),
-                (1, (rate * thousandth).subs(c_2, sqrt(z)), rate.subs(c_2, sqrt(z)), sqrt(z)),
-            ),
-            1250 * z / log(125000 * z),
-        ),
-        Inequality("log(1 + p) <= p, at (1 + p)^8 = 125000 z", log(1 + p), p, Domain({p: (0, oo)})),
-        Below(
-            "so log(125000 z)^2 <= 64 (125000 z)^{1/4} < 1250 z, and half^2/2 > log(125000 z), which makes tail <= "
-            "q/1000",
-            64 * Rational(125000) ** Rational(1, 4),
-            Rational(1250),
-        ),
-        Below("then e tail + delta < q (1 - tail), divided by q", (exp(1) + 1) * thousandth, 1 - thousandth),
+        *_every_constant(),
     )
     evidence = Evidence(
         steps,
@@ -196,4 +186,30 @@ def sampling() -> Decision:
         evidence,
         "Sampling at rate q does not let the noise of one query shrink by q: the record is seen "
         "with chance q > delta, and then stands out. No constant C_2 helps.",
+    )
+
+
+def _every_constant() -> tuple[Step, ...]:
+    """No constant C_2 >= 1 helps."""
+    rate = 1 / (100 * c_2**2)  # q for every C_2, with delta = q/1000
+    thousandth = Rational(1, 1000)
+    return (
+        Identity(
+            "every C_2 >= 1 (a smaller one is less noise): epsilon = 1, q = 1/(100 C_2^2), delta = q/1000, z = C_2^2: "
+            "half^2/2",
+            Subs(
+                HALF**2 / 2,
+                (epsilon, delta, q, c_2),
+                (1, (rate * thousandth).subs(c_2, sqrt(z)), rate.subs(c_2, sqrt(z)), sqrt(z)),
+            ),
+            1250 * z / log(125000 * z),
+        ),
+        Inequality("log(1 + p) <= p, at (1 + p)^8 = 125000 z", log(1 + p), p, Domain({p: (0, oo)})),
+        Below(
+            "so log(125000 z)^2 <= 64 (125000 z)^{1/4} < 1250 z, and half^2/2 > log(125000 z), which makes tail <= "
+            "q/1000",
+            64 * Rational(125000) ** Rational(1, 4),
+            Rational(1250),
+        ),
+        Below("then e tail + delta < q (1 - tail), divided by q", (exp(1) + 1) * thousandth, 1 - thousandth),
     )

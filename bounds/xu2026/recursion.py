@@ -23,7 +23,7 @@ from typing import Any
 from sympy import Add, Ge, Integer, Le, Rational, exp, factorial, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
@@ -114,25 +114,8 @@ def noise_norm() -> Decision:
     "Equation (35), Appendix B.2",
 )
 def first_step() -> Decision:
-    least = 9 * theta**2 + Rational(9, 5) * L**2 * dx**2 + 3 * gamma**2
-    read = 9 * theta**2 + L**2 * dx**2 + 3 * gamma**2
-    young = 3 * theta**2 + Rational(3, 2) * e**2
     steps = (
-        Identity(
-            "3 (x^2 + y^2 + w^2) - (x + y + w)^2 is a sum of squares",
-            3 * (x**2 + y**2 + w**2) - (x + y + w) ** 2,
-            (x - y) ** 2 + (y - w) ** 2 + (x - w) ** 2,
-        ),
-        Identity(
-            "u_{i,0} - grad_y f(x_i, y_i) = theta + e: |theta + e|^2 <= 3 |theta|^2 + 3/2 |e|^2",
-            young - (theta + e) ** 2,
-            2 * (theta - e / 2) ** 2,
-        ),
-        Identity(
-            "with |e| <= 2 L |x_i - x_{i-1}|: 3 (3 theta^2 + 6 L^2) + 3 L^2 + 3 gamma^2, the printed 9, 21 and 3",
-            lambda: 3 * (3 * theta**2 + 6 * L**2 * dx**2) + 3 * L**2 * dx**2 + 3 * gamma**2,
-            FIRST,
-        ),
+        *_without_noise(),
         Counterexample(
             "but Algorithm 3 adds chi_{i,0} as well: theta = gamma = 0, x_i = x_{i-1}, Y = R: |G~|^2 = |chi|^2 = 1 "
             "against 0",
@@ -144,20 +127,7 @@ def first_step() -> Decision:
             lambda: 9 * (theta**2 + 4 * L**2 * dx**2 + chi**2) + 3 * L**2 * dx**2 + 3 * gamma**2,
             9 * theta**2 + 39 * L**2 * dx**2 + 9 * chi**2 + 3 * gamma**2,
         ),
-        Identity(
-            "without noise |G~| <= |theta| + L dx + |gamma|, since the two maps differ by |u_{i,0} - grad_y f(x_{i-1}, "
-            "y_i)| at most: 9, 9/5 and 3 are enough, their reciprocals adding to 1",
-            least - (theta + L * dx + gamma) ** 2,
-            (9 * theta - Rational(9, 5) * L * dx) ** 2 * Rational(5, 81)
-            + (9 * theta - 3 * gamma) ** 2 / 27
-            + (Rational(9, 5) * L * dx - 3 * gamma) ** 2 * Rational(5, 27),
-        ),
-        Counterexample(
-            "a coefficient 1 is not: F = x y - y^2/20 on R, where L^2 < 6/5, at y = 0, x from 1 to 2, u_{i-1} = 10/9: "
-            "|G~| = 19/9, theta = 1/9, gamma = 1",
-            Le(w**2, read),
-            ((w, Rational(19, 9)), (theta, Rational(1, 9)), (gamma, 1), (dx, 1), (L, sqrt(Rational(6, 5)))),
-        ),
+        *_least_coefficient(),
     )
     evidence = Evidence(
         steps,
@@ -182,6 +152,50 @@ def first_step() -> Decision:
     )
 
 
+def _without_noise() -> tuple[Step, ...]:
+    """The coefficients 9, 21 and 3, if the first increment had no noise."""
+    young = 3 * theta**2 + Rational(3, 2) * e**2
+    return (
+        Identity(
+            "3 (x^2 + y^2 + w^2) - (x + y + w)^2 is a sum of squares",
+            3 * (x**2 + y**2 + w**2) - (x + y + w) ** 2,
+            (x - y) ** 2 + (y - w) ** 2 + (x - w) ** 2,
+        ),
+        Identity(
+            "u_{i,0} - grad_y f(x_i, y_i) = theta + e: |theta + e|^2 <= 3 |theta|^2 + 3/2 |e|^2",
+            young - (theta + e) ** 2,
+            2 * (theta - e / 2) ** 2,
+        ),
+        Identity(
+            "with |e| <= 2 L |x_i - x_{i-1}|: 3 (3 theta^2 + 6 L^2) + 3 L^2 + 3 gamma^2, the printed 9, 21 and 3",
+            lambda: 3 * (3 * theta**2 + 6 * L**2 * dx**2) + 3 * L**2 * dx**2 + 3 * gamma**2,
+            FIRST,
+        ),
+    )
+
+
+def _least_coefficient() -> tuple[Step, ...]:
+    """The coefficient of L^2 |x_i - x_{i-1}|^2 cannot be 1."""
+    least = 9 * theta**2 + Rational(9, 5) * L**2 * dx**2 + 3 * gamma**2
+    read = 9 * theta**2 + L**2 * dx**2 + 3 * gamma**2
+    return (
+        Identity(
+            "without noise |G~| <= |theta| + L dx + |gamma|, since the two maps differ by |u_{i,0} - grad_y f(x_{i-1}, "
+            "y_i)| at most: 9, 9/5 and 3 are enough, their reciprocals adding to 1",
+            least - (theta + L * dx + gamma) ** 2,
+            (9 * theta - Rational(9, 5) * L * dx) ** 2 * Rational(5, 81)
+            + (9 * theta - 3 * gamma) ** 2 / 27
+            + (Rational(9, 5) * L * dx - 3 * gamma) ** 2 * Rational(5, 27),
+        ),
+        Counterexample(
+            "a coefficient 1 is not: F = x y - y^2/20 on R, where L^2 < 6/5, at y = 0, x from 1 to 2, u_{i-1} = 10/9: "
+            "|G~| = 19/9, theta = 1/9, gamma = 1",
+            Le(w**2, read),
+            ((w, Rational(19, 9)), (theta, Rational(1, 9)), (gamma, 1), (dx, 1), (L, sqrt(Rational(6, 5)))),
+        ),
+    )
+
+
 @claim(
     "002:y-contraction",
     Kind.STEP,
@@ -193,32 +207,8 @@ def first_step() -> Decision:
     "display before (35), Appendix B.2",
 )
 def contraction() -> Decision:
-    # One step with f = -h y^2/2 for every record, Y = R, no noise: the increment is multiplied by 1 - lambda h.
-    truth = (1 - lam * h) ** 2
-    printed = CONTRACTION.subs({dy: 1, dg: h})
-    at = ((lam, Rational(1, 6)), (dg, 1), (dy, 1), (h, 1), (L, 1), (mu, Rational(1, 2)), (S_2, 2))
     steps = (
-        Counterexample("h = L = 1, mu = 1/2, S_2 = 2: 25/36 against 49/72", Le(truth * dy**2, CONTRACTION), at),
-        Identity(
-            "at h = L the step exceeds the bound by lambda^2 L^2 (1 - 1/S_2)",
-            (truth - printed).subs(h, L),
-            lam**2 * L**2 * (1 - 1 / S_2),
-        ),
-        Identity(
-            "with lambda^2 |mean of gradient differences|^2 for it the two are equal at h = L",
-            (truth - (printed - lam**2 * L**2 / S_2 + lam**2 * h**2)).subs(h, L),
-            Integer(0),
-        ),
-        AtMost(
-            "that term is at most 2 lambda/(mu + L) times the same square: lambda = 1/(6 L), L = mu + k",
-            1 / (6 * (mu + k)),
-            2 / (2 * mu + k),
-        ),
-        Identity(
-            "so both may go, which leaves the factor",
-            (printed - lam**2 * L**2 / S_2 + 2 * lam * h**2 / (mu + L)),
-            1 - 2 * lam * mu * L / (mu + L),
-        ),
+        *_expanded(),
         Quoted(
             "<dg, dy> for the mean of the S_2 gradients, which is L-Lipschitz and mu-strongly monotone",
             "002:Lem11",
@@ -250,4 +240,35 @@ def contraction() -> Decision:
         "Expanding the square leaves lambda^2 |mean of S_2 gradient differences|^2, up to lambda^2 L^2 |y_k - "
         "y_{k-1}|^2; averaging divides a variance by S_2, not this. The noise terms lack the factor d and a cross term "
         "too.",
+    )
+
+
+def _expanded() -> tuple[Step, ...]:
+    """The square multiplied out: lambda^2 L^2/S_2 is too little beside the subtracted term."""
+    # One step with f = -h y^2/2 for every record, Y = R, no noise: the increment is multiplied by 1 - lambda h.
+    truth = (1 - lam * h) ** 2
+    printed = CONTRACTION.subs({dy: 1, dg: h})
+    at = ((lam, Rational(1, 6)), (dg, 1), (dy, 1), (h, 1), (L, 1), (mu, Rational(1, 2)), (S_2, 2))
+    return (
+        Counterexample("h = L = 1, mu = 1/2, S_2 = 2: 25/36 against 49/72", Le(truth * dy**2, CONTRACTION), at),
+        Identity(
+            "at h = L the step exceeds the bound by lambda^2 L^2 (1 - 1/S_2)",
+            (truth - printed).subs(h, L),
+            lam**2 * L**2 * (1 - 1 / S_2),
+        ),
+        Identity(
+            "with lambda^2 |mean of gradient differences|^2 for it the two are equal at h = L",
+            (truth - (printed - lam**2 * L**2 / S_2 + lam**2 * h**2)).subs(h, L),
+            Integer(0),
+        ),
+        AtMost(
+            "that term is at most 2 lambda/(mu + L) times the same square: lambda = 1/(6 L), L = mu + k",
+            1 / (6 * (mu + k)),
+            2 / (2 * mu + k),
+        ),
+        Identity(
+            "so both may go, which leaves the factor",
+            (printed - lam**2 * L**2 / S_2 + 2 * lam * h**2 / (mu + L)),
+            1 - 2 * lam * mu * L / (mu + L),
+        ),
     )

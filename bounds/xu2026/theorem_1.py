@@ -36,7 +36,7 @@ from fractions import Fraction
 from sympy import Derivative, Ge, Integer, Rational, Subs, cos, pi, sin, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -68,6 +68,11 @@ THEOREMS = (
 )
 
 
+x, y, z = symbols("x y z", real=True)
+GAME = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
+SLOPE = -sin(x) + cos(x) * (sin(x) + z)
+
+
 @claim(
     "002:Thm1",
     Kind.UTILITY,
@@ -82,12 +87,33 @@ THEOREMS = (
     "Theorem 1",
 )
 def theorem() -> Decision:
-    x, y, z = symbols("x y z", real=True)
-    value = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
-    best = sin(x) + z
-    slope = -sin(x) + cos(x) * (sin(x) + z)
-    half = Rational(1, 2)
     steps = (
+        *_same_law(),
+        *_two_slopes(),
+        Identity("with exact estimates x settles at pi, where the slope of Phi is -z", Subs(SLOPE, x, pi), -z),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("Algorithms 2 and 3 with the printed K = 1, for every eta, noise and threshold", "refuted"),
+            ("a larger constant K with the other printed parameters", "unresolved"),
+            ("some first-order method at this rate", "unresolved"),
+        ),
+        repaired="K of order kappa, at least 2, eta of order alpha/L, per-record clipping "
+        "and noise set by the accountant",
+    )
+    return Decision(
+        "refuted",
+        (Method.ALGEBRA, Method.PROVER),
+        evidence,
+        "With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser depends "
+        "on. The privacy part falls with the clip and the constant of the noise.",
+    )
+
+
+def _same_law() -> tuple[Step, ...]:
+    """With K = 1 the output has the same law for both datasets."""
+    return (
         Cited(
             "F = cos x + y (sin x + z) - y^2/2 for every record, Y = [-2, 2], z = 1/2 in one dataset and -1/2 in "
             "another: slopes at most 4, all derivatives bounded, mu = 1",
@@ -96,7 +122,7 @@ def theorem() -> Decision:
         Enumerated("K = 1: y stays where it starts, here for 1000 steps", dual_after, (1000, 1), Fraction(0)),
         Identity(
             "v is made of grad_x F at (x_t, y_0) and (x_{t-1}, y_0) and of noise: z is not in it",
-            Derivative(value, x, z),
+            Derivative(GAME, x, z),
             Integer(0),
         ),
         Cited(
@@ -104,12 +130,20 @@ def theorem() -> Decision:
             "and thresholds; u, which does see z, moves only the y_{t,1} that is never chosen",
             "Algorithms 2 and 3",
         ),
-        Identity("y*(x), inside Y", Subs(Derivative(value, y), y, best), Integer(0)),
-        Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), slope),
-        Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(slope - slope.subs(z, -z), z, half), cos(x)),
+    )
+
+
+def _two_slopes() -> tuple[Step, ...]:
+    """No point has a small slope for both datasets."""
+    best = sin(x) + z
+    half = Rational(1, 2)
+    return (
+        Identity("y*(x), inside Y", Subs(Derivative(GAME, y), y, best), Integer(0)),
+        Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), SLOPE),
+        Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(SLOPE - SLOPE.subs(z, -z), z, half), cos(x)),
         Identity(
             "their sum is twice -sin x (1 - cos x)",
-            Subs(slope + slope.subs(z, -z), z, half),
+            Subs(SLOPE + SLOPE.subs(z, -z), z, half),
             -2 * sin(x) * (1 - cos(x)),
         ),
         Inequality(
@@ -132,22 +166,4 @@ def theorem() -> Decision:
             Ge(success, SURE),
             ((success, half), (delta_1, Rational(1, 10)), (delta_2, Rational(1, 10))),
         ),
-        Identity("with exact estimates x settles at pi, where the slope of Phi is -z", Subs(slope, x, pi), -z),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("Algorithms 2 and 3 with the printed K = 1, for every eta, noise and threshold", "refuted"),
-            ("a larger constant K with the other printed parameters", "unresolved"),
-            ("some first-order method at this rate", "unresolved"),
-        ),
-        repaired="K of order kappa, at least 2, eta of order alpha/L, per-record clipping "
-        "and noise set by the accountant",
-    )
-    return Decision(
-        "refuted",
-        (Method.ALGEBRA, Method.PROVER),
-        evidence,
-        "With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser depends "
-        "on. The privacy part falls with the clip and the constant of the noise.",
     )

@@ -17,7 +17,7 @@ from sympy import Eq, Ge, Integer, Le, Rational, erfc, exp, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
@@ -206,6 +206,9 @@ def scaling() -> Decision:
     )
 
 
+PRIVATE = Le(chance, exp(epsilon) * other + delta)
+
+
 @claim(
     "Y45",
     Kind.PRIVACY,
@@ -213,44 +216,10 @@ def scaling() -> Decision:
     "Algorithm 2, Appendix E.5",
 )
 def class_counts() -> Decision:
-    few, more = largest_gradient(1, 99), largest_gradient(2, 98)
-    beyond = 3 / sqrt(Integer(2))  # three standard deviations: P(|N| > 3) = erfc(beyond)
-    private = Le(chance, exp(epsilon) * other + delta)
     steps = (
-        Enumerated("one positive among 21 records: Algorithm 2 runs", weighted, (1, 20), Fraction(1)),
-        Enumerated("that record relabelled: 1/n_+ is a division by zero", weighted, (0, 21), Fraction(0)),
-        Counterexample(
-            "there is an output with chance 1 against 0, whatever the noise: no epsilon and delta < 1 will do",
-            private,
-            ((chance, 1), (other, 0), (epsilon, 100), (delta, Rational(999, 1000))),
-        ),
-        Enumerated(
-            "G_v of the data at hand: one positive and 99 negatives", largest_gradient, (1, 99), Fraction(101, 50)
-        ),
-        Enumerated("two positives and 98 negatives", largest_gradient, (2, 98), Fraction(51, 50)),
-        Counterexample(
-            "so much do the scales of (3) differ, whatever c_3: with all scores 0 and v_1 = 0 a step is the noise "
-            "alone, and the chances to be beyond three of the smaller scale break epsilon = 1, delta = 10^-5",
-            private,
-            (
-                (chance, erfc(beyond * Rational(more / few))),
-                (other, erfc(beyond)),
-                (epsilon, 1),
-                (delta, Rational(1, 10**5)),
-            ),
-        ),
-        Enumerated(
-            "G_v fixed beforehand: relabelling one of 1000 records, n_+ = 2 to 1, moves n times the mean gradient by",
-            relabel_move,
-            (1000,),
-            Fraction(2000, 999),
-        ),
-        Counterexample(
-            "2 G_v for 500 records in each class is far below that",
-            Le(moved, 2 * claimed),
-            ((moved, Rational(2000, 999)), (claimed, Rational(largest_gradient(500, 500)))),
-        ),
-        Exceeds("and no c_3 makes it enough: 2 against 1/n", n**0, 1 / n, Region(Ge(n, 1)), {n: s}),
+        *_empty_class(),
+        *_scales_of_the_data(),
+        *_scales_beforehand(),
         Cited("every other record's weight 1/n_+ or 1/n_- changes with the label of one", "Algorithm 2, line 2"),
     )
     evidence = Evidence(
@@ -270,6 +239,60 @@ def class_counts() -> Decision:
         evidence,
         "n_+ and n_- are computed from the data without noise, and enter every weight: the gradients scale with "
         "1/n_+, so that no constant of (3) covers them.",
+    )
+
+
+def _empty_class() -> tuple[Step, ...]:
+    """One positive record, relabelled."""
+    return (
+        Enumerated("one positive among 21 records: Algorithm 2 runs", weighted, (1, 20), Fraction(1)),
+        Enumerated("that record relabelled: 1/n_+ is a division by zero", weighted, (0, 21), Fraction(0)),
+        Counterexample(
+            "there is an output with chance 1 against 0, whatever the noise: no epsilon and delta < 1 will do",
+            PRIVATE,
+            ((chance, 1), (other, 0), (epsilon, 100), (delta, Rational(999, 1000))),
+        ),
+    )
+
+
+def _scales_of_the_data() -> tuple[Step, ...]:
+    """Scales of noise that depend on the class counts tell them."""
+    few, more = largest_gradient(1, 99), largest_gradient(2, 98)
+    beyond = 3 / sqrt(Integer(2))  # three standard deviations: P(|N| > 3) = erfc(beyond)
+    return (
+        Enumerated(
+            "G_v of the data at hand: one positive and 99 negatives", largest_gradient, (1, 99), Fraction(101, 50)
+        ),
+        Enumerated("two positives and 98 negatives", largest_gradient, (2, 98), Fraction(51, 50)),
+        Counterexample(
+            "so much do the scales of (3) differ, whatever c_3: with all scores 0 and v_1 = 0 a step is the noise "
+            "alone, and the chances to be beyond three of the smaller scale break epsilon = 1, delta = 10^-5",
+            PRIVATE,
+            (
+                (chance, erfc(beyond * Rational(more / few))),
+                (other, erfc(beyond)),
+                (epsilon, 1),
+                (delta, Rational(1, 10**5)),
+            ),
+        ),
+    )
+
+
+def _scales_beforehand() -> tuple[Step, ...]:
+    """Scales fixed beforehand for equal classes are too small for others."""
+    return (
+        Enumerated(
+            "G_v fixed beforehand: relabelling one of 1000 records, n_+ = 2 to 1, moves n times the mean gradient by",
+            relabel_move,
+            (1000,),
+            Fraction(2000, 999),
+        ),
+        Counterexample(
+            "2 G_v for 500 records in each class is far below that",
+            Le(moved, 2 * claimed),
+            ((moved, Rational(2000, 999)), (claimed, Rational(largest_gradient(500, 500)))),
+        ),
+        Exceeds("and no c_3 makes it enough: 2 against 1/n", n**0, 1 / n, Region(Ge(n, 1)), {n: s}),
     )
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from sympy import Le, Rational, oo, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -44,7 +44,7 @@ STABLE_GAP = Fraction(216479989447, 1000000000000)
     "Lemma 12",
 )
 def primal() -> Decision:
-    steps = (
+    steps: tuple[Step, ...] = (
         Cited(
             "E[R - R_S] at w_S is at most the mean over i of E[f(w_{S_i}, v(w_{S_i}); z_i) - f(w_S, v(w_S); z_i)], "
             "v(.) the population's maximiser",
@@ -60,34 +60,8 @@ def primal() -> Decision:
                 where=(Le(rho * dual_move, L * move),),
             ),
         ),
-        Enumerated("f = (w + 15 z) v - v^2/2, 900 records: the gap is at least", stable_gap, (30,), STABLE_GAP),
-        Counterexample(
-            "with G_w = 1, rho = 1, L = 1.62 >= the norm of the Hessian and stability 2/30 the printed bound "
-            "is below a quarter",
-            Le(excess, PRINTED),
-            (
-                (excess, Rational(STABLE_GAP)),
-                (L, Rational(162, 100)),
-                (rho, 1),
-                (G_w, 1),
-                (stable, Rational(2, 30)),
-            ),
-        ),
-        Inequality(
-            "for G_v <= G_w the derived bound is within the printed one",
-            FACTOR * stable,
-            PRINTED,
-            Domain({G_w: (0, oo), G_v: (0, oo), L: (0, oo), rho: (0, oo), stable: (0, oo)}, where=(Le(G_v, G_w),)),
-        ),
-        Inequality(
-            "and with G, at least G_w and G_v, for G_w always",
-            FACTOR * stable,
-            (1 + L / rho) * G * stable,
-            Domain(
-                dict.fromkeys((G, G_w, G_v, L, rho, stable), (0, oo)),
-                where=(Le(G_w, G), Le(G_v, G)),
-            ),
-        ),
+        *_above_printed(),
+        *_within_printed(),
     )
     evidence = Evidence(
         steps,
@@ -104,6 +78,46 @@ def primal() -> Decision:
         (Method.ENUMERATION, Method.PROVER),
         evidence,
         "The maximiser moves with w and brings G_v in; the source has one Lipschitz constant for both.",
+    )
+
+
+def _above_printed() -> tuple[Step, ...]:
+    """An instance above the bound with G_w alone."""
+    return (
+        Enumerated("f = (w + 15 z) v - v^2/2, 900 records: the gap is at least", stable_gap, (30,), STABLE_GAP),
+        Counterexample(
+            "with G_w = 1, rho = 1, L = 1.62 >= the norm of the Hessian and stability 2/30 the printed bound "
+            "is below a quarter",
+            Le(excess, PRINTED),
+            (
+                (excess, Rational(STABLE_GAP)),
+                (L, Rational(162, 100)),
+                (rho, 1),
+                (G_w, 1),
+                (stable, Rational(2, 30)),
+            ),
+        ),
+    )
+
+
+def _within_printed() -> tuple[Step, ...]:
+    """Where the bound of the proof is within the printed one."""
+    return (
+        Inequality(
+            "for G_v <= G_w the derived bound is within the printed one",
+            FACTOR * stable,
+            PRINTED,
+            Domain({G_w: (0, oo), G_v: (0, oo), L: (0, oo), rho: (0, oo), stable: (0, oo)}, where=(Le(G_v, G_w),)),
+        ),
+        Inequality(
+            "and with G, at least G_w and G_v, for G_w always",
+            FACTOR * stable,
+            (1 + L / rho) * G * stable,
+            Domain(
+                dict.fromkeys((G, G_w, G_v, L, rho, stable), (0, oo)),
+                where=(Le(G_w, G), Le(G_v, G)),
+            ),
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from sympy import Le, Rational, oo, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -100,7 +100,7 @@ PRINTED_9, PRINTED_10, PRINTED_11 = _printed(LEMMA_9), _printed(_lemma_10(1)), _
     "Lemma 9",
 )
 def descent() -> Decision:
-    steps = (
+    steps: tuple[Step, ...] = (
         Cited(
             "E g = grad_w F_S(w_t, v_t), E|g|^2 = |grad_w F_S|^2 + N_w at most; no projection acts on w",
             "Algorithm 1 on W = R^{d1}; A2",
@@ -120,23 +120,7 @@ def descent() -> Decision:
         ),
         Cited("|p - q|^2 <= L^2 |v(w_t) - v_t|^2", "smoothness between points of W x V"),
         Quoted("|p|^2 >= 2 mu a_t", "Y26"),
-        Enumerated(
-            "f = w^2/2 - v^2/2 on W = R, at w = 1, v = 0, without noise, eta_w = 3: a_{t+1}",
-            primal_error,
-            (0, 1, 0, 1, 0, 1, 0, 3, 0),
-            Fraction(2),
-        ),
-        Counterexample(
-            "which is above the right side, with a_t = 1/2",
-            Le(after, PRINTED_9),
-            ((after, 2), (eta, 3), (mu, 1), (a, Rational(1, 2)), (b, 0), (L, 1), (rho, 1), *QUIET),
-        ),
-        *OVERSHOOT,
-        Counterexample(
-            "which is above the right side: with a projection the step condition is not enough",
-            Le(after, PRINTED_9),
-            ((after, 0), *AT_WALL),
-        ),
+        *_too_long_a_step(),
     )
     evidence = Evidence(
         steps,
@@ -155,6 +139,29 @@ def descent() -> Decision:
     )
 
 
+def _too_long_a_step() -> tuple[Step, ...]:
+    """Steps beyond the condition, with and without a projection."""
+    return (
+        Enumerated(
+            "f = w^2/2 - v^2/2 on W = R, at w = 1, v = 0, without noise, eta_w = 3: a_{t+1}",
+            primal_error,
+            (0, 1, 0, 1, 0, 1, 0, 3, 0),
+            Fraction(2),
+        ),
+        Counterexample(
+            "which is above the right side, with a_t = 1/2",
+            Le(after, PRINTED_9),
+            ((after, 2), (eta, 3), (mu, 1), (a, Rational(1, 2)), (b, 0), (L, 1), (rho, 1), *QUIET),
+        ),
+        *OVERSHOOT,
+        Counterexample(
+            "which is above the right side: with a projection the step condition is not enough",
+            Le(after, PRINTED_9),
+            ((after, 0), *AT_WALL),
+        ),
+    )
+
+
 def _at(*values: Any) -> tuple[tuple[Any, Any], ...]:
     """Values of b_{t+1}, L, rho, the steps, e, a_t and b_t in Lemma 10, without noise."""
     return (*zip((after, L, rho, eta, theta, young, a, b), values, strict=True), *QUIET)
@@ -170,7 +177,29 @@ def _at(*values: Any) -> tuple[tuple[Any, Any], ...]:
     "Lemma 10",
 )
 def contraction() -> Decision:
-    steps = (
+    steps = (*_derived(), *_beyond(), *_at_a_wall())
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("2 L^4/rho, any step", "refuted"),
+            ("2 L^4/rho, eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, W = R^{d1}", "refuted"),
+            ("2 L^4/rho^2 and eta_v <= 1/L, on any W", "refuted"),
+            (CONTRACTION, "proved"),
+        ),
+        condition="rho^2 in place of rho below 2 L^4, as the proof and Lemma 11 have it, eta_v <= 1/L, "
+        f"{UNCONSTRAINED}, and {DEVIATIONS}",
+    )
+    return Decision(
+        "conditional",
+        (Method.ALGEBRA, Method.ARITHMETIC, Method.PROVER),
+        evidence,
+        "A square, the step condition and the condition on W are missing in the statement.",
+    )
+
+
+def _derived() -> tuple[Step, ...]:
+    """The inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}."""
+    return (
         Cited("|v_{t+1} - v(w_{t+1})|^2 <= (1 + e)|v_{t+1} - v(w_t)|^2 + (1 + 1/e)|v(w_t) - v(w_{t+1})|^2", "Young"),
         Cited(
             "|v(w_t) - v(w_{t+1})|^2 <= kappa^2 eta^2 (2 L^2 b_t + 2 |grad R_S|^2 + N_w), and on W = R^{d1} "
@@ -205,6 +234,12 @@ def contraction() -> Decision:
                 where=(Le(rho, between), Le(between, L), Le(L * theta, 1)),
             ),
         ),
+    )
+
+
+def _beyond() -> tuple[Step, ...]:
+    """Instances above the bound: any step, and 2 L^4/rho."""
+    return (
         Enumerated(
             "any step: F = -v^2/2, |v| <= 1, at v = 1/2, eta_v = 3, eta_w = 1/100: b_{t+1}",
             dual_error,
@@ -228,6 +263,12 @@ def contraction() -> Decision:
             Le(after, PRINTED_10),
             _at(Rational(133610481, 46240000), 1, Rational(1, 16), Rational(1, 17), 1, 1, 0, 1),
         ),
+    )
+
+
+def _at_a_wall() -> tuple[Step, ...]:
+    """An instance above the bound with 2 L^4/rho^2, on a W with a wall."""
+    return (
         Enumerated(
             "a wall: F = w + w v/2 - v^2/4, |v| <= 1, L = 1, rho = 1/2, mu = 1/4, W = [0, 1], at w = v = 1/100 = v(w): "
             "a_t",
@@ -246,23 +287,6 @@ def contraction() -> Decision:
             Le(after, _printed(_lemma_10(2))),
             _at(Rational(40401, 1600000000), 1, Rational(1, 2), Rational(1, 200), 1, 100, Rational(401, 40000), 0),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("2 L^4/rho, any step", "refuted"),
-            ("2 L^4/rho, eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, W = R^{d1}", "refuted"),
-            ("2 L^4/rho^2 and eta_v <= 1/L, on any W", "refuted"),
-            (CONTRACTION, "proved"),
-        ),
-        condition="rho^2 in place of rho below 2 L^4, as the proof and Lemma 11 have it, eta_v <= 1/L, "
-        f"{UNCONSTRAINED}, and {DEVIATIONS}",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.ARITHMETIC, Method.PROVER),
-        evidence,
-        "A square, the step condition and the condition on W are missing in the statement.",
     )
 
 

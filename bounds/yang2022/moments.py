@@ -113,45 +113,7 @@ def without_replacement() -> tuple[Step, ...]:
     "proof of Theorem 1, Appendix B",
 )
 def released() -> Decision:
-    k, z = symbols("k z", positive=True)
-    known = ((q, Rational(1, 10**4)), (x, 1), (s, 1), (T, 1))
-    small = ((q, Rational(1, 10**4)), (x, 16), (s, Rational(1, 4)), (T, 1))
-    steps: tuple[Step, ...] = (
-        Cited(
-            "f = z G_w w, m = 1, T = 1, n = 10^4: all records are -1 but one, which is 1 or -1. In units of the "
-            "sensitivity 2 G_w the release is P = (1 - q) N(0) + q N(1) or Q = N(0), q = 1/n",
-            "Algorithm 1",
-        ),
-        Identity(
-            "E r^k = exp(x k (k - 1)/2) for r = N(1)/N(0), in exponents at variance 1/x, so that E_P (P/Q)^lambda is "
-            "a binomial sum",
-            k * (x * z - x / 2) - x * z**2 / 2,
-            -x * (z - k) ** 2 / 2 + x * k * (k - 1) / 2,
-        ),
-        *(
-            Counterexample(
-                f"s = 1, lambda = {order}, inside the conditions at the end of the proof",
-                Le(log(mixture_moment(order)), MOMENT),
-                ((lam, order), *known),
-            )
-            for order in range(1, 7)
-        ),
-        *(
-            Below(
-                f"this instance is within the printed bound at lambda = {order}",
-                log(mixture_moment(order)).subs(known),
-                MOMENT.subs(lam, order).subs(known),
-            )
-            for order in range(7, 10)
-        ),
-        Below("lambda = 9 is below s^2 log(1/(q s)) at s = 1, q = 1/10^4", Integer(9), log(10**4)),
-        Counterexample(
-            "for small noise larger lambda fail too: s = 1/4, lambda = 9",
-            Le(log(mixture_moment(9)), MOMENT),
-            ((lam, 9), *small),
-        ),
-        *without_replacement(),
-    )
+    steps: tuple[Step, ...] = (*_two_laws(), *_above_the_moment(), *without_replacement())
     evidence = Evidence(
         steps,
         readings=(
@@ -177,6 +139,54 @@ def released() -> Decision:
         "The remainder of Lemma 2 and its region are dropped, and lambda (lambda + 1) becomes lambda^2. Inside the "
         "region that fails at s = 1 for lambda = 1, ..., 6. A larger constant repairs it, for minibatches without "
         "replacement.",
+    )
+
+
+def _two_laws() -> tuple[Step, ...]:
+    """The laws of an output on two neighbours, and the moments of their ratio."""
+    k, z = symbols("k z", positive=True)
+    return (
+        Cited(
+            "f = z G_w w, m = 1, T = 1, n = 10^4: all records are -1 but one, which is 1 or -1. In units of the "
+            "sensitivity 2 G_w the release is P = (1 - q) N(0) + q N(1) or Q = N(0), q = 1/n",
+            "Algorithm 1",
+        ),
+        Identity(
+            "E r^k = exp(x k (k - 1)/2) for r = N(1)/N(0), in exponents at variance 1/x, so that E_P (P/Q)^lambda is "
+            "a binomial sum",
+            k * (x * z - x / 2) - x * z**2 / 2,
+            -x * (z - k) ** 2 / 2 + x * k * (k - 1) / 2,
+        ),
+    )
+
+
+def _above_the_moment() -> tuple[Step, ...]:
+    """Their log moment is above the printed one."""
+    known = ((q, Rational(1, 10**4)), (x, 1), (s, 1), (T, 1))
+    small = ((q, Rational(1, 10**4)), (x, 16), (s, Rational(1, 4)), (T, 1))
+    return (
+        *(
+            Counterexample(
+                f"s = 1, lambda = {order}, inside the conditions at the end of the proof",
+                Le(log(mixture_moment(order)), MOMENT),
+                ((lam, order), *known),
+            )
+            for order in range(1, 7)
+        ),
+        *(
+            Below(
+                f"this instance is within the printed bound at lambda = {order}",
+                log(mixture_moment(order)).subs(known),
+                MOMENT.subs(lam, order).subs(known),
+            )
+            for order in range(7, 10)
+        ),
+        Below("lambda = 9 is below s^2 log(1/(q s)) at s = 1, q = 1/10^4", Integer(9), log(10**4)),
+        Counterexample(
+            "for small noise larger lambda fail too: s = 1/4, lambda = 9",
+            Le(log(mixture_moment(9)), MOMENT),
+            ((lam, 9), *small),
+        ),
     )
 
 

@@ -116,6 +116,42 @@ def _without_replacement() -> tuple[Step, ...]:
 )
 def remark() -> Decision:
     steps: tuple[Step, ...] = (
+        *_single_record(),
+        *_printed_range(),
+        *_without_replacement(),
+        Searched(
+            f"n >= 2, with replacement, in floating point: three one-dimensional pairs of releases stay below {MARGIN} "
+            "of delta = 1/n^2 at random n <= 1000, T <= 1000, 1/20 <= epsilon <= 1",
+            excess,
+            MARGIN,
+            24,
+        ),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("n = 1, which allows delta up to 1", "refuted"),
+            ("n >= 2, m rounded up, minibatches without replacement", "proved"),
+            ("n >= 2, m = 1, where sampling with replacement is the same", "proved"),
+            ("n >= 2, m >= 2, minibatches with replacement, as Algorithm 1 draws them", "unresolved"),
+        ),
+        condition="n >= 2, m rounded up, and minibatches without replacement, as Lemma 2 supposes",
+        repaired="with replacement nothing is proved for m >= 2: numbers in floating point alone, for pairs of "
+        "releases that are not shown to be the worst",
+    )
+    return Decision(
+        "conditional",
+        (Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
+        evidence,
+        "At n = 1 delta may be .999, and the noise is too small. For n >= 2 the constant 8 is enough for minibatches "
+        "without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: never violated "
+        "in floating point, and not proved.",
+    )
+
+
+def _single_record() -> tuple[Step, ...]:
+    """n = 1, where delta may be .999."""
+    return (
         Cited(
             "n = m = 1: f = z (G_w w + G_v v), records 1 and -1. With T = 2 the last iterate and the mean one both "
             "show one release",
@@ -123,6 +159,12 @@ def remark() -> Decision:
         ),
         NotPrivate("n = 1, delta = .999, epsilon = 1, T = 2: one of the two releases", multiplier(2), 1, EDGE),
         NotPrivate("and at T = 1, if its release is the output", multiplier(1), 1, EDGE),
+    )
+
+
+def _printed_range() -> tuple[Step, ...]:
+    """What the printed noise, minibatch and delta give for the ratio of sensitivity and noise."""
+    return (
         Identity(
             "n >= 2, without replacement: sigma_w^2 at which the pair of gradients of a step, as one release, has the "
             "squared ratio epsilon^2/(8 q^2 T log(1/delta)) of sensitivity and noise, q = m/n, which the steps below "
@@ -154,32 +196,4 @@ def remark() -> Decision:
             2 * ell / epsilon,
             Domain({epsilon: (0, oo), ell: (0, oo)}, where=(LOSS,)),
         ),
-        *_without_replacement(),
-        Searched(
-            f"n >= 2, with replacement, in floating point: three one-dimensional pairs of releases stay below {MARGIN} "
-            "of delta = 1/n^2 at random n <= 1000, T <= 1000, 1/20 <= epsilon <= 1",
-            excess,
-            MARGIN,
-            24,
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("n = 1, which allows delta up to 1", "refuted"),
-            ("n >= 2, m rounded up, minibatches without replacement", "proved"),
-            ("n >= 2, m = 1, where sampling with replacement is the same", "proved"),
-            ("n >= 2, m >= 2, minibatches with replacement, as Algorithm 1 draws them", "unresolved"),
-        ),
-        condition="n >= 2, m rounded up, and minibatches without replacement, as Lemma 2 supposes",
-        repaired="with replacement nothing is proved for m >= 2: numbers in floating point alone, for pairs of "
-        "releases that are not shown to be the worst",
-    )
-    return Decision(
-        "conditional",
-        (Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
-        evidence,
-        "At n = 1 delta may be .999, and the noise is too small. For n >= 2 the constant 8 is enough for minibatches "
-        "without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: never violated "
-        "in floating point, and not proved.",
     )

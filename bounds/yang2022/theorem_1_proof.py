@@ -14,7 +14,7 @@ from typing import Any
 from sympy import Eq, Integer, Le, Mul, Pow, Rational, log, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
@@ -120,6 +120,12 @@ def normalisation() -> Decision:
     )
 
 
+# With P = (1-q) N(0) + q N(mu), Q = N(0), variance sigma^2: E_P[P/Q] = 1 + q^2 (X - 1) where
+# X = exp(|mu|^2/sigma^2); for the pair of releases X_w X_v takes the place of X.
+z, mu, X_w, X_v, s_w, s_v, ratio = symbols("z mu X_w X_v s_w s_v r", positive=True)
+JOINT = 1 + q**2 * (X_w * X_v - 1)
+
+
 @claim(
     "Y07",
     Kind.ACCOUNTING,
@@ -127,46 +133,9 @@ def normalisation() -> Decision:
     "proof of Theorem 1, Appendix B",
 )
 def joint_moment() -> Decision:
-    # With P = (1-q) N(0) + q N(mu), Q = N(0), variance sigma^2: E_P[P/Q] = 1 + q^2 (X - 1) where
-    # X = exp(|mu|^2/sigma^2); for the pair of releases X_w X_v takes the place of X.
-    z, mu, X_w, X_v, s_w, s_v, ratio = symbols("z mu X_w X_v s_w s_v r", positive=True)
-    square = (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X_w
-    joint = 1 + q**2 * (X_w * X_v - 1)
-    product = (1 + q**2 * (X_w - 1)) * (1 + q**2 * (X_v - 1))
-    cap = 1 / (1 - q)  # of P/Q for P = N(0), Q = (1-q) N(0) + q N(mu), r = N(mu)/N(0)
-    half, four = ((q, Rational(1, 2)),), ((X_w, 4), (X_v, 4))
     steps = (
-        Identity(
-            "N(mu)^2/N(0) is exp(mu^2) times N(2 mu), in exponents",
-            -((z - mu) ** 2) + z**2 / 2,
-            -((z - 2 * mu) ** 2) / 2 + mu**2,
-        ),
-        Identity("hence E_P[P/Q] for one release", square, 1 + q**2 * (X_w - 1)),
-        Identity(
-            "the joint moment exceeds the product of the two by",
-            joint - product,
-            q**2 * (1 - q**2) * (X_w - 1) * (X_v - 1),
-        ),
-        Cited(
-            "all neighbours: f = z (a w + b v), z in {0, 1}, n = 2, m = 1, T = 1, q = 1/2. "
-            "Up to order and reflection they are P, Q above and Q, P",
-            "the reflection about mu/2 maps the pair {0,1}, {1,1} to {0,1}, {0,0}",
-        ),
-        AtMost(
-            "one release, first order: exp alpha_w(1) <= 2",
-            (1 + q**2 * (X_w - 1)).subs((*half, *four)),
-            Integer(2),
-        ),
-        AtMost(
-            "one release, other order: P/Q = 1/(1 - q + q r) <= 1/(1 - q) = 2, q = 1/(1 + k)",
-            (1 / (1 - q + q * ratio)).subs(q, 1 / (1 + k)),
-            cap.subs(q, 1 / (1 + k)),
-        ),
-        Counterexample(
-            "q = 1/2 and noise with exp(G^2/sigma^2) = 4 in both blocks: 19/4 above 2 x 2",
-            Le(joint, cap * cap),
-            (*half, *four),
-        ),
+        *_not_a_product(),
+        *_above_the_sum(),
         Identity(
             "the leading bounds do add, at 1/s^2 = 1/s_w^2 + 1/s_v^2",
             q**2 * T * lam**2 / (s_w**2 * s_v**2 / (s_w**2 + s_v**2)),
@@ -191,6 +160,53 @@ def joint_moment() -> Decision:
         "share the hidden minibatch, and their joint moment at lambda = 1 is strictly larger: "
         "exp alpha_A(1) >= 19/4 against at most 4. The printed leading term survives by treating "
         "the pair as one release.",
+    )
+
+
+def _not_a_product() -> tuple[Step, ...]:
+    """The joint moment of two releases of one minibatch is not the product of their moments."""
+    square = (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X_w
+    product = (1 + q**2 * (X_w - 1)) * (1 + q**2 * (X_v - 1))
+    return (
+        Identity(
+            "N(mu)^2/N(0) is exp(mu^2) times N(2 mu), in exponents",
+            -((z - mu) ** 2) + z**2 / 2,
+            -((z - 2 * mu) ** 2) / 2 + mu**2,
+        ),
+        Identity("hence E_P[P/Q] for one release", square, 1 + q**2 * (X_w - 1)),
+        Identity(
+            "the joint moment exceeds the product of the two by",
+            JOINT - product,
+            q**2 * (1 - q**2) * (X_w - 1) * (X_v - 1),
+        ),
+    )
+
+
+def _above_the_sum() -> tuple[Step, ...]:
+    """An instance whose joint moment exceeds what the two bounds add up to."""
+    cap = 1 / (1 - q)  # of P/Q for P = N(0), Q = (1-q) N(0) + q N(mu), r = N(mu)/N(0)
+    half, four = ((q, Rational(1, 2)),), ((X_w, 4), (X_v, 4))
+    return (
+        Cited(
+            "all neighbours: f = z (a w + b v), z in {0, 1}, n = 2, m = 1, T = 1, q = 1/2. "
+            "Up to order and reflection they are P, Q above and Q, P",
+            "the reflection about mu/2 maps the pair {0,1}, {1,1} to {0,1}, {0,0}",
+        ),
+        AtMost(
+            "one release, first order: exp alpha_w(1) <= 2",
+            (1 + q**2 * (X_w - 1)).subs((*half, *four)),
+            Integer(2),
+        ),
+        AtMost(
+            "one release, other order: P/Q = 1/(1 - q + q r) <= 1/(1 - q) = 2, q = 1/(1 + k)",
+            (1 / (1 - q + q * ratio)).subs(q, 1 / (1 + k)),
+            cap.subs(q, 1 / (1 + k)),
+        ),
+        Counterexample(
+            "q = 1/2 and noise with exp(G^2/sigma^2) = 4 in both blocks: 19/4 above 2 x 2",
+            Le(JOINT, cap * cap),
+            (*half, *four),
+        ),
     )
 
 
@@ -263,45 +279,7 @@ def _equal(left: Any, right: Any) -> Any:
     "Remark 1 and its proof, Appendix B",
 )
 def remark_constant() -> Decision:
-    at = ((n, 10), (T, 4), (m, 3), (epsilon, 1), (G_w, 1), (delta, Rational(1, 100)))
-    square = Pow(REMARK, 2, evaluate=False)
-    steps = (
-        Identity(
-            "in units of 2 G/m the proof's noise has the constant 4 for 8: squares, log n = ell/2",
-            lambda: 4 * (2 * G_w / m) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
-            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
-        ),
-        Counterexample("in units of 2 G/m", _equal(Mul(SENSITIVITY**2, PROOF, evaluate=False), square), at),
-        Counterexample(
-            "in units of 2 G, as Y05 prints them", _equal(Mul(4 * G_w**2, PROOF, evaluate=False), square), at
-        ),
-        Identity(
-            "in units of 2 G the two agree at m = 2, and there alone",
-            lambda: (2 * G_w) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
-            (m**2 / 4) * (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
-        ),
-        AtMost(
-            "the remark's noise is at least the proof's",
-            (SENSITIVITY**2 * PROOF).subs(log(n), ell / 2),
-            (REMARK**2).subs(log(1 / delta), ell),
-        ),
-        Identity(
-            "Theorem 1's first two conditions, with equality, give the constant 8: s^2 = 4 (m/n)^2 T lambda/epsilon "
-            "at lambda = 4 ell/epsilon, in units of 2 G/m",
-            lambda: (2 * G_w / m) ** 2 * (4 * (m / n) ** 2 * T * (4 * ell / epsilon) / epsilon),
-            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
-        ),
-        Identity(
-            "the third, lambda <= s^2 log(n/(m s)), at the remark's minibatch, (m/n)^2 = epsilon/(4 T): lambda = s^2",
-            lambda: 4 * (epsilon / (4 * T)) * T * (4 * ell / epsilon) / epsilon,
-            4 * ell / epsilon,
-        ),
-        Identity(
-            "and (m s/n)^2 = log(1/delta)/T, which must be at most exp(-2)",
-            lambda: (epsilon / (4 * T)) * (4 * ell / epsilon),
-            ell / T,
-        ),
-    )
+    steps = (*_two_noises(), *_conditions())
     evidence = Evidence(
         steps,
         readings=(
@@ -324,4 +302,53 @@ def remark_constant() -> Decision:
         "larger, and comes out exactly from the proof of Theorem 1. Either way the third condition "
         "asks for T of order log(1/delta), which the remark leaves out: for 8, "
         "T >= e^2 log(1/delta) where its minibatch exceeds 1.",
+    )
+
+
+def _two_noises() -> tuple[Step, ...]:
+    """The noise of the proof against that of the remark."""
+    at = ((n, 10), (T, 4), (m, 3), (epsilon, 1), (G_w, 1), (delta, Rational(1, 100)))
+    square = Pow(REMARK, 2, evaluate=False)
+    return (
+        Identity(
+            "in units of 2 G/m the proof's noise has the constant 4 for 8: squares, log n = ell/2",
+            lambda: 4 * (2 * G_w / m) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
+            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        Counterexample("in units of 2 G/m", _equal(Mul(SENSITIVITY**2, PROOF, evaluate=False), square), at),
+        Counterexample(
+            "in units of 2 G, as Y05 prints them", _equal(Mul(4 * G_w**2, PROOF, evaluate=False), square), at
+        ),
+        Identity(
+            "in units of 2 G the two agree at m = 2, and there alone",
+            lambda: (2 * G_w) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
+            (m**2 / 4) * (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        AtMost(
+            "the remark's noise is at least the proof's",
+            (SENSITIVITY**2 * PROOF).subs(log(n), ell / 2),
+            (REMARK**2).subs(log(1 / delta), ell),
+        ),
+    )
+
+
+def _conditions() -> tuple[Step, ...]:
+    """The conditions of Theorem 1 at the constant 8."""
+    return (
+        Identity(
+            "Theorem 1's first two conditions, with equality, give the constant 8: s^2 = 4 (m/n)^2 T lambda/epsilon "
+            "at lambda = 4 ell/epsilon, in units of 2 G/m",
+            lambda: (2 * G_w / m) ** 2 * (4 * (m / n) ** 2 * T * (4 * ell / epsilon) / epsilon),
+            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        Identity(
+            "the third, lambda <= s^2 log(n/(m s)), at the remark's minibatch, (m/n)^2 = epsilon/(4 T): lambda = s^2",
+            lambda: 4 * (epsilon / (4 * T)) * T * (4 * ell / epsilon) / epsilon,
+            4 * ell / epsilon,
+        ),
+        Identity(
+            "and (m s/n)^2 = log(1/delta)/T, which must be at most exp(-2)",
+            lambda: (epsilon / (4 * T)) * (4 * ell / epsilon),
+            ell / T,
+        ),
     )

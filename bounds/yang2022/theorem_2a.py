@@ -53,7 +53,7 @@ from __future__ import annotations
 from sympy import Le, Max, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -114,6 +114,10 @@ EXPONENT = L**2 * T * eta**2
 COUNT = n ** Rational(3, 2)
 
 
+# T = n; the maximum in eta is sqrt n at least, and sqrt n itself for large epsilon.
+bound, most = symbols("bound most", positive=True)
+
+
 @claim(
     "Y22",
     Kind.SCHEDULE,
@@ -125,9 +129,32 @@ COUNT = n ** Rational(3, 2)
     "Theorem 7(a) and its proof, Appendix C.3",
 )
 def step_size() -> Decision:
-    # T = n; the maximum in eta is sqrt n at least, and sqrt n itself for large epsilon.
-    bound, most = symbols("bound most", positive=True)
-    steps = (
+    steps = (*_exponent(), *_distance_part())
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("L is a constant inside the O", "proved"),
+            ("the constant of the O does not depend on L", "refuted"),
+            ("D^2/(eta T) is within Theorem 7's bound, whatever L", "refuted"),
+        ),
+        condition="L is fixed as n, d, epsilon and delta vary",
+        repaired="eta = c/(L max{...}), as in the proof: exp(L^2 T eta^2) <= exp(c^2) for all L; D^2 in Theorem 7's "
+        "bound then carries a factor L, with 1/sqrt L a factor sqrt L",
+    )
+    return Decision(
+        "conditional",
+        (Method.ALGEBRA, Method.PROVER),
+        evidence,
+        "The exponential is bounded by exp(c^2 L), not by an absolute constant. The proof's "
+        "O(min{1, n epsilon^2/(d log(1/delta))}) is the order of the exponent, not of the "
+        "exponential, which is never below 1. D^2/(eta T) gains a factor sqrt L (L with the proof's step), which "
+        "Theorem 7's explicit prefactor leaves out.",
+    )
+
+
+def _exponent() -> tuple[Step, ...]:
+    """The exponent is bounded by c^2 L, and with a step of 1/L by c^2."""
+    return (
         Inequality(
             "the printed step is at most c/(sqrt L sqrt n)",
             PRINTED_STEP,
@@ -162,6 +189,12 @@ def step_size() -> Decision:
                 where=(Le(eta * L * sqrt(n), c), Le(T, n)),
             ),
         ),
+    )
+
+
+def _distance_part() -> tuple[Step, ...]:
+    """The part 1/(eta T) of the rate carries sqrt L."""
+    return (
         Identity(
             "the part 1/(eta T) carries sqrt L with 1/sqrt L: in units of its rate max{...}/n, T = n",
             lambda: (1 / (c / (sqrt(L) * most) * n)) / (most / n),
@@ -173,26 +206,6 @@ def step_size() -> Decision:
             Le(sqrt(L) / c, bound),
             ((L, c**2 * (bound + 1) ** 2),),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("L is a constant inside the O", "proved"),
-            ("the constant of the O does not depend on L", "refuted"),
-            ("D^2/(eta T) is within Theorem 7's bound, whatever L", "refuted"),
-        ),
-        condition="L is fixed as n, d, epsilon and delta vary",
-        repaired="eta = c/(L max{...}), as in the proof: exp(L^2 T eta^2) <= exp(c^2) for all L; D^2 in Theorem 7's "
-        "bound then carries a factor L, with 1/sqrt L a factor sqrt L",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.PROVER),
-        evidence,
-        "The exponential is bounded by exp(c^2 L), not by an absolute constant. The proof's "
-        "O(min{1, n epsilon^2/(d log(1/delta))}) is the order of the exponent, not of the "
-        "exponential, which is never below 1. D^2/(eta T) gains a factor sqrt L (L with the proof's step), which "
-        "Theorem 7's explicit prefactor leaves out.",
     )
 
 

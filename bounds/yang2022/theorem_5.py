@@ -29,7 +29,7 @@ from sympy import Ge, Integer, Le, Lt, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -156,40 +156,8 @@ def constant_batch() -> Decision:
     "Theorem 5",
 )
 def rate() -> Decision:
-    error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
-    printed = FRONT * (sqrt(X) + sqrt(Y))
-    small = Region(
-        Ge(kappa, 1),
-        Le(kappa ** Rational(3, 2) * X, mu ** Rational(3, 2)),
-        Le(kappa ** Rational(3, 2) * Y, mu ** Rational(3, 2)),
-    )
     steps = (
-        Dominated(
-            "the root of Y = d sigma^2/T^{2/3} is the printed one at sigma = sqrt(T ell)/(n epsilon) and T = n",
-            sqrt(d) * sigma / T**THIRD,
-            sqrt(d * ell) / (n ** Rational(5, 6) * epsilon),
-            Region(Le(sigma * n * epsilon, sqrt(T * ell)), Le(T, n)),
-        ),
-        Dominated(
-            "(1 + kappa) sqrt(error/mu) is of the printed order, sqrt(X + Y) <= sqrt X + sqrt Y",
-            (1 + kappa) * sqrt(ORDER / mu) * (sqrt(X) + sqrt(Y)),
-            printed,
-            Region(Ge(kappa, 1)),
-        ),
-        Dominated("the error itself, where kappa^{3/2} X and kappa^{3/2} Y are below mu^{3/2}", error, printed, small),
-        Exceeds(
-            "elsewhere it is larger: kappa/mu growing with X, Y fixed",
-            error,
-            printed,
-            Region(Ge(kappa, 1)),
-            {kappa: s, mu: 1 / s},
-        ),
-        Dominated(
-            "the same with the two parts written out: the root of the error",
-            (1 + kappa) * sqrt(ORDER / mu) * PARTS,
-            RATE,
-            Region(Ge(kappa, 1)),
-        ),
+        *_orders(),
         Dominated(
             "what the repaired Theorems 9 and 10 add, (1 + kappa)/(mu n), (1 + kappa)/(n sqrt(rho mu)) and 1/(rho n), "
             "rho = 1/kappa in units of L, for mu <= L",
@@ -229,6 +197,45 @@ def rate() -> Decision:
         evidence,
         "The optimisation error enters (5) itself too, and is below its root only where it is small; and what "
         "Theorems 3, 9 and 11 lack is lacking here.",
+    )
+
+
+def _orders() -> tuple[Step, ...]:
+    """The optimisation error and its root against the printed order."""
+    error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
+    printed = FRONT * (sqrt(X) + sqrt(Y))
+    small = Region(
+        Ge(kappa, 1),
+        Le(kappa ** Rational(3, 2) * X, mu ** Rational(3, 2)),
+        Le(kappa ** Rational(3, 2) * Y, mu ** Rational(3, 2)),
+    )
+    return (
+        Dominated(
+            "the root of Y = d sigma^2/T^{2/3} is the printed one at sigma = sqrt(T ell)/(n epsilon) and T = n",
+            sqrt(d) * sigma / T**THIRD,
+            sqrt(d * ell) / (n ** Rational(5, 6) * epsilon),
+            Region(Le(sigma * n * epsilon, sqrt(T * ell)), Le(T, n)),
+        ),
+        Dominated(
+            "(1 + kappa) sqrt(error/mu) is of the printed order, sqrt(X + Y) <= sqrt X + sqrt Y",
+            (1 + kappa) * sqrt(ORDER / mu) * (sqrt(X) + sqrt(Y)),
+            printed,
+            Region(Ge(kappa, 1)),
+        ),
+        Dominated("the error itself, where kappa^{3/2} X and kappa^{3/2} Y are below mu^{3/2}", error, printed, small),
+        Exceeds(
+            "elsewhere it is larger: kappa/mu growing with X, Y fixed",
+            error,
+            printed,
+            Region(Ge(kappa, 1)),
+            {kappa: s, mu: 1 / s},
+        ),
+        Dominated(
+            "the same with the two parts written out: the root of the error",
+            (1 + kappa) * sqrt(ORDER / mu) * PARTS,
+            RATE,
+            Region(Ge(kappa, 1)),
+        ),
     )
 
 

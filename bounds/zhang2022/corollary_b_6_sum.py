@@ -69,77 +69,13 @@ def _natural(count: Any) -> Counterexample:
     "Corollary B.6, first line",
 )
 def first() -> Decision:
-    # the last step's noise: E|x~_K - x_K^|^2 <= 65 L^2 K^2 b^2/(mu_K m_K), where mu_K m_K is the smaller of
-    # mu_K mu_y and mu_K^2: at least 3 (L/D)^2 for mu_K = mu n
-    terms = (
-        sqrt(65) * L**2 * phases * b / (sqrt(3) * L / D)
-        + 65 * L**2 * phases**2 * b**2 / PRINTED_MU
-        + 8 * L**2 * phases * p**2 / PRINTED_MU
-        + PRINTED_MU * D**2
-    )
-    low = 3 * Max(p, 4 * bits * b)
     records, count = outside.RECORDS, outside.COUNT
     steps: tuple[Step, ...] = (
         *letters(LOG),
         MARKOV,
-        Cited("the last step: F is L-Lipschitz; Jensen", "definition"),
-        Inequality(
-            "65 in units of L^2 d log(2.5/delta)/(mu_k m_k nbar^2 epsilon^2): 64 from the noise, the solver with "
-            "gamma = delta L^2/(8 m_k nbar^2)",
-            64 * d * LOG / epsilon**2 + delta / 2,
-            c * d * LOG / epsilon**2,
-            Domain({d: (1, oo), epsilon: (0, 1), delta: (0, 1)}),
-            (c, 65),
-        ),
-        Inequality(
-            "8 in units of L^2/(m_k nbar): 2 sqrt 2 for the weak gap leaves it for the move of y, whose square is "
-            "2 (12 + 3 delta/2)",
-            24 + 3 * delta,
-            (8 - 2 * sqrt(2)) ** 2,
-            Domain({delta: (0, Rational(1, 2))}),
-        ),
-        Quoted("a y that moves by Delta_y adds L Delta_y to the weak gap", "Z25"),
-        Quoted("and the next phase's y moves no more than its centre", "Z51"),
-        Identity(
-            "mu_K mu_y at mu_K = mu n, mu and mu_y at their least", lambda: LEAST_MU * n * LEAST_MU_Y, 3 * L**2 / D**2
-        ),
-        Identity("and mu_K^2, which is more", lambda: (LEAST_MU * n) ** 2, 9 * n * L**2 / D**2),
-        Cited("1/m_k <= 1/mu_k + 1/mu_y; the part with 1/mu_k, summed over the phases", "geometric series"),
-        Identity(
-            "the regulariser of the first phase, (mu_1/2) |x* - x_0|^2, mu_1 = 2 mu",
-            lambda: 2 * PRINTED_MU / 2 * D**2,
-            3 * L * D * Max(p, 4 * phases * b),
-        ),
-        Inequality(
-            "K = log2 n: the four terms without mu_y are within the published first line",
-            terms,
-            6 * L * D * phases * (p + c * b),
-            SUM,
-            (c, 4),
-        ),
-        Identity(
-            "K = floor(log2 n), 2^K > n/2: mu_K mu_y is mu n mu_y/2 at least, in terms of mu",
-            lambda: mu * (n / 2) * LEAST_MU_Y,
-            L * mu * sqrt(n) / (2 * D),
-        ),
-        Identity(
-            "and mu_K^2 is 3 n/2 times as much",
-            lambda: mu * LEAST_MU * (n / 2) ** 2,
-            3 * n / 2 * L * mu * sqrt(n) / (2 * D),
-        ),
-        Identity(
-            "the root of 130 p/low is below 20 p/low + 13/8, with left = p/low: the difference of their squares",
-            (20 * left + Rational(13, 8)) ** 2 - 130 * left,
-            (20 * left - Rational(13, 8)) ** 2,
-        ),
-        *rounded(
-            "K = floor(log2 n), log2 in mu and in the bound",
-            lambda ratio: (
-                (20 * p / low + Rational(13, 8)) * ratio * b + 65 * ratio**2 * b**2 / low + 8 * ratio * p**2 / low + low
-            ),
-            6 * bits * (p + c * b),
-            (c, 4),
-        ),
+        *_each_phase(),
+        *_whole_phases(),
+        *_rounded_down(),
         *(_natural(round_(log(Integer(10) ** 16))) for round_ in (floor, ceiling)),
         *outside.one_sided(
             (FIRST + SECOND)
@@ -163,6 +99,91 @@ def first() -> Decision:
         Method.PROVER,
         evidence,
         "For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69.",
+    )
+
+
+def _each_phase() -> tuple[Step, ...]:
+    """What each phase adds to the weak gap."""
+    return (
+        Cited("the last step: F is L-Lipschitz; Jensen", "definition"),
+        Inequality(
+            "65 in units of L^2 d log(2.5/delta)/(mu_k m_k nbar^2 epsilon^2): 64 from the noise, the solver with "
+            "gamma = delta L^2/(8 m_k nbar^2)",
+            64 * d * LOG / epsilon**2 + delta / 2,
+            c * d * LOG / epsilon**2,
+            Domain({d: (1, oo), epsilon: (0, 1), delta: (0, 1)}),
+            (c, 65),
+        ),
+        Inequality(
+            "8 in units of L^2/(m_k nbar): 2 sqrt 2 for the weak gap leaves it for the move of y, whose square is "
+            "2 (12 + 3 delta/2)",
+            24 + 3 * delta,
+            (8 - 2 * sqrt(2)) ** 2,
+            Domain({delta: (0, Rational(1, 2))}),
+        ),
+        Quoted("a y that moves by Delta_y adds L Delta_y to the weak gap", "Z25"),
+        Quoted("and the next phase's y moves no more than its centre", "Z51"),
+    )
+
+
+def _whole_phases() -> tuple[Step, ...]:
+    """The sum over K = log2 n phases."""
+    # the last step's noise: E|x~_K - x_K^|^2 <= 65 L^2 K^2 b^2/(mu_K m_K), where mu_K m_K is the smaller of
+    # mu_K mu_y and mu_K^2: at least 3 (L/D)^2 for mu_K = mu n
+    terms = (
+        sqrt(65) * L**2 * phases * b / (sqrt(3) * L / D)
+        + 65 * L**2 * phases**2 * b**2 / PRINTED_MU
+        + 8 * L**2 * phases * p**2 / PRINTED_MU
+        + PRINTED_MU * D**2
+    )
+    return (
+        Identity(
+            "mu_K mu_y at mu_K = mu n, mu and mu_y at their least", lambda: LEAST_MU * n * LEAST_MU_Y, 3 * L**2 / D**2
+        ),
+        Identity("and mu_K^2, which is more", lambda: (LEAST_MU * n) ** 2, 9 * n * L**2 / D**2),
+        Cited("1/m_k <= 1/mu_k + 1/mu_y; the part with 1/mu_k, summed over the phases", "geometric series"),
+        Identity(
+            "the regulariser of the first phase, (mu_1/2) |x* - x_0|^2, mu_1 = 2 mu",
+            lambda: 2 * PRINTED_MU / 2 * D**2,
+            3 * L * D * Max(p, 4 * phases * b),
+        ),
+        Inequality(
+            "K = log2 n: the four terms without mu_y are within the published first line",
+            terms,
+            6 * L * D * phases * (p + c * b),
+            SUM,
+            (c, 4),
+        ),
+    )
+
+
+def _rounded_down() -> tuple[Step, ...]:
+    """The sum over K = floor(log2 n) phases."""
+    low = 3 * Max(p, 4 * bits * b)
+    return (
+        Identity(
+            "K = floor(log2 n), 2^K > n/2: mu_K mu_y is mu n mu_y/2 at least, in terms of mu",
+            lambda: mu * (n / 2) * LEAST_MU_Y,
+            L * mu * sqrt(n) / (2 * D),
+        ),
+        Identity(
+            "and mu_K^2 is 3 n/2 times as much",
+            lambda: mu * LEAST_MU * (n / 2) ** 2,
+            3 * n / 2 * L * mu * sqrt(n) / (2 * D),
+        ),
+        Identity(
+            "the root of 130 p/low is below 20 p/low + 13/8, with left = p/low: the difference of their squares",
+            (20 * left + Rational(13, 8)) ** 2 - 130 * left,
+            (20 * left - Rational(13, 8)) ** 2,
+        ),
+        *rounded(
+            "K = floor(log2 n), log2 in mu and in the bound",
+            lambda ratio: (
+                (20 * p / low + Rational(13, 8)) * ratio * b + 65 * ratio**2 * b**2 / low + 8 * ratio * p**2 / low + low
+            ),
+            6 * bits * (p + c * b),
+            (c, 4),
+        ),
     )
 
 

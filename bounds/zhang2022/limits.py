@@ -13,7 +13,7 @@ from sympy import Ge, Integer, Le, Rational, exp, log, sqrt, symbols
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -49,7 +49,7 @@ def chance_zero(records: int, ones: int) -> Fraction:
     "Appendices B.2 and B.3, near-optimality",
 )
 def lower() -> Decision:
-    steps = (
+    steps: tuple[Step, ...] = (
         Identity("(L^2/mu) f(mu x/L), f with L = mu = 1: the slope is L", lambda: L**2 / mu * (mu / L), L),
         Identity("and the curvature mu, so that L^2/mu is the unit of the risk", lambda: L**2 / mu * (mu / L) ** 2, mu),
         Cited(
@@ -66,6 +66,29 @@ def lower() -> Decision:
             log(1 / delta),
             Domain({delta: (0, Rational(1, 3))}),
         ),
+        *_ceilings(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("as printed, for every d, delta and epsilon", "refuted"),
+            ("the smaller of it and a constant, in the region of the cited bounds", "conditional"),
+        ),
+        condition="the cited lower bounds, which are for fixed L and D, epsilon <= 1, 2^{-n^{1-o(1)}} <= "
+        "delta <= 1/n^{1+Omega(1)}, and rates of at "
+        "most a constant",
+    )
+    return Decision(
+        "conditional",
+        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
+        evidence,
+        "The reduction to a single y is sound; the bounds are other papers' theorems, with conditions of their own.",
+    )
+
+
+def _ceilings() -> tuple[Step, ...]:
+    """Each bound outgrows what bounds every risk, and they fit together at mu of order one."""
+    return (
         Exceeds(
             "without a ceiling the convex bound outgrows 2 L D, which bounds every risk, as d grows",
             CONVEX,
@@ -86,22 +109,6 @@ def lower() -> Decision:
             CONVEX,
             Region(Ge(level, 1), Le(epsilon, 1), Le(sqrt(d * level), n * epsilon)),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("as printed, for every d, delta and epsilon", "refuted"),
-            ("the smaller of it and a constant, in the region of the cited bounds", "conditional"),
-        ),
-        condition="the cited lower bounds, which are for fixed L and D, epsilon <= 1, 2^{-n^{1-o(1)}} <= "
-        "delta <= 1/n^{1+Omega(1)}, and rates of at "
-        "most a constant",
-    )
-    return Decision(
-        "conditional",
-        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
-        evidence,
-        "The reduction to a single y is sound; the bounds are other papers' theorems, with conditions of their own.",
     )
 
 

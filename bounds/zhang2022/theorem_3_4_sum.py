@@ -90,42 +90,15 @@ def last() -> Decision:
     "Theorem 3.4",
 )
 def final() -> Decision:
-    terms = (
-        9 * L * D * phases * b
-        + 65 * L**2 * phases**2 * b**2 / REGULARISER
-        + 2 * L**2 * phases * p**2 / REGULARISER
-        + REGULARISER * D**2
-    )
     low = Max(p, 14 * bits * b)
-    # base 10, n = 10^16, K = 16 phases, L = D = 1, where mu = p = 14 K b
-    many, small = Integer(16), Rational(1, 10**8)
-    share = small / (14 * many)
-    tenth = (
-        sqrt(65) * many * share / (small * 2**many)
-        + 65 * many**2 * share**2 / small * (1 - 2 ** (1 - many))
-        + 2 * many * small * (1 - 2**-many)
-        + small
-    )
     instance = {n: outside.RECORDS, d: 1, epsilon: outside.EPSILON, delta: outside.DELTA, L: 1, D: 1}
-    derived, allowed = symbols("derived allowed", positive=True)
     steps: tuple[Step, ...] = (
         Quoted("the decomposition (9)", "Z15"),
         Quoted("the last step", "Z16"),
         Quoted("each phase's difference", "Z12"),
         Quoted("(8) at k - 1", "Z14"),
         *letters(LOG),
-        Identity(
-            "the sum over k >= 2 of 65 mu_k/(2 mu_{k-1}^2), mu_k = mu 2^k",
-            65 * mu * 2**k / (2 * (mu * 2 ** (k - 1)) ** 2),
-            65 / (mu * 2 ** (k - 1)),
-        ),
-        Cited("the geometric sums are at most 65/mu and, over k >= 1, 1/mu", "geometric series"),
-        Identity(
-            "the regulariser of the first phase, (mu_1/2) |x* - x_0|^2, mu_1 = 2 mu",
-            lambda: 2 * REGULARISER / 2 * D**2,
-            L * D * Max(p, 14 * phases * b),
-        ),
-        Inequality("the five terms are within the published bound", terms, RISK, RATIO, (c, 7)),
+        *_five_terms(),
         Inequality(
             "K = log n, unrounded: 2^K = n^{log 2/log base} >= sqrt n to a base of at most 4, with two = log 2",
             Rational(1, 2),
@@ -140,11 +113,7 @@ def final() -> Decision:
             4 * bits * (p + c * b),
             (c, 7),
         ),
-        Counterexample(
-            "base 10, n = 10^16, 14 K b = p: the proof's terms against the published bound",
-            Le(derived, allowed),
-            ((derived, tenth), (allowed, 4 * many * (small + 7 * share))),
-        ),
+        *_base_ten(),
         *outside.convex(BOUND.subs(instance)),
     )
     evidence = Evidence(
@@ -159,4 +128,49 @@ def final() -> Decision:
     )
     return Decision(
         "conditional", Method.PROVER, evidence, "All five terms, with the published mu; 6.91 would do for 7."
+    )
+
+
+def _five_terms() -> tuple[Step, ...]:
+    """The terms of the proof, within the published bound."""
+    terms = (
+        9 * L * D * phases * b
+        + 65 * L**2 * phases**2 * b**2 / REGULARISER
+        + 2 * L**2 * phases * p**2 / REGULARISER
+        + REGULARISER * D**2
+    )
+    return (
+        Identity(
+            "the sum over k >= 2 of 65 mu_k/(2 mu_{k-1}^2), mu_k = mu 2^k",
+            65 * mu * 2**k / (2 * (mu * 2 ** (k - 1)) ** 2),
+            65 / (mu * 2 ** (k - 1)),
+        ),
+        Cited("the geometric sums are at most 65/mu and, over k >= 1, 1/mu", "geometric series"),
+        Identity(
+            "the regulariser of the first phase, (mu_1/2) |x* - x_0|^2, mu_1 = 2 mu",
+            lambda: 2 * REGULARISER / 2 * D**2,
+            L * D * Max(p, 14 * phases * b),
+        ),
+        Inequality("the five terms are within the published bound", terms, RISK, RATIO, (c, 7)),
+    )
+
+
+def _base_ten() -> tuple[Step, ...]:
+    """The terms to base 10 at n = 10^16, above the published bound."""
+    # base 10, n = 10^16, K = 16 phases, L = D = 1, where mu = p = 14 K b
+    many, small = Integer(16), Rational(1, 10**8)
+    share = small / (14 * many)
+    tenth = (
+        sqrt(65) * many * share / (small * 2**many)
+        + 65 * many**2 * share**2 / small * (1 - 2 ** (1 - many))
+        + 2 * many * small * (1 - 2**-many)
+        + small
+    )
+    derived, allowed = symbols("derived allowed", positive=True)
+    return (
+        Counterexample(
+            "base 10, n = 10^16, 14 K b = p: the proof's terms against the published bound",
+            Le(derived, allowed),
+            ((derived, tenth), (allowed, 4 * many * (small + 7 * share))),
+        ),
     )

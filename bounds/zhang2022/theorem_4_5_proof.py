@@ -59,8 +59,7 @@ def moved_dual(a: int, mu_: int, next_: int, centre: int) -> Fraction:
     "proof of Lemma B.5",
 )
 def stability() -> Decision:
-    lam, moved = symbols("lam moved", positive=True)
-    steps = (
+    steps: tuple[Step, ...] = (
         Quoted("mu E|y - y'|^2 <= 26 L^2/(mu nbar^2)", "Z34"),
         Identity("whose root is", lambda: sqrt(TWENTY_SIX / mu), MOVE),
         Inequality(
@@ -69,6 +68,30 @@ def stability() -> Decision:
             ROOT**2,
             Domain({L: (0, oo), mu: (0, oo), nbar: (1, oo)}, where=(Le(L, mu * nbar),)),
         ),
+        *_units(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("sqrt(26 L/(mu nbar)), as printed, for every L, mu and nbar", "refuted"),
+            ("sqrt(26 L/(mu nbar)) where L <= mu nbar", "proved"),
+            ("sqrt(26) L/(mu nbar)", "proved"),
+        ),
+        condition="L <= mu nbar; elsewhere the root has to end before L: sqrt(26) L/(mu nbar)",
+        repaired="Delta_y = sqrt(26) L/(mu nbar), which is what the display before gives and the next line uses",
+    )
+    return Decision(
+        "conditional",
+        (Method.ALGEBRA, Method.PROVER),
+        evidence,
+        "The root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that follows needs the shorter.",
+    )
+
+
+def _units() -> tuple[Step, ...]:
+    """The published root has the unit of a length only where L is outside it."""
+    lam, moved = symbols("lam moved", positive=True)
+    return (
         Identity(
             "lengths times lam, f(x/lam, y/lam) in place of f: L becomes L/lam, mu becomes mu/lam^2, the root",
             lambda: sqrt(26 * (L / lam) / (mu / lam**2 * nbar)),
@@ -93,22 +116,6 @@ def stability() -> Decision:
             Le(2 * sqrt(2) * L**2 / (mu * nbar) + L * ROOT, EIGHT),
             ((L, 1), (mu, 1), (nbar, 100)),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("sqrt(26 L/(mu nbar)), as printed, for every L, mu and nbar", "refuted"),
-            ("sqrt(26 L/(mu nbar)) where L <= mu nbar", "proved"),
-            ("sqrt(26) L/(mu nbar)", "proved"),
-        ),
-        condition="L <= mu nbar; elsewhere the root has to end before L: sqrt(26) L/(mu nbar)",
-        repaired="Delta_y = sqrt(26) L/(mu nbar), which is what the display before gives and the next line uses",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.PROVER),
-        evidence,
-        "The root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that follows needs the shorter.",
     )
 
 

@@ -111,13 +111,39 @@ def _at(records: int, count: Any) -> tuple[tuple[Any, Any], ...]:
     "equation (26)",
 )
 def last() -> Decision:
-    unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
-    solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
     records, count = outside.RECORDS, outside.COUNT
     root = sqrt(LOG.subs(delta, outside.DELTA))
     steps: tuple[Step, ...] = (
         Cited("F is L-Lipschitz; Jensen", "definition"),
         Quoted("(24) at k = K", "Z35"),
+        *_root_of_257(),
+        *_root_of_129(),
+        *outside.convex_concave(Rational(17, 2) * root * count / (records * outside.EPSILON)),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("K = log2 n, or rounded up", "conditional"),
+            ("K = floor(log2 n), by 17 L^2/sqrt(mu_K mu)", "refuted"),
+            ("K = floor(log2 n), 17 sqrt 2/2 in place of 17/2", "conditional"),
+            ("K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise", "conditional"),
+            ("K = log n, natural, by 17 L^2/sqrt(mu_K mu)", "refuted"),
+            *outside.readings(outside.LIPSCHITZ, "conditional"),
+        ),
+        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K is log2 n exactly or rounded up, or for "
+        "K = floor(log2 n) the constant is 17 sqrt 2/2",
+    )
+    return Decision(
+        "conditional",
+        Method.PROVER,
+        evidence,
+        "mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
+    )
+
+
+def _root_of_257() -> tuple[Step, ...]:
+    """The root of 257, whose bound 17 serves for K = log2 n or rounded up."""
+    return (
         Inequality(
             "the root of 257 is below 17",
             sqrt(257) * LAST * SHARE,
@@ -139,6 +165,14 @@ def last() -> Decision:
             _at(1000, ceiling(log(Integer(1000)))),
         ),
         Inequality("rounded down, 2^K > n/2", sqrt(257) * LAST, c * L * D, HALF, (c, 17 * sqrt(2) / 2)),
+    )
+
+
+def _root_of_129() -> tuple[Step, ...]:
+    """The root of 129, by independent noise, serves rounded down too."""
+    unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
+    solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
+    return (
         Inequality(
             "the noise is independent of the solver's error, so that E|x~_K - x_K^|^2 has 129 in place of 257",
             d * SIGMA_K**2 + solver,
@@ -149,26 +183,6 @@ def last() -> Decision:
         Inequality(
             "and with its root 17/2 holds rounded down too", sqrt(129) * LAST, c * L * D, HALF, (c, Rational(17, 2))
         ),
-        *outside.convex_concave(Rational(17, 2) * root * count / (records * outside.EPSILON)),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("K = log2 n, or rounded up", "conditional"),
-            ("K = floor(log2 n), by 17 L^2/sqrt(mu_K mu)", "refuted"),
-            ("K = floor(log2 n), 17 sqrt 2/2 in place of 17/2", "conditional"),
-            ("K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise", "conditional"),
-            ("K = log n, natural, by 17 L^2/sqrt(mu_K mu)", "refuted"),
-            *outside.readings(outside.LIPSCHITZ, "conditional"),
-        ),
-        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K is log2 n exactly or rounded up, or for "
-        "K = floor(log2 n) the constant is 17 sqrt 2/2",
-    )
-    return Decision(
-        "conditional",
-        Method.PROVER,
-        evidence,
-        "mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
     )
 
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 from sympy import Integer, Le, Rational, diff, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import mu, n
@@ -39,31 +39,9 @@ FALLING = -sqrt(1 + x**2)  # Phi for f = -sqrt(1 + x^2) - y^2/2 <= 0, 1-Lipschit
     "Assumption 1",
 )
 def boundedness() -> Decision:
-    shifted = PRINTED.subs(M, least)
-    at = (
-        (moved, Integer(1)),
-        (bound, Integer(2)),
-        (beta, Integer(1)),
-        (mu, Integer(1)),
-        (n, Integer(2)),
-        (least, Rational(1, 2) - 10),
-    )
     steps = (
-        Enumerated(
-            "f = z y - y^2/2 - 10 <= -19/2: y moves by 1 at n = 2",
-            full_batch_distance,
-            (2, 3, Fraction(1)),
-            Fraction(1),
-        ),
-        Counterexample("the printed bound with the upper bound M = -19/2 is negative", Le(moved, shifted), at),
-        Identity("Phi of f = -sqrt(1 + x^2) - y^2/2, squared", lambda: FALLING**2, 1 + x**2),
-        Counterexample(
-            "f <= 0 leaves Phi(0) - Phi(x) without a bound: above 10^6 at x = 2 10^6",
-            Le(FALLING.subs(x, 0) - FALLING, gap),
-            ((x, Integer(2 * 10**6)), (gap, Integer(10**6))),
-        ),
-        AtMost("and so for every bound: sqrt(1 + x^2) > x, squared", x**2, 1 + x**2),
-        Identity("its gradient tends to 1 and never falls again", diff(FALLING, x) ** 2, 1 - 1 / (1 + x**2)),
+        *_negative_bound(),
+        *_no_lower_bound(),
         AtMost("with 0 <= f <= M: Phi(x_0) <= M and inf Phi >= 0", M / (1 + k) - 0, M),
         AtMost("and the bound with M is positive", Integer(0), PRINTED),
         Cited(
@@ -89,4 +67,40 @@ def boundedness() -> Decision:
         "The lower bound on f is missing. Together with X = R^{d_1} even f <= M excludes every f that is convex and "
         "not constant in x, such as the one the paper's own lower bound is built on. Two-sided bounds do not save the "
         "stability lemma itself (004:Lem9).",
+    )
+
+
+def _negative_bound() -> tuple[Step, ...]:
+    """An instance that makes the bound with M negative."""
+    shifted = PRINTED.subs(M, least)
+    at = (
+        (moved, Integer(1)),
+        (bound, Integer(2)),
+        (beta, Integer(1)),
+        (mu, Integer(1)),
+        (n, Integer(2)),
+        (least, Rational(1, 2) - 10),
+    )
+    return (
+        Enumerated(
+            "f = z y - y^2/2 - 10 <= -19/2: y moves by 1 at n = 2",
+            full_batch_distance,
+            (2, 3, Fraction(1)),
+            Fraction(1),
+        ),
+        Counterexample("the printed bound with the upper bound M = -19/2 is negative", Le(moved, shifted), at),
+    )
+
+
+def _no_lower_bound() -> tuple[Step, ...]:
+    """A loss f <= 0 whose Phi has no lower bound."""
+    return (
+        Identity("Phi of f = -sqrt(1 + x^2) - y^2/2, squared", lambda: FALLING**2, 1 + x**2),
+        Counterexample(
+            "f <= 0 leaves Phi(0) - Phi(x) without a bound: above 10^6 at x = 2 10^6",
+            Le(FALLING.subs(x, 0) - FALLING, gap),
+            ((x, Integer(2 * 10**6)), (gap, Integer(10**6))),
+        ),
+        AtMost("and so for every bound: sqrt(1 + x^2) > x, squared", x**2, 1 + x**2),
+        Identity("its gradient tends to 1 and never falls again", diff(FALLING, x) ** 2, 1 - 1 / (1 + x**2)),
     )

@@ -31,7 +31,7 @@ from fractions import Fraction
 from sympy import Integer, Le, Rational, oo, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -66,46 +66,8 @@ def concave_slack(x: Fraction, eta: Fraction, v: Fraction) -> Fraction:
 )
 def round() -> Decision:
     steps = (
-        Cited(
-            "2 <g', v> - e |v|^2 + |q|^2/b at most (2/eta)(Phi(x_{r-1}) - Phi(x_r)), and |q|^2 <= b <q, v>",
-            "[2, Theorem 2.1.5] for Phi + l |x|^2/2, a maximum of convex functions",
-        ),
-        Identity(
-            "right side less left side, with w = q - e v and g = g' + w",
-            (2 * new * v - e * v**2 + q**2 / b - v**2 / 2 + 2 * (v - new - w) ** 2 - new**2).subs(w, q - e * v),
-            ((new - v + 2 * w) ** 2).subs(w, q - e * v)
-            + (HALF - e - 2 * e**2) * v**2
-            + (1 / b - 2) * q**2
-            + 4 * e * q * v,
-        ),
-        Inequality(
-            "e = l eta <= 1/4 for eta <= 1/(2 (l + kappa l)), kappa >= 1",
-            l / (2 * (1 + kappa) * l),
-            Rational(1, 4),
-            Domain({kappa: (1, oo), l: (0, oo)}),
-        ),
-        Inequality("the factor of |v|^2", Rational(1, 8), HALF - e - 2 * e**2, Domain({e: (0, Rational(1, 4))})),
-        AtMost("b <= 1/2, written 1/(2 + k): the factor of |q|^2", Integer(2), 2 + k),
-        Inequality(
-            "b > 1/2, b = eta S + e: (1/b - 2) |q|^2 >= (1 - 2 b) <q, v>, and 1 - 2 b + 4 e >= 0",
-            2 * (eta * S + e),
-            1 + 4 * e,
-            Domain({eta: (0, oo), S: (0, oo), e: (0, Rational(1, 4))}, where=(Le(2 * eta * S, 1),)),
-        ),
-        Enumerated(
-            "smooth in each block only (003:Lem3), l = kappa = 1, eta = 1/4, x_{r-1} = 1/100: the slack is",
-            blockwise_slack,
-            (Fraction(1, 100), Fraction(1, 4)),
-            Fraction(-2997, 160000),
-        ),
-        Counterexample("which is negative", Le(0, slack), ((slack, Rational(-2997, 160000)),)),
-        Enumerated(
-            "Phi = -x^2/2, smooth with S = 1, x_{r-1} = 1, eta = 1/2, v = -6/7: the slack is",
-            concave_slack,
-            (Fraction(1), Fraction(1, 2), Fraction(-6, 7)),
-            Fraction(-2, 7),
-        ),
-        Counterexample("negative too, but l <= 1/2 leaves this Phi out", Le(0, slack), ((slack, Rational(-2, 7)),)),
+        *_one_round(),
+        *_other_smoothness(),
         Identity(
             "the printed derivation: the square completed at x_{r-1}",
             -g * v + v**2 / 2,
@@ -135,4 +97,56 @@ def round() -> Decision:
         evidence,
         "The printed derivation gives x_{r-1}, not x_r. At x_r it is true as well, since a maximum of l-smooth "
         "functions is never more concave than l.",
+    )
+
+
+def _one_round() -> tuple[Step, ...]:
+    """The inequality at x_r, for a jointly smooth loss."""
+    return (
+        Cited(
+            "2 <g', v> - e |v|^2 + |q|^2/b at most (2/eta)(Phi(x_{r-1}) - Phi(x_r)), and |q|^2 <= b <q, v>",
+            "[2, Theorem 2.1.5] for Phi + l |x|^2/2, a maximum of convex functions",
+        ),
+        Identity(
+            "right side less left side, with w = q - e v and g = g' + w",
+            (2 * new * v - e * v**2 + q**2 / b - v**2 / 2 + 2 * (v - new - w) ** 2 - new**2).subs(w, q - e * v),
+            ((new - v + 2 * w) ** 2).subs(w, q - e * v)
+            + (HALF - e - 2 * e**2) * v**2
+            + (1 / b - 2) * q**2
+            + 4 * e * q * v,
+        ),
+        Inequality(
+            "e = l eta <= 1/4 for eta <= 1/(2 (l + kappa l)), kappa >= 1",
+            l / (2 * (1 + kappa) * l),
+            Rational(1, 4),
+            Domain({kappa: (1, oo), l: (0, oo)}),
+        ),
+        Inequality("the factor of |v|^2", Rational(1, 8), HALF - e - 2 * e**2, Domain({e: (0, Rational(1, 4))})),
+        AtMost("b <= 1/2, written 1/(2 + k): the factor of |q|^2", Integer(2), 2 + k),
+        Inequality(
+            "b > 1/2, b = eta S + e: (1/b - 2) |q|^2 >= (1 - 2 b) <q, v>, and 1 - 2 b + 4 e >= 0",
+            2 * (eta * S + e),
+            1 + 4 * e,
+            Domain({eta: (0, oo), S: (0, oo), e: (0, Rational(1, 4))}, where=(Le(2 * eta * S, 1),)),
+        ),
+    )
+
+
+def _other_smoothness() -> tuple[Step, ...]:
+    """Instances in which it fails: smooth in each block only, and a larger step."""
+    return (
+        Enumerated(
+            "smooth in each block only (003:Lem3), l = kappa = 1, eta = 1/4, x_{r-1} = 1/100: the slack is",
+            blockwise_slack,
+            (Fraction(1, 100), Fraction(1, 4)),
+            Fraction(-2997, 160000),
+        ),
+        Counterexample("which is negative", Le(0, slack), ((slack, Rational(-2997, 160000)),)),
+        Enumerated(
+            "Phi = -x^2/2, smooth with S = 1, x_{r-1} = 1, eta = 1/2, v = -6/7: the slack is",
+            concave_slack,
+            (Fraction(1), Fraction(1, 2), Fraction(-6, 7)),
+            Fraction(-2, 7),
+        ),
+        Counterexample("negative too, but l <= 1/2 leaves this Phi out", Le(0, slack), ((slack, Rational(-2, 7)),)),
     )

@@ -32,7 +32,7 @@ from typing import Any
 from sympy import E, Integer, Le, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -65,53 +65,10 @@ def _at(share: Any, rest: Any) -> Any:
     "Lemma 2",
 )
 def amplification() -> Decision:
-    line, triangle = 1 / (100 * (1 + hidden)), 1 / (1000 * (1 + hidden))  # small enough for any constant
     steps = (
         Enumerated("a record is in a minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
-        Identity(
-            "the first instance: E_P[P/Q] = (1 - q)^2 + 2 q (1 - q) + q^2 X with X = exp(1/sigma^2)",
-            (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X,
-            1 + q**2 * (X - 1),
-        ),
-        Below("at sigma = 1/2 the factor X - 1 is above 53", Integer(53), exp(4) - 1),
-        Cited("log(1 + u) >= u - u^2/2 for u >= 0", "Taylor"),
-        AtMost(
-            "for every constant of the O, at q = 1/(100 (1 + constant)), the printed bound is below that",
-            _at(line, Rational(1, 2)),
-            (53 * q**2 - (53 * q**2) ** 2 / 2).subs(q, line),
-        ),
-        Counterexample(
-            "with 1000 for the constant of the O, one record of n = 100100, lambda = 1, sigma = 1/2",
-            Le(log(LINE), PRINTED),
-            ((q, Rational(1, 100100)), (sigma, Rational(1, 2)), (lam, 1), (hidden, 1000)),
-        ),
-        Identity(
-            "the second instance: |A| = |B| = |A - B| = 1 gives A.B = 1/2, and the second moment",
-            lambda: exp(1) + exp(1) - 2 * exp(Rational(1, 2)),
-            SQUARE,
-        ),
-        Identity(
-            "and the third, int (M_1 - M_1')^2 M_1'/M_0^2",
-            lambda: exp(1 + Rational(1, 2) + Rational(1, 2)) - 2 * exp(Rational(1, 2) * 2 + 1) + exp(3),
-            CUBE,
-        ),
-        Below("2.139 is below the second", Rational(2139, 1000), SQUARE),
-        Below("and 12.7 above the third", CUBE, Rational(127, 10)),
-        AtMost(
-            "for every constant of the O, at q = 1/(1000 (1 + constant)) and sigma = 1",
-            _at(triangle, 1),
-            (lambda u: u - u**2 / 2)(triangle**2 * Rational(2126, 1000)),
-        ),
-        AtMost(
-            "where 2.126 is at most the factor, since 2.139 - 12.7/1000 is above it",
-            Rational(2126, 1000),
-            Rational(2139, 1000) - Rational(127, 10) * triangle,
-        ),
-        Counterexample(
-            "with 1000 for the constant, n = 1001000, sigma = 1, lambda = 1, all in the region of [2]",
-            Le(log(TRIANGLE), PRINTED),
-            ((q, Rational(1, 1001000)), (sigma, Integer(1)), (lam, 1), (hidden, 1000)),
-        ),
+        *_on_a_line(),
+        *_in_a_triangle(),
         Cited(
             "all lambda: in its region the moment is as printed, for another sampling (Poisson) and other neighbours "
             "(one record added)",
@@ -148,4 +105,62 @@ def amplification() -> Decision:
         "The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the region of "
         "its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between two "
         "points which are both away from the one without it.",
+    )
+
+
+def _on_a_line() -> tuple[Step, ...]:
+    """The first instance: at sigma = 1/2 no constant of the O is enough."""
+    line = 1 / (100 * (1 + hidden))  # small enough for any constant
+    return (
+        Identity(
+            "the first instance: E_P[P/Q] = (1 - q)^2 + 2 q (1 - q) + q^2 X with X = exp(1/sigma^2)",
+            (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X,
+            1 + q**2 * (X - 1),
+        ),
+        Below("at sigma = 1/2 the factor X - 1 is above 53", Integer(53), exp(4) - 1),
+        Cited("log(1 + u) >= u - u^2/2 for u >= 0", "Taylor"),
+        AtMost(
+            "for every constant of the O, at q = 1/(100 (1 + constant)), the printed bound is below that",
+            _at(line, Rational(1, 2)),
+            (53 * q**2 - (53 * q**2) ** 2 / 2).subs(q, line),
+        ),
+        Counterexample(
+            "with 1000 for the constant of the O, one record of n = 100100, lambda = 1, sigma = 1/2",
+            Le(log(LINE), PRINTED),
+            ((q, Rational(1, 100100)), (sigma, Rational(1, 2)), (lam, 1), (hidden, 1000)),
+        ),
+    )
+
+
+def _in_a_triangle() -> tuple[Step, ...]:
+    """The second instance: nor is it at sigma = 1."""
+    triangle = 1 / (1000 * (1 + hidden))  # likewise
+    return (
+        Identity(
+            "the second instance: |A| = |B| = |A - B| = 1 gives A.B = 1/2, and the second moment",
+            lambda: exp(1) + exp(1) - 2 * exp(Rational(1, 2)),
+            SQUARE,
+        ),
+        Identity(
+            "and the third, int (M_1 - M_1')^2 M_1'/M_0^2",
+            lambda: exp(1 + Rational(1, 2) + Rational(1, 2)) - 2 * exp(Rational(1, 2) * 2 + 1) + exp(3),
+            CUBE,
+        ),
+        Below("2.139 is below the second", Rational(2139, 1000), SQUARE),
+        Below("and 12.7 above the third", CUBE, Rational(127, 10)),
+        AtMost(
+            "for every constant of the O, at q = 1/(1000 (1 + constant)) and sigma = 1",
+            _at(triangle, 1),
+            (lambda u: u - u**2 / 2)(triangle**2 * Rational(2126, 1000)),
+        ),
+        AtMost(
+            "where 2.126 is at most the factor, since 2.139 - 12.7/1000 is above it",
+            Rational(2126, 1000),
+            Rational(2139, 1000) - Rational(127, 10) * triangle,
+        ),
+        Counterexample(
+            "with 1000 for the constant, n = 1001000, sigma = 1, lambda = 1, all in the region of [2]",
+            Le(log(TRIANGLE), PRINTED),
+            ((q, Rational(1, 1001000)), (sigma, Integer(1)), (lam, 1), (hidden, 1000)),
+        ),
     )

@@ -42,7 +42,7 @@ from sympy import Ge, Integer, Le, Lt, Min, Rational, cos, diff, log, pi, sin, s
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
@@ -144,8 +144,7 @@ def always(rate: object) -> Counterexample:
     "Theorem 3",
 )
 def finite_sum() -> Decision:
-    gradient = (1 + mean) / 2 * sin(p - pi / 4) + (1 - mean) / 2 * sin(p + pi / 4)
-    steps = (
+    steps: tuple[Step, ...] = (
         *CONSTANT,
         always(RATE_3),
         Cited(
@@ -153,6 +152,35 @@ def finite_sum() -> Decision:
             "lower bound for losses without y carries over, with the dimension d_1 of x",
             "version with proofs, proof of Theorem 3 and Lemma 7",
         ),
+        *_bounded_loss(),
+        *_one_dimension(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("one dataset for all algorithms, as printed", "refuted"),
+            ("for every algorithm a dataset, in the mean, d = d_1, from the cited bound for means of bits", "proved"),
+            ("for every algorithm a dataset, d_1 = 1 and d_2 far above log(n)^2", "refuted"),
+        ),
+        condition="for every algorithm there is a dataset, and in the mean over the algorithm's randomness (the "
+        "quantifiers exchanged); d is the dimension d_1 of x (or d_1 >= d_2); a bounded loss, such as -(1/sqrt d_1) "
+        "sum cos(x_k - z_k pi/4) - |y|^2/2, in place of the convex one, which cannot meet f <= M on R^{d_1} (003:A1); "
+        "and the cited lower bound for means of bits",
+    )
+    return Decision(
+        "conditional",
+        (Method.CITED, Method.ALGEBRA, Method.ARITHMETIC),
+        evidence,
+        "With one dataset for all algorithms, as printed, the algorithm that knows a stationary point of it and "
+        "ignores its input is private and has no gradient. With the quantifiers exchanged it holds with d_1, and for a "
+        "loss that meets Assumptions 1 to 3; nothing makes d_2 count.",
+    )
+
+
+def _bounded_loss() -> tuple[Step, ...]:
+    """A loss that meets the assumptions, and whose gradient says how well the mean of bits is known."""
+    gradient = (1 + mean) / 2 * sin(p - pi / 4) + (1 - mean) / 2 * sin(p + pi / 4)
+    return (
         Identity(
             "the bounded loss: a share (1 + M_k)/2 of the records has z_k = 1, and its gradient is",
             gradient,
@@ -177,6 +205,12 @@ def finite_sum() -> Decision:
             2 * sqrt(2) * g,
         ),
         Cited("the mean error of every (epsilon, delta)-DP estimate of M on its worst dataset", "[2]"),
+    )
+
+
+def _one_dimension() -> tuple[Step, ...]:
+    """For d_1 = 1 a private algorithm does better than sqrt(d_2), on every dataset."""
+    return (
         Identity(
             "for d_1 = 1: how far a record moves grad Phi at a point, through f and through y*, f jointly l-smooth",
             2 * G / n + l * 2 * G / (mu * n),
@@ -200,24 +234,4 @@ def finite_sum() -> Decision:
             Region(Le(d_2 * a**2, 1), Ge(logs, 1)),
             {a: 1 / s**2, d_2: s**2, logs: log(s)},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("one dataset for all algorithms, as printed", "refuted"),
-            ("for every algorithm a dataset, in the mean, d = d_1, from the cited bound for means of bits", "proved"),
-            ("for every algorithm a dataset, d_1 = 1 and d_2 far above log(n)^2", "refuted"),
-        ),
-        condition="for every algorithm there is a dataset, and in the mean over the algorithm's randomness (the "
-        "quantifiers exchanged); d is the dimension d_1 of x (or d_1 >= d_2); a bounded loss, such as -(1/sqrt d_1) "
-        "sum cos(x_k - z_k pi/4) - |y|^2/2, in place of the convex one, which cannot meet f <= M on R^{d_1} (003:A1); "
-        "and the cited lower bound for means of bits",
-    )
-    return Decision(
-        "conditional",
-        (Method.CITED, Method.ALGEBRA, Method.ARITHMETIC),
-        evidence,
-        "With one dataset for all algorithms, as printed, the algorithm that knows a stationary point of it and "
-        "ignores its input is private and has no gradient. With the quantifiers exchanged it holds with d_1, and for a "
-        "loss that meets Assumptions 1 to 3; nothing makes d_2 count.",
     )

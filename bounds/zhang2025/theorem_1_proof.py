@@ -30,7 +30,7 @@ from typing import Any
 from sympy import Integer, Le, Rational, erf, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -70,10 +70,6 @@ def upper_normal(t: Any) -> Any:
     "Theorem 1",
 )
 def theorem() -> Decision:
-    multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
-    here = (c * multiplier).subs(delta, exp(-ell)).subs(m, q * n)
-    large = Rational(1, 10) * (1 + j)  # q > 1/10
-    at = ((epsilon, 5 * CONSTANT**2), (delta, exp(-1)))
     steps = (
         Cited(
             "clipping per record bounds the change of each mean gradient by 2 C/m on a given minibatch; "
@@ -81,6 +77,39 @@ def theorem() -> Decision:
             "minibatches does no harm, adaptive composition adds, and the output is computed from T releases",
             "M. Bun, T. Steinke, TCC 2016",
         ),
+        *_sampled_releases(),
+        Cited(
+            "a Renyi divergence of epsilon' at order r is (epsilon' + log(1/delta)/(r - 1), delta)-DP",
+            "I. Mironov, CSF 2017, Proposition 3",
+        ),
+        *_without_condition(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("epsilon <= log(1/delta), with c_1 = 1 and c_2 = c_3 = 49", "proved"),
+            ("all epsilon < c_1 m^2 T/n^2 and all 0 < delta < 1", "refuted"),
+            ("delta at most a constant in place of epsilon <= log(1/delta)", "refuted"),
+        ),
+        condition="epsilon <= log(1/delta), which epsilon <= 1 and delta <= 1/n^2 imply for n >= 2",
+        repaired="sigma = 49 C sqrt(T log(1/delta))/(n epsilon) on epsilon <= m^2 T/n^2 and epsilon <= log(1/delta)",
+    )
+    return Decision(
+        "conditional",
+        (Method.ALGEBRA, Method.CITED, Method.EVENT, Method.PROVER),
+        evidence,
+        "True with absolute constants once epsilon is at most log(1/delta); the printed range has no such limit, and "
+        "for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "
+        "replaced by an amplification theorem for this very sampling.",
+    )
+
+
+def _sampled_releases() -> tuple[Step, ...]:
+    """For epsilon <= log(1/delta): T sampled releases, by [2], leave epsilon/2 for delta."""
+    multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
+    here = (c * multiplier).subs(delta, exp(-ell)).subs(m, q * n)
+    large = Rational(1, 10) * (1 + j)  # q > 1/10
+    return (
         Identity(
             "the printed noise in x in units of the sensitivity 2 C_1/m",
             SIGMA_X,
@@ -117,10 +146,13 @@ def theorem() -> Decision:
             epsilon / 2,
         ),
         Identity("epsilon/2 is left for delta", lambda: ell / (ORDER - 1), epsilon / 2),
-        Cited(
-            "a Renyi divergence of epsilon' at order r is (epsilon' + log(1/delta)/(r - 1), delta)-DP",
-            "I. Mironov, CSF 2017, Proposition 3",
-        ),
+    )
+
+
+def _without_condition() -> tuple[Step, ...]:
+    """Without the condition: a dataset on which no constant is enough."""
+    at = ((epsilon, 5 * CONSTANT**2), (delta, exp(-1)))
+    return (
         Cited(
             "without the condition: m = n, f(x, y; z) = C_1 z x - y^2/2, one record 1 or -1, the others 0; in units of "
             "eta_x C_1/n the displacement after t steps is N(-+t, t tau^2), tau = n sigma_x/C_1. Event: it is on the "
@@ -155,22 +187,4 @@ def theorem() -> Decision:
             (1 - exp(-25 * c**2 / 16) / 2) / 2,
             Domain({c: (1, oo)}),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("epsilon <= log(1/delta), with c_1 = 1 and c_2 = c_3 = 49", "proved"),
-            ("all epsilon < c_1 m^2 T/n^2 and all 0 < delta < 1", "refuted"),
-            ("delta at most a constant in place of epsilon <= log(1/delta)", "refuted"),
-        ),
-        condition="epsilon <= log(1/delta), which epsilon <= 1 and delta <= 1/n^2 imply for n >= 2",
-        repaired="sigma = 49 C sqrt(T log(1/delta))/(n epsilon) on epsilon <= m^2 T/n^2 and epsilon <= log(1/delta)",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.CITED, Method.EVENT, Method.PROVER),
-        evidence,
-        "True with absolute constants once epsilon is at most log(1/delta); the printed range has no such limit, and "
-        "for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "
-        "replaced by an amplification theorem for this very sampling.",
     )

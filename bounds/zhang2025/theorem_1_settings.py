@@ -50,6 +50,7 @@ TOP = Rational(4, 5) * SLOPE * Rational(2, 3)  # of v: x lambda <= 4/5 and q <= 
 
 SPREAD = 8 * sqrt(T * log(1 / delta)) / (n * epsilon)  # sigma_x and sigma_y as printed
 MINIBATCH = n * sqrt(epsilon / (4 * T))
+SQUARED_RATIO = epsilon**2 / (8 * q**2 * T * ell)  # x of the two gradients of a step as one release
 
 
 def _half(root: Any) -> Any:
@@ -63,10 +64,13 @@ def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
 
 
 def _repaired() -> tuple[Step, ...]:
+    """The constants of the settings, repaired: T steps without replacement are private for n >= 2."""
+    return (*_one_release(), *_sampled_step(), *_averaged_bits(), *_all_steps())
+
+
+def _one_release() -> tuple[Step, ...]:
+    """The two gradients of a step as one release: the squared ratio x, and where x and q lie."""
     known = dict(NOISE)
-    square = epsilon**2 / (8 * q**2 * T * ell)
-    divergence = (c**2 + b) * q**2 * x * a * (a - 1) / 2 * T / (a - 1)
-    ratio = Rational(5, 4) * (lam + j)  # Y, for lambda = floor(4 Y/5) and 0 <= j <= 1
     return (
         Identity("sigma_x with C_1 put back is this", known[sigma_x], lambda: C_1 * SPREAD),
         Identity("and sigma_y with C_2", known[sigma_y], lambda: C_2 * SPREAD),
@@ -76,11 +80,11 @@ def _repaired() -> tuple[Step, ...]:
                 (2 / (m * SPREAD)).subs(m, q * n).subs(delta, exp(-ell)) ** 2
                 + (2 / (m * SPREAD)).subs(m, q * n).subs(delta, exp(-ell)) ** 2
             ),
-            square,
+            SQUARED_RATIO,
         ),
         Identity(
             "with q^2 T = (1 + k) epsilon/4, since m is rounded up",
-            lambda: square.subs(T, (1 + k) * epsilon / (4 * q**2)),
+            lambda: SQUARED_RATIO.subs(T, (1 + k) * epsilon / (4 * q**2)),
             epsilon / (2 * ell * (1 + k)),
         ),
         AtMost("so that x <= 1/Y, Y = 2 ell/epsilon", epsilon / (2 * ell * (1 + k)), epsilon / (2 * ell)),
@@ -90,6 +94,12 @@ def _repaired() -> tuple[Step, ...]:
             (4 + k) / (2 * (3 + k)),
             Rational(2, 3),
         ),
+    )
+
+
+def _sampled_step() -> tuple[Step, ...]:
+    """The divergence of one sampled step: two integrals, bounded by b x."""
+    return (
         Cited(
             "a step drawn without replacement, one record replaced: delta'(log(1 + q (e^t - 1))) <= q delta(t), the "
             "curve of P = (1 - q) N(0) + q N(1) against Q = N(0), whatever the past",
@@ -120,6 +130,12 @@ def _repaired() -> tuple[Step, ...]:
             FEW,
         ),
         Below("and b = 5/8 for x <= 1/40", exp(Rational(1, 40)) * upper_normal(3 / (4 * sqrt(10))), MANY),
+    )
+
+
+def _averaged_bits() -> tuple[Step, ...]:
+    """The moment of a sampled step, averaged over the bits of its minibatch one at a time."""
+    return (
         Identity(
             "E r^k = exp(x k (k - 1)/2), in exponents at variance 1/x",
             k * (x * z - x / 2) - x * z**2 / 2,
@@ -133,9 +149,17 @@ def _repaired() -> tuple[Step, ...]:
         ),
         Identity("i runs over 0, ..., a - 1", summation(i, (i, 0, order - 1)), order * (order - 1) / 2),
         Below("(e^v - 1)/v grows with v, and is below 8/5 at v = 4/5 max(1, 2/3 8/5)", (exp(TOP) - 1) / TOP, SLOPE),
+    )
+
+
+def _all_steps() -> tuple[Step, ...]:
+    """T steps and delta together spend at most epsilon."""
+    divergence = (c**2 + b) * q**2 * x * a * (a - 1) / 2 * T / (a - 1)
+    ratio = Rational(5, 4) * (lam + j)  # Y, for lambda = floor(4 Y/5) and 0 <= j <= 1
+    return (
         Identity(
             "T steps, as log(e^p + r) <= p + r: their divergence at x = epsilon^2/(8 q^2 T ell), ell = Y epsilon/2",
-            lambda: divergence.subs(x, square).subs(ell, Y * epsilon / 2),
+            lambda: divergence.subs(x, SQUARED_RATIO).subs(ell, Y * epsilon / 2),
             epsilon * (c**2 + b) * a / (8 * Y),
         ),
         Cited(

@@ -14,7 +14,7 @@ from typing import Any
 from sympy import Eq, Integer, Le, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import Counterexample, Enumerated, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
@@ -74,6 +74,9 @@ def normalisation() -> Decision:
     )
 
 
+PRINTED = 8 * log(n) / epsilon
+
+
 @claim(
     "004:Remark proof",
     Kind.STEP,
@@ -81,7 +84,7 @@ def normalisation() -> Decision:
         "With sigma_x1 = {sigma} at delta = 1/n^2, the first condition of the proof of Theorem 5 reads "
         "lambda <= {limit}.",
         sigma=NOISE[sigma_x1].subs(log(1 / delta), 2 * log(n)),
-        limit=8 * log(n) / epsilon,
+        limit=PRINTED,
     ),
     "version with proofs, proof of Remark 5.1",
 )
@@ -91,10 +94,8 @@ def remark_algebra() -> Decision:
         return epsilon / 4 * T * n**2 * normalised**2 / (m**2 * R)
 
     first = NOISE[sigma_x1].subs(log(1 / delta), 2 * log(n))
-    second = NOISE[sigma_x2].subs(log(1 / delta), 2 * log(n))
-    printed = 8 * log(n) / epsilon
     found, own = largest(m * first / (2 * C_1)), largest(m * first / 2)
-    steps = (
+    steps: tuple[Step, ...] = (
         Identity(
             "the printed sigma_x1 at delta = 1/n^2",
             first,
@@ -108,20 +109,40 @@ def remark_algebra() -> Decision:
         Identity("and with m sigma/2, the right normalisation", lambda: largest(m * first / 2), 2 * log(n) / epsilon),
         Counterexample(
             "C_1 = 1, n = 10, epsilon = 1: 2 log 10 and 8 log 10",
-            Eq(found, printed),
+            Eq(found, PRINTED),
             ((C_1, Integer(1)), (n, Integer(10)), (epsilon, Integer(1))),
         ),
         Identity(
             "the fourth, exp(-lambda epsilon/4) <= 1/n^2, asks for lambda at least",
             lambda: 4 / epsilon * 2 * log(n),
-            printed,
+            PRINTED,
         ),
         Counterexample(
             "so no lambda meets both",
-            Le(printed, own),
+            Le(PRINTED, own),
             ((n, Integer(10)), (epsilon, Integer(1))),
         ),
-        Identity("8 in place of 4 mends it", lambda: largest(m * 2 * first / 2), printed),
+        Identity("8 in place of 4 mends it", lambda: largest(m * 2 * first / 2), PRINTED),
+        *_other_conditions(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(("sigma-tilde = m sigma/(2 C_1), C_1 = 1", "refuted"), ("sigma-tilde = m sigma/2", "refuted")),
+        repaired="lambda <= 2 log(n)/epsilon with the constant 4; the constant 8 gives the printed 8 log(n)/epsilon",
+    )
+    return Decision(
+        "refuted",
+        Method.ALGEBRA,
+        evidence,
+        "The factor 2 of the sensitivity 2 C_1/m is lost: four times too large, and lambda >= 8 log(n)/epsilon "
+        "cannot be met.",
+    )
+
+
+def _other_conditions() -> tuple[Step, ...]:
+    """The second and the third condition."""
+    second = NOISE[sigma_x2].subs(log(1 / delta), 2 * log(n))
+    return (
         Identity(
             "the second, without its 1 - 1/T, which helps, is the same",
             lambda: epsilon / 4 * n**2 * (m * second / 2) ** 2 / (R * m**2),
@@ -135,20 +156,8 @@ def remark_algebra() -> Decision:
                 * (NOISE[sigma_y].subs(log(1 / delta), 2 * log(n)) * mu * n / (2 * C_0**2 + beta * M)) ** 2
                 / R
             ),
-            printed,
+            PRINTED,
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("sigma-tilde = m sigma/(2 C_1), C_1 = 1", "refuted"), ("sigma-tilde = m sigma/2", "refuted")),
-        repaired="lambda <= 2 log(n)/epsilon with the constant 4; the constant 8 gives the printed 8 log(n)/epsilon",
-    )
-    return Decision(
-        "refuted",
-        Method.ALGEBRA,
-        evidence,
-        "The factor 2 of the sensitivity 2 C_1/m is lost: four times too large, and lambda >= 8 log(n)/epsilon "
-        "cannot be met.",
     )
 
 

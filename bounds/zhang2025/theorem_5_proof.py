@@ -196,10 +196,6 @@ def y_noise() -> Decision:
     "Remark 2",
 )
 def remark() -> Decision:
-    spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
-    half = 1 / (2 * spread)
-    chance = upper_normal(half)
-    at = ((n, Integer(256)), (m, Integer(64)), (epsilon, Rational(1, 2)), (delta, Rational(1, 256**2)))
     steps: tuple[Step, ...] = (
         Enumerated("n = 4, m = 1: d_0 = 1 with chance m/n", chance_of_sign, (4, 1, 2), Fraction(1, 4)),
         Enumerated("d_0 = -1 with chance m/n for the other record", chance_of_sign, (4, 1, -2), Fraction(1, 4)),
@@ -214,15 +210,7 @@ def remark() -> Decision:
         ),
         Identity("between restarts", NOISE[sigma_x2], lambda: sqrt(T) * NOISE[sigma_x1]),
         Identity("and that of y with c_7 = 4, divided by mu", NOISE[sigma_y], lambda: 4 * (Y_NOISE / c_7) / mu),
-        Cited(
-            "event: vtilde_1 < -1/2. Its mean is 0 or 1 for the one record, 0 or, with chance m/n, -1 for the other",
-            "the two enumerations, T_2 = 1",
-        ),
-        Counterexample(
-            "P'(event) <= e^epsilon P(event) + delta fails at n = 256, m = 64, epsilon = 1/2, delta = 1/n^2",
-            Le(m / n * chance, exp(epsilon) * (1 - chance) + delta),
-            at,
-        ),
+        *_event(),
         Identity(
             "without sampling and y held equal: sigma_y in units of 2/n, f scaled by s",
             lambda: (NOISE[sigma_y] * n / 2).subs(
@@ -250,4 +238,23 @@ def remark() -> Decision:
         "holds the record with chance 1/4, and then all gradients in x have its sign, five noises away. The event has "
         "a chance of 1/4 against one in a million, with delta = 1/65536. Without any coupling, at n = T = R = 1000 and "
         "epsilon = 1, the first release alone needs delta = 0.012, against 10^-6, and the output shows it.",
+    )
+
+
+def _event() -> tuple[Step, ...]:
+    """An event that tells the two records apart."""
+    spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
+    half = 1 / (2 * spread)
+    chance = upper_normal(half)
+    at = ((n, Integer(256)), (m, Integer(64)), (epsilon, Rational(1, 2)), (delta, Rational(1, 256**2)))
+    return (
+        Cited(
+            "event: vtilde_1 < -1/2. Its mean is 0 or 1 for the one record, 0 or, with chance m/n, -1 for the other",
+            "the two enumerations, T_2 = 1",
+        ),
+        Counterexample(
+            "P'(event) <= e^epsilon P(event) + delta fails at n = 256, m = 64, epsilon = 1/2, delta = 1/n^2",
+            Le(m / n * chance, exp(epsilon) * (1 - chance) + delta),
+            at,
+        ),
     )

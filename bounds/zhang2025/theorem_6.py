@@ -36,7 +36,7 @@ from sympy import E, Ge, Le, Lt, Min, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
@@ -167,7 +167,7 @@ THIRD_RADIUS = 50 * kappa * G * sqrt((logs + 1) / inner)  # C_3, logs for the pa
     "version with proofs, Lemma 13",
 )
 def third_radius() -> Decision:
-    steps = (
+    steps: tuple[Step, ...] = (
         Quoted(
             "each of y_{r+1} and y_r is off by at most (G/mu) sqrt((624 logs + 1)/T_2), logs = log(R log T_2/theta), "
             "all R at once with probability 1 - theta by the union bound",
@@ -185,6 +185,31 @@ def third_radius() -> Decision:
             2500 * (p * w + 1),
             Domain({p: (log(log(4)), oo), w: (E, oo)}),
         ),
+        *_larger_distance(),
+    )
+    evidence = Evidence(
+        steps,
+        readings=(
+            ("log(R log(T_2)/theta), or log(R log T_2)/theta, y_r unperturbed", "conditional"),
+            ("log(log T_2)/theta without R, as the lemma itself states", "refuted"),
+            ("y_r = ytilde_r with its noise, as step 3 of Algorithm 3 sets it", "refuted"),
+        ),
+        condition="Lemma 12, l bounds grad_xy f for every record, not only for the mean loss, and the y_r of step 7 is "
+        "the unperturbed one, not ytilde_r (003:Alg3 step 3)",
+        repaired="with R under the logarithm, as the proof has it and the statement of the lemma has not",
+    )
+    return Decision(
+        "conditional",
+        Method.PROVER,
+        evidence,
+        "2 sqrt 624 = 49.96: the constant 50 is what two distances need. They are those of the ascent, so that neither "
+        "y may carry noise.",
+    )
+
+
+def _larger_distance() -> tuple[Step, ...]:
+    """Instances above the bound: the lemma's own logarithm, and y_r perturbed."""
+    return (
         Counterexample(
             "the lemma's own statement has log(log T_2)/theta, without R: at T_2 = R = 10^6, theta = 3/10 it is below "
             "what Lemma 12 gives for all R rounds at once",
@@ -213,24 +238,6 @@ def third_radius() -> Decision:
                 (theta, Rational(3, 10)),
             ),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("log(R log(T_2)/theta), or log(R log T_2)/theta, y_r unperturbed", "conditional"),
-            ("log(log T_2)/theta without R, as the lemma itself states", "refuted"),
-            ("y_r = ytilde_r with its noise, as step 3 of Algorithm 3 sets it", "refuted"),
-        ),
-        condition="Lemma 12, l bounds grad_xy f for every record, not only for the mean loss, and the y_r of step 7 is "
-        "the unperturbed one, not ytilde_r (003:Alg3 step 3)",
-        repaired="with R under the logarithm, as the proof has it and the statement of the lemma has not",
-    )
-    return Decision(
-        "conditional",
-        Method.PROVER,
-        evidence,
-        "2 sqrt 624 = 49.96: the constant 50 is what two distances need. They are those of the ascent, so that neither "
-        "y may carry noise.",
     )
 
 
@@ -354,7 +361,7 @@ PRINTED_RATE = (d * log(1 / delta)) ** Rational(1, 3) / (n * epsilon) ** Rationa
 def rate() -> Decision:
     r_, t_, t2 = a ** Rational(-4, 3), a ** Rational(-2, 3), a ** Rational(-4, 3)
     parts = 1 / r_ + a ** Rational(4, 3) + 1 / t2 + a * sqrt(t_ / r_) + r_ * a**2 / t_ + t_ * r_ * a**2 / t2
-    steps = (
+    steps: tuple[Step, ...] = (
         Identity(
             "the root of a^(4/3), with a = sqrt(d log(1/delta))/(n epsilon), is the printed rate",
             PRINTED_RATE,
@@ -368,19 +375,7 @@ def rate() -> Decision:
             a ** Rational(4, 3),
             Region(Le(a, 1)),
         ),
-        Exceeds(
-            "m = a^{-4/3} may exceed n: a = n^{-1}",
-            a ** Rational(-4, 3),
-            n,
-            Region(Le(a, 1), Ge(a, 1 / n)),
-            {n: s, a: 1 / s},
-        ),
-        Dominated("it does not for a >= n^{-3/4}", a ** Rational(-4, 3), n, Region(Ge(a * n ** Rational(3, 4), 1))),
-        Identity(
-            "and m = n leaves no sampling error: the variance of a mean of m out of n has the factor n - m",
-            lambda: (n - m).subs(m, n),
-            0,
-        ),
+        *_minibatch(),
         Dominated(
             "differences on one minibatch add C_{2,r}^2/m where the noise has sigma_2^2 d C_{2,r}^2 = R a^2 C_{2,r}^2",
             1 / r_,
@@ -401,6 +396,25 @@ def rate() -> Decision:
         evidence,
         "The schedule gives "
         "the rate from (61); what leads to (61) needs repairs, and the noise it counts is not private.",
+    )
+
+
+def _minibatch() -> tuple[Step, ...]:
+    """The minibatch fits into n for a >= n^{-3/4}, and m = n has no sampling error."""
+    return (
+        Exceeds(
+            "m = a^{-4/3} may exceed n: a = n^{-1}",
+            a ** Rational(-4, 3),
+            n,
+            Region(Le(a, 1), Ge(a, 1 / n)),
+            {n: s, a: 1 / s},
+        ),
+        Dominated("it does not for a >= n^{-3/4}", a ** Rational(-4, 3), n, Region(Ge(a * n ** Rational(3, 4), 1))),
+        Identity(
+            "and m = n leaves no sampling error: the variance of a mean of m out of n has the factor n - m",
+            lambda: (n - m).subs(m, n),
+            0,
+        ),
     )
 
 

@@ -25,7 +25,7 @@ from sympy import Ge, Integer, Le, Min, Rational, pi, sin, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Identity
+from dpcheck.bounds.evidence import AtMost, Cited, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
@@ -47,9 +47,7 @@ p = symbols("x_1", real=True)
     "Theorem 4",
 )
 def groups() -> Decision:
-    chance = (factor + delta) / (1 + factor)  # of a small gradient on z = 1, where both bounds below agree
-    first = 1 / (1 + k)  # y_1
-    steps = (
+    steps: tuple[Step, ...] = (
         Cited(
             "the linear loss x_1 of every record: Phi = x_1 - 1/(2 d_2) has gradient 1 everywhere, which is at least "
             "min{1, ...} whatever is returned",
@@ -57,51 +55,9 @@ def groups() -> Decision:
         ),
         *CONSTANT,
         always(RATE_4),
-        AtMost(
-            "one record in group 1, F_1 = 1 + above, the others 0: y = e_1 is best, as (1 - |y|^2)/2 <= "
-            "(1 - y_1^2)/2 <= (1 - y_1) F_1",
-            (1 - first**2) / 2,
-            (1 - first) * (1 + above),
-        ),
-        Identity(
-            "the squared gradients for z = 1 and z = -1, one of which is at least 1/2 at each x",
-            sin(p - pi / 4) ** 2 + sin(p + pi / 4) ** 2,
-            Integer(1),
-        ),
-        Identity(
-            "with chance P of less than 1/sqrt 2 for z = 1, more for z = -1 has chance (P - delta)/e^epsilon; the "
-            "larger of that and 1 - P is least where they agree",
-            (chance - delta) / factor,
-            1 - chance,
-        ),
-        Identity("and is there, for every algorithm on one of the two", 1 - chance, (1 - delta) / (1 + factor)),
-        Cited(
-            "d_2 = 1, any loss of bounded range, Lipschitz and smooth: full-batch private descent reaches O(a^{1/2}) "
-            "on every dataset, up to logarithms, a = sqrt(d log(1/delta))/(n epsilon)",
-            "D. Wang, M. Ye, J. Xu, NeurIPS 2017",
-        ),
-        Exceeds(
-            "where the printed bound min{1, d a} is 1",
-            Integer(1),
-            sqrt(a),
-            Region(Le(a, 1), Ge(d * a, 1)),
-            {a: 1 / s, d: s},
-        ),
-        Identity(
-            "the proof: a group of n/d_2 records in the cited bound",
-            lambda: sqrt(d_1 * ell) / ((n / d_2) * epsilon),
-            d_2 * sqrt(d_1 * ell) / (n * epsilon),
-        ),
-        Identity(
-            "which is d^{3/2} for d_1 = d_2 = d", lambda: (d_2 * sqrt(d_1)).subs({d_1: d, d_2: d}), d ** Rational(3, 2)
-        ),
-        Exceeds(
-            "for d_1 = 1 and d_2 = d the proof gives less than the theorem says (which is no counterexample)",
-            d_2 * sqrt(d_2),
-            d_2 * sqrt(d_1),
-            Region(Ge(d_1, 1), Ge(d_2, 1)),
-            {d_2: s, d_1: 1},
-        ),
+        *_group_of_one(),
+        *_single_group(),
+        *_printed_proof(),
         Cited(
             "equal groups: the one that counts must hold records that no other group repeats, since an algorithm may "
             "learn them from the copies",
@@ -135,4 +91,69 @@ def groups() -> Decision:
         "About privacy it holds with the quantifiers exchanged, for d_2 >= 2 more easily than the proof has it, with a "
         "group of one record; the proof gives d_2 sqrt(d_1 log(1/delta))/(n epsilon). For d_2 = 1 and large d_1 it "
         "fails.",
+    )
+
+
+def _group_of_one() -> tuple[Step, ...]:
+    """A bounded loss and a group of one record: Omega(1)."""
+    chance = (factor + delta) / (1 + factor)  # of a small gradient on z = 1, where both bounds below agree
+    first = 1 / (1 + k)  # y_1
+    return (
+        AtMost(
+            "one record in group 1, F_1 = 1 + above, the others 0: y = e_1 is best, as (1 - |y|^2)/2 <= "
+            "(1 - y_1^2)/2 <= (1 - y_1) F_1",
+            (1 - first**2) / 2,
+            (1 - first) * (1 + above),
+        ),
+        Identity(
+            "the squared gradients for z = 1 and z = -1, one of which is at least 1/2 at each x",
+            sin(p - pi / 4) ** 2 + sin(p + pi / 4) ** 2,
+            Integer(1),
+        ),
+        Identity(
+            "with chance P of less than 1/sqrt 2 for z = 1, more for z = -1 has chance (P - delta)/e^epsilon; the "
+            "larger of that and 1 - P is least where they agree",
+            (chance - delta) / factor,
+            1 - chance,
+        ),
+        Identity("and is there, for every algorithm on one of the two", 1 - chance, (1 - delta) / (1 + factor)),
+    )
+
+
+def _single_group() -> tuple[Step, ...]:
+    """For d_2 = 1 private descent does better."""
+    return (
+        Cited(
+            "d_2 = 1, any loss of bounded range, Lipschitz and smooth: full-batch private descent reaches O(a^{1/2}) "
+            "on every dataset, up to logarithms, a = sqrt(d log(1/delta))/(n epsilon)",
+            "D. Wang, M. Ye, J. Xu, NeurIPS 2017",
+        ),
+        Exceeds(
+            "where the printed bound min{1, d a} is 1",
+            Integer(1),
+            sqrt(a),
+            Region(Le(a, 1), Ge(d * a, 1)),
+            {a: 1 / s, d: s},
+        ),
+    )
+
+
+def _printed_proof() -> tuple[Step, ...]:
+    """The proof of the paper, with groups of n/d_2 records."""
+    return (
+        Identity(
+            "the proof: a group of n/d_2 records in the cited bound",
+            lambda: sqrt(d_1 * ell) / ((n / d_2) * epsilon),
+            d_2 * sqrt(d_1 * ell) / (n * epsilon),
+        ),
+        Identity(
+            "which is d^{3/2} for d_1 = d_2 = d", lambda: (d_2 * sqrt(d_1)).subs({d_1: d, d_2: d}), d ** Rational(3, 2)
+        ),
+        Exceeds(
+            "for d_1 = 1 and d_2 = d the proof gives less than the theorem says (which is no counterexample)",
+            d_2 * sqrt(d_2),
+            d_2 * sqrt(d_1),
+            Region(Ge(d_1, 1), Ge(d_2, 1)),
+            {d_2: s, d_1: 1},
+        ),
     )
