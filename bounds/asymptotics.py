@@ -18,71 +18,11 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.formula import formula
-from dpcheck.errors import InputError, require
+from dpcheck.bounds.monomials import Region as Region
+from dpcheck.bounds.monomials import as_monomial, letters_of, rational, terms_of
+from dpcheck.errors import InputError
 
 s = sympy.Symbol("s", positive=True)  # along a path, s grows without bound
-_MARGIN = 1e-6  # by which the logarithms of a strict relation's sides differ
-
-
-@dataclass(frozen=True)
-class Monomial:
-    """``coefficient * prod letter**power`` with rational powers."""
-
-    coefficient: Any
-    powers: Mapping[Any, Fraction]
-
-
-@dataclass(frozen=True, init=False)
-class Region:
-    """All positive values of the letters at which the relations hold, each between monomials.
-
-    Letters that are integers are at least one without a word.
-    """
-
-    relations: tuple[Any, ...]
-
-    def __init__(self, *relations: Any) -> None:
-        """Raise :class:`~dpcheck.errors.InputError` for a relation that is not between monomials."""
-        require(sympy.false not in relations, "the relations", "leave something", "a false one")
-        kept = tuple(relation for relation in relations if relation is not sympy.true)
-        object.__setattr__(self, "relations", kept)
-        for relation in kept:
-            _monomial(relation.lts / relation.gts)
-
-    def rows(self, *expressions: Any) -> list[Monomial]:
-        """Each relation as a monomial that is at most one, for what these expressions speak of too."""
-        sides = [relation.lts / relation.gts for relation in self.relations]
-        letters = set().union(*(formula(each).free_symbols for each in (*sides, *expressions)))
-        whole = sorted((letter for letter in letters if letter.is_integer), key=str)
-        return [_monomial(each) for each in (*sides, *(1 / letter for letter in whole))]
-
-    def empty(self, *expressions: Any) -> bool:
-        """Whether a linear program finds no logarithms of the letters at which the relations hold.
-
-        A strict relation has to hold by a margin.
-        """
-        import numpy as np
-        from scipy.optimize import linprog
-
-        rows = self.rows(*expressions)
-        letters = sorted(_letters(*rows), key=str)
-        if not letters:
-            return any(row.coefficient > 1 for row in rows)
-        strict = [isinstance(each, sympy.Lt | sympy.Gt) for each in self.relations]
-        margins = [*strict, *[False] * (len(rows) - len(strict))]
-        matrix = [
-            [*(float(row.powers.get(letter, 0)) for letter in letters), float(margin)]
-            for row, margin in zip(rows, margins, strict=True)
-        ]
-        right = [-float(sympy.log(row.coefficient)) for row in rows]
-        costs = np.array([0.0] * len(letters) + [-1.0])
-        ends = [(None, None)] * len(letters) + [(0, 1)]
-        found = linprog(costs, A_ub=np.array(matrix), b_ub=np.array(right), bounds=ends, method="highs-ds")
-        return bool(found.status != 0 or (any(strict) and found.x[-1] < _MARGIN))
-
-    def __str__(self) -> str:
-        """The relations in one line."""
-        return ", ".join(f"{relation.lts} <= {relation.gts}" for relation in self.relations) or "all positive values"
 
 
 @dataclass(frozen=True)
@@ -101,13 +41,13 @@ class Domination:
 
     def holds(self, rate: tuple[Any, ...], region: Region) -> bool:
         """Multiply out again, in rational arithmetic."""
-        quotient = _monomial(self.term)
+        quotient = as_monomial(self.term)
         product = dict(quotient.powers)
         factor = quotient.coefficient
-        pairs = [(_monomial(each), weight) for each, weight in zip(rate, self.weights, strict=True)]
+        pairs = [(as_monomial(each), weight) for each, weight in zip(rate, self.weights, strict=True)]
         pairs += list(zip(region.rows(self.term, *rate), self.multipliers, strict=True))
         for monomial, weight in pairs:
-            factor = factor / monomial.coefficient ** _sympy(weight)
+            factor = factor / monomial.coefficient ** rational(weight)
             for letter, power in monomial.powers.items():
                 product[letter] = product.get(letter, Fraction(0)) - weight * power
         for letter, power in self.extra.items():
@@ -133,11 +73,11 @@ class Dominated:
     def formula(self) -> str:
         """The domination of each term, with its weights and constant."""
         lines = []
-        for term, found in zip(_terms(self.terms), self._found(), strict=True):
+        for term, found in zip(terms_of(self.terms), self._found(), strict=True):
             if found is None:
                 lines.append(f"{term}: not dominated")
                 continue
-            pairs = zip(_terms(self.rate), found.weights, strict=True)
+            pairs = zip(terms_of(self.rate), found.weights, strict=True)
             means = [f"({each})**({weight})" for each, weight in pairs if weight]
             extra = [f"({letter})**({power})" for letter, power in found.extra.items() if power]
             lines.append(f"{term} <= {found.constant} * {' * '.join([*means, *extra])}")
@@ -149,7 +89,7 @@ class Dominated:
 
     def holds(self) -> bool:
         """The region has a point, and multipliers are found for every term and check out exactly."""
-        rate = _terms(self.rate)
+        rate = terms_of(self.rate)
         return not self.region.empty(self.terms, self.rate) and all(
             found is not None and found.holds(rate, self.region) for found in self._found()
         )
@@ -160,7 +100,7 @@ class Dominated:
         return {letter: max((each.extra[letter] for each in found), default=Fraction(0)) for letter in self.up_to}
 
     def _found(self) -> tuple[Domination | None, ...]:
-        return tuple(dominate(term, _terms(self.rate), self.region, self.up_to) for term in _terms(self.terms))
+        return tuple(dominate(term, terms_of(self.rate), self.region, self.up_to) for term in terms_of(self.terms))
 
 
 @dataclass(frozen=True)
@@ -194,9 +134,9 @@ class Exceeds:
 
     def where(self) -> str:
         """The region where the claim fails, as inequalities."""
-        worst = [t for t in _terms(self.terms) if dominate(t, _terms(self.rate), self.region) is None]
+        worst = [t for t in terms_of(self.terms) if dominate(t, terms_of(self.rate), self.region) is None]
         return "; ".join(
-            " and ".join(f"{sympy.simplify(term / each)} > constant" for each in _terms(self.rate)) for term in worst
+            " and ".join(f"{sympy.simplify(term / each)} > constant" for each in terms_of(self.rate)) for term in worst
         )
 
     def holds(self) -> bool:
@@ -222,18 +162,20 @@ class Exceeds:
         )
         if self.path is not None:
             return {letter: formula(self.path.get(letter, 1)) for letter in sorted(letters, key=str)}
-        for term in _terms(self.terms):
-            direction = escape(term, _terms(self.rate), self.region)
+        for term in terms_of(self.terms):
+            direction = escape(term, terms_of(self.rate), self.region)
             if direction is not None:
-                return {letter: s ** _sympy(direction.get(letter, Fraction(0))) for letter in sorted(letters, key=str)}
+                return {
+                    letter: s ** rational(direction.get(letter, Fraction(0))) for letter in sorted(letters, key=str)
+                }
         raise InputError(f"a path must exist along which {self.terms} outgrows {self.rate}, got none")
 
 
 @functools.lru_cache(maxsize=1024)
 def dominate(term: Any, rate: tuple[Any, ...], region: Region, up_to: tuple[Any, ...] = ()) -> Domination | None:
     """Rational multipliers that show ``term <= constant * weighted mean of rate``, or ``None``."""
-    claim, means, rows = _monomial(term), [_monomial(each) for each in rate], region.rows(term, *rate)
-    letters = _letters(claim, *means, *rows) | set(up_to)
+    claim, means, rows = as_monomial(term), [as_monomial(each) for each in rate], region.rows(term, *rate)
+    letters = letters_of(claim, *means, *rows) | set(up_to)
     columns = [each.powers for each in (*means, *rows)] + [{letter: Fraction(1)} for letter in up_to]
     # The fewest extra letters first, then the smallest multipliers.
     costs = [0.0] * len(means) + [1e-3] * len(rows) + [1.0] * len(up_to)
@@ -249,15 +191,15 @@ def dominate(term: Any, rate: tuple[Any, ...], region: Region, up_to: tuple[Any,
     multipliers, extra = rest[: len(rows)], dict(zip(up_to, rest[len(rows) :], strict=True))
     constant = claim.coefficient
     for each, weight in zip((*means, *rows), (*weights, *multipliers), strict=True):
-        constant = constant / each.coefficient ** _sympy(weight)
+        constant = constant / each.coefficient ** rational(weight)
     found = Domination(term, tuple(weights), tuple(multipliers), extra, constant)
     return found if found.holds(rate, region) else None
 
 
 def escape(term: Any, rate: tuple[Any, ...], region: Region) -> dict[Any, Fraction] | None:
     """Powers of s along which ``term`` outgrows every part of the rate inside the region, or ``None``."""
-    claim, means, rows = _monomial(term), [_monomial(each) for each in rate], region.rows(term, *rate)
-    letters = sorted(_letters(claim, *means, *rows), key=str)
+    claim, means, rows = as_monomial(term), [as_monomial(each) for each in rate], region.rows(term, *rate)
+    letters = sorted(letters_of(claim, *means, *rows), key=str)
     # u = plus - minus; rows . u + slack = 0; (claim - mean) . u - slack = 1
     width = 2 * len(letters) + len(rows) + len(means)
     equations = []
@@ -290,15 +232,15 @@ def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]
     if found.status != 0:
         return None
     support = [i for i, value in enumerate(found.x) if value > 1e-9]
-    exact = sympy.Matrix([[_sympy(row[i]) for i in support] for row, _ in equations])
-    target = sympy.Matrix([_sympy(each) for _, each in equations])
+    exact = sympy.Matrix([[rational(row[i]) for i in support] for row, _ in equations])
+    target = sympy.Matrix([rational(each) for _, each in equations])
     letters = sympy.symbols(f"x:{len(support)}")
     solved = list(sympy.linsolve((exact, target), *letters)) if support else []
     if not solved:
         return None
     # A degenerate basis may leave letters free; they take the value the program found, as a simple fraction.
     guesses = [Fraction(float(found.x[i])).limit_denominator(64) for i in support]
-    free = {x: _sympy(guess) for x, guess in zip(letters, guesses, strict=True)}
+    free = {x: rational(guess) for x, guess in zip(letters, guesses, strict=True)}
     values = [Fraction(int(v.p), int(v.q)) for v in (each.subs(free) for each in solved[0])]
     if any(value < 0 for value in values):
         return None
@@ -308,36 +250,5 @@ def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]
     return solution
 
 
-def _terms(expression: Any) -> tuple[Any, ...]:
-    expression = formula(expression)
-    if expression.func is sympy.Max:
-        return tuple(part for each in expression.args for part in _terms(each))
-    return tuple(sympy.Add.make_args(sympy.expand(expression)))
-
-
-def _monomial(expression: Any) -> Monomial:
-    expression = sympy.powsimp(sympy.powdenest(formula(expression), force=True), force=True)
-    coefficient = sympy.Integer(1)
-    powers: dict[Any, Fraction] = {}
-    for factor in sympy.Mul.make_args(sympy.expand_power_base(expression, force=True)):
-        base, power = factor.as_base_exp()
-        if not factor.free_symbols:
-            coefficient *= factor
-        elif base.is_Symbol and base.is_positive and power.is_Rational:
-            powers[base] = powers.get(base, Fraction(0)) + Fraction(int(power.p), int(power.q))
-        else:
-            raise InputError(f"an order must be made of rational powers of positive letters, got the factor {factor}")
-    require(bool(coefficient.is_positive), "the coefficient of a monomial", "be positive", coefficient)
-    return Monomial(coefficient, powers)
-
-
-def _letters(*monomials: Monomial) -> set[Any]:
-    return set().union(*(monomial.powers.keys() for monomial in monomials))
-
-
 def _limit(expression: Any) -> Any:
     return sympy.limit(expression, s, sympy.oo)
-
-
-def _sympy(value: Fraction) -> Any:
-    return sympy.Rational(value.numerator, value.denominator)

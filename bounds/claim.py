@@ -1,4 +1,4 @@
-"""A statement a paper makes, and the verdict on it with the evidence.
+"""A statement that a paper makes, and how the verdict on it is reached.
 
 A claim stands in the file of its theorem: :func:`claim` gives the statement above the function that
 decides it, which returns a :class:`Decision`. A statement that is a list of relations needs no
@@ -22,120 +22,21 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
 
 from dpcheck.bounds.carried import Carried
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Searched, Step, to_dict
+from dpcheck.bounds.claim_result import ClaimResult as ClaimResult
+from dpcheck.bounds.decision import BY_HAND
+from dpcheck.bounds.decision import Decision as Decision
+from dpcheck.bounds.decision import Evidence as Evidence
+from dpcheck.bounds.decision import Verdict as Verdict
+from dpcheck.bounds.evidence import Counterexample, to_dict
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.statement import Statement
 from dpcheck.errors import require
-from dpcheck.shown import Shown
 
-Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
-Basis = Literal["judged", "argued by hand, steps checked"]
-_BY_HAND: Basis = "argued by hand, steps checked"
 OWN_FILE = "dpcheck_claims_"  # begins the module name of a user's own file
-_CARRIES_NOTHING = (Cited, Quoted, Searched)
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a verdict rests on.
-
-    Parameters
-    ----------
-    steps : tuple of Step
-        The pieces of evidence, each of which checks itself again when asked.
-    readings : tuple of (str, str)
-        A verdict for each way the statement can be read; the claim's own verdict is for the statement as printed.
-    condition : str
-        The assumption that makes a conditional claim true.
-    repaired : str
-        What holds instead of a false claim, or why the result built on it stands.
-    """
-
-    steps: tuple[Step, ...]
-    readings: tuple[tuple[str, Verdict], ...] = ()
-    condition: str = ""
-    repaired: str = ""
-
-    def broken(self) -> tuple[Step, ...]:
-        """Recompute every step, and return those that do not hold."""
-        return tuple(step for step in self.steps if not step.holds())
-
-    def empty(self) -> tuple[Identity, ...]:
-        """Return the steps that say nothing, since both sides read the same."""
-        return tuple(step for step in self.steps if isinstance(step, Identity) and step.empty())
-
-    def quoted(self) -> tuple[Quoted, ...]:
-        """Return the claims of the catalogue that are used."""
-        return tuple(step for step in self.steps if isinstance(step, Quoted))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the evidence as plain text throughout, fit for JSON."""
-        return {
-            "steps": [to_dict(step) for step in self.steps],
-            "readings": dict(self.readings),
-            "condition": self.condition,
-            "repaired": self.repaired,
-        }
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A verdict before its evidence has been recomputed.
-
-    A refutation needs a counterexample and a word on what can be saved; a conditional verdict needs its condition; a
-    proof needs a step that is more than a citation, and a counterexample in it must belong to another reading, which is
-    then named and refuted.
-
-    Parameters
-    ----------
-    verdict : {"proved", "refuted", "conditional", "unresolved"}
-        The verdict.
-    method : Method, tuple of Method, or str
-        How it was reached: one :class:`~dpcheck.bounds.method.Method` or several, or words of one's own.
-    evidence : Evidence
-        What it rests on.
-    note : str
-        A sentence for the reader.
-    basis : str
-        Who reached the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
-        steps the machine checked.
-
-    Raises
-    ------
-    InputError
-        For a verdict whose evidence is not of the kind it needs.
-    """
-
-    verdict: Verdict
-    method: str | tuple[str, ...]
-    evidence: Evidence
-    note: str
-    basis: Basis = _BY_HAND
-
-    def __post_init__(self) -> None:
-        """Refuse a verdict whose evidence is not of the kind it needs."""
-        steps, verdict = self.evidence.steps, self.verdict
-        methods = (self.method,) if isinstance(self.method, str) else self.method
-        require(isinstance(methods, tuple) and bool(methods), "method", "be text, or a tuple of Method", self.method)
-        words = [("note", self.note), *(("says", step.says) for step in steps)]
-        for name, text in (*(("method", each) for each in methods), *words):
-            require(isinstance(text, str), name, "be text", text)
-        require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
-        broken = any(isinstance(step, Counterexample) for step in steps)
-        require(broken or verdict != "refuted", "a refutation", "hold a counterexample", "none")
-        apart = not broken or verdict != "proved" or "refuted" in dict(self.evidence.readings).values()
-        require(apart, "a counterexample in a proof", "belong to a refuted reading", "none")
-        saved = bool(self.evidence.repaired) or verdict != "refuted"
-        require(saved, "a refutation", "say what can be repaired", "nothing")
-        stated = bool(self.evidence.condition) == (verdict == "conditional")
-        require(stated, "a condition", "come with a conditional verdict", verdict)
-        shown = verdict == "unresolved" or not all(isinstance(step, _CARRIES_NOTHING) for step in steps)
-        require(shown, "a verdict", "rest on a recomputed step", "citations and searches only")
 
 
 @dataclass(frozen=True)
@@ -215,7 +116,7 @@ class Claim:
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
         named = decision.method if isinstance(decision.method, str) else "; ".join(decision.method)
         method = named.replace(Method.PROVER, ", ".join(routes) or Method.PROVER)  # what it used in fact
-        basis = decision.basis if isinstance(self.statement, Statement) else _BY_HAND  # a person reads words
+        basis = decision.basis if isinstance(self.statement, Statement) else BY_HAND  # a person reads words
         return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis)
 
     def _checked(self, decision: Decision) -> tuple[Verdict, str]:
@@ -325,82 +226,3 @@ def _uncovered(decision: Decision) -> list[str]:
     if decision.verdict != "proved":
         return []
     return [step.formula() for step in decision.evidence.quoted() if not step.unconditional()]
-
-
-@dataclass(frozen=True)
-class ClaimResult(Shown):
-    """A claim with its verdict.
-
-    Attributes
-    ----------
-    claim : Claim
-        What was decided.
-    verdict : str
-        ``"proved"``, ``"refuted"``, ``"conditional"`` or ``"unresolved"``.
-    method : str
-        How it was reached.
-    note : str
-        A sentence for the reader.
-    evidence : dict
-        Plain text, as :meth:`Evidence.to_dict` gives it.
-    seconds : float
-        Wall-clock time.
-    basis : str
-        Who reached the verdict: ``"judged"``, or a person's argument whose steps the machine checked.
-    """
-
-    claim: Claim
-    verdict: Verdict
-    method: str
-    note: str
-    evidence: dict[str, Any]
-    seconds: float
-    basis: Basis
-
-    @property
-    def trust(self) -> str:
-        """Who vouches for the steps: the weakest word of the machine, and what is cited.
-
-        ``kernel``, ``replayed`` or ``solver`` for the steps that a machine checked, with ``cited``
-        where the argument also rests on sources, and ``by hand`` where a person argued.
-        """
-        words = {step["trust"] for step in self.evidence["steps"]}
-        machine = next((word for word in ("solver", "replayed", "kernel") if word in words), "")
-        by_hand = "by hand" if self.basis != "judged" else ""
-        return ", ".join(word for word in (machine, "cited" if "cited" in words else "", by_hand) if word)
-
-    @property
-    def rooms(self) -> tuple[dict[str, Any], ...]:
-        """How tight each printed constant is: printed and critical value, or vacuous."""
-        return tuple(step["tightness"] for step in self.evidence["steps"] if "tightness" in step)
-
-    @property
-    def counterexamples(self) -> tuple[str, ...]:
-        """What breaks the statement, or a reading of it, in words."""
-        kinds = ("counterexample", "exceeds", "notprivate")
-        return tuple(step["says"] for step in self.evidence["steps"] if step["kind"] in kinds)
-
-    def _sentence(self) -> str:
-        return f"{self.claim.id} is {self.verdict}: {self.note}"
-
-    def _facts(self) -> dict[str, Any]:
-        place = f"{self.claim.paper}, {self.claim.location}"
-        return {"claim": str(self.claim.statement), "place": place, "method": self.method, "checked by": self.trust}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain text throughout, fit for JSON."""
-        return {
-            "id": self.claim.id,
-            "paper": self.claim.paper,
-            "kind": self.claim.kind,
-            "statement": str(self.claim.statement),
-            "stated": self.claim.statement.latex() if isinstance(self.claim.statement, Statement) else None,
-            "location": self.claim.location,
-            "verdict": self.verdict,
-            "method": self.method,
-            "basis": self.basis,
-            "trust": self.trust,
-            "seconds": round(self.seconds, 3),
-            "evidence": self.evidence,
-            "note": self.note,
-        }

@@ -8,115 +8,19 @@ tenth), so that a minibatch ``ceil(n sqrt(epsilon/(4T)))`` is never one too larg
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import sympy
 
-from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
+from dpcheck.bounds.assumption import Assumption as Assumption
+from dpcheck.bounds.assumption import Formulas, number
+from dpcheck.bounds.assumption import Parameter as Parameter
+from dpcheck.bounds.letters import Letters
+from dpcheck.errors import InputError, require, require_positive
 from dpcheck.shown import Shown
 
-Formulas = tuple[tuple[Any, Any], ...]  # (symbol, expression) in order of definition
-
 _UNLIMITED = sympy.Integer(10) ** 30  # an epsilon at which privacy costs nothing
-_RELATIONS = {"<=": float.__le__, "<": float.__lt__, ">=": float.__ge__, ">": float.__gt__}
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A letter whose value the reader supplies.
-
-    Parameters
-    ----------
-    symbol : Symbol
-        The letter; it carries the domain (positive integer, or positive real; ``delta`` lies in (0, 1)).
-    meaning : str
-        What it stands for.
-    default : float, optional
-        The value where none is given.
-    """
-
-    symbol: Any
-    meaning: str
-    default: float | None = None
-
-    def exact(self, value: Any) -> Any:
-        """Return a value as an exact sympy number.
-
-        Parameters
-        ----------
-        value : float
-            Read as the decimal that was written.
-
-        Returns
-        -------
-        sympy number
-            An Integer or a Rational.
-
-        Raises
-        ------
-        InputError
-            If it lies outside the domain.
-        """
-        name = str(self.symbol)
-        if self.symbol.is_integer:
-            require_count(value, name)
-            return sympy.Integer(int(value))
-        if name == "delta":
-            require_delta(value, zero=False)
-        else:
-            require_positive(value, name)
-        return sympy.Rational(repr(float(value)))
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """One condition of a theorem.
-
-    Parameters
-    ----------
-    name : str
-        Its key, unique in its theorem: the paper's label (``"A1"``), the letter it restricts (``"epsilon"``) or a word
-        (``"start"``).
-    sentence : str
-        Such as ``"epsilon <= 1"``.
-    location : str
-        Its place in the paper.
-    relation : sympy relation, optional
-        The sentence in letters of the theorem, those of its schedule included; None for a condition on the problem or
-        the run that numbers cannot test.
-    """
-
-    name: str
-    sentence: str
-    location: str
-    relation: Any = None
-
-    def __str__(self) -> str:
-        """The sentence with its place in the paper."""
-        return f"{self.sentence} ({self.location})"
-
-    def holds(self, values: dict[Any, Any]) -> bool:
-        """Test the relation at exact values; always true without a relation.
-
-        Both sides are rounded to double precision first, so that ``delta = 1/n**2``, computed by the caller in floating
-        point, satisfies ``delta <= 1/n^2``.
-
-        Parameters
-        ----------
-        values : dict of Symbol to number
-            Exact values of its letters.
-
-        Returns
-        -------
-        bool
-            Whether it holds.
-        """
-        if self.relation is None:
-            return True
-        left, right = (_number(side.xreplace(values)) for side in self.relation.args)
-        return bool(_RELATIONS[self.relation.rel_op](left, right))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +116,7 @@ class Theorem(Shown):
         else:
             require_positive(constant, "constant")
             formula = sympy.Rational(repr(float(constant))) * self.rate
-        return _number(formula.xreplace(self._known("bound", formula.free_symbols, values)))
+        return number(formula.xreplace(self._letters.known("bound", formula.free_symbols, values)))
 
     def terms(self, **values: float) -> dict[str, float]:
         """Split the bound into what privacy adds and what is left without it.
@@ -229,13 +133,13 @@ class Theorem(Shown):
             more than that. A theorem that states an order only has the terms of :attr:`rate`, by their names.
         """
         if self.bound_formula is None:
-            known = self._known("terms", set().union(*(term.free_symbols for _, term in self.regimes)), values)
-            return {name: _number(term.xreplace(known)) for name, term in self.regimes}
+            known = self._letters.known("terms", set().union(*(term.free_symbols for _, term in self.regimes)), values)
+            return {name: number(term.xreplace(known)) for name, term in self.regimes}
         whole = self.bound(**values)
         free = self.bound_formula.free_symbols
-        given = self._accept("terms", free, values)
+        given = self._letters.accept("terms", free, values)
         unlimited = {letter: _UNLIMITED if str(letter) == "epsilon" else value for letter, value in given.items()}
-        statistical = _number(self.bound_formula.xreplace(self._resolve(unlimited, free)))
+        statistical = number(self.bound_formula.xreplace(self._letters.resolve(unlimited, free)))
         return {"statistical": statistical, "privacy": whole - statistical}
 
     def schedule(self, **values: float) -> dict[str, float]:
@@ -329,7 +233,9 @@ class Theorem(Shown):
         tuple of Assumption
             Empty inside the region.
         """
-        known = self._resolve(self._accept("violated", self._tested(), values, defined=True), self._tested())
+        known = self._letters.resolve(
+            self._letters.accept("violated", self._letters.tested(), values, defined=True), self._letters.tested()
+        )
         return tuple(a for a in self.assumptions if not a.holds(known))
 
     def _sentence(self) -> str:
@@ -354,78 +260,15 @@ class Theorem(Shown):
         lines += [sympy.latex(a.relation) for a in self.assumptions if a.relation is not None]
         return "\n".join(f"${line}$" for line in lines)
 
+    @property
+    def _letters(self) -> Letters:
+        formulas = (*self.schedule_formulas, *self.noise_formulas)
+        return Letters(self.id, self.parameters, self.assumptions, formulas)
+
     def _defined(self, method: str, formulas: Formulas, values: dict[str, Any]) -> dict[str, float]:
         if not formulas:
             raise InputError(f"{self.id} states no {method}")
-        known = self._known(method, {symbol for symbol, _ in formulas}, values)
+        known = self._letters.known(method, {symbol for symbol, _ in formulas}, values)
         return {
-            str(symbol): int(known[symbol]) if symbol.is_integer else _number(known[symbol]) for symbol, _ in formulas
+            str(symbol): int(known[symbol]) if symbol.is_integer else number(known[symbol]) for symbol, _ in formulas
         }
-
-    def _known(self, method: str, wanted: Iterable[Any], values: dict[str, Any]) -> dict[Any, Any]:
-        """Exact values of every letter ``wanted`` rests on, once the region is seen to hold."""
-        given = self._accept(method, {*wanted, *self._tested()}, values)
-        known = self._resolve(given, self._tested())
-        for assumption in self.assumptions:
-            if not assumption.holds(known):
-                self._refuse(assumption, known)
-        return self._resolve(known, wanted)
-
-    def _accept(
-        self, method: str, wanted: Iterable[Any], values: dict[str, Any], *, defined: bool = False
-    ) -> dict[Any, Any]:
-        """The given letters as exact numbers; refuses unknown names, then missing ones.
-
-        Letters of the schedule and the noise are known only where ``defined`` ones may be given.
-        """
-        named = {str(parameter.symbol): parameter for parameter in self.parameters}
-        if defined:
-            named |= {str(symbol): Parameter(symbol, "") for symbol in self._definitions()}
-        for name, value in values.items():
-            require(name in named, name, f"be a parameter of {self.id} ({', '.join(named)})", value)
-        complete = {k: p.default for k, p in named.items() if p.default is not None} | values
-        needed = self._reached(wanted, {named[name].symbol for name in values})
-        missing = [str(p.symbol) for p in self.parameters if p.symbol in needed and str(p.symbol) not in complete]
-        if missing:
-            raise InputError(
-                f"{', '.join(missing)} must be given to {self.id}.{method}, got {', '.join(values) or 'nothing'}"
-            )
-        return {named[k].symbol: named[k].exact(value) for k, value in complete.items()}
-
-    def _definitions(self) -> dict[Any, Any]:
-        """The letters of the schedule and the noise with their formulas."""
-        return dict((*self.schedule_formulas, *self.noise_formulas))
-
-    def _reached(self, wanted: Iterable[Any], given: Collection[Any]) -> set[Any]:
-        """The ``wanted`` letters and all that they are computed from, where those ``given`` need no formula."""
-        definitions = self._definitions()
-        letters: set[Any] = set()
-        for symbol in wanted:
-            formula = None if symbol in given else definitions.get(symbol)
-            letters |= {symbol} if formula is None else {symbol} | self._reached(formula.free_symbols, given)
-        return letters
-
-    def _resolve(self, known: dict[Any, Any], wanted: Iterable[Any]) -> dict[Any, Any]:
-        """Add the defined letters that the ``wanted`` ones rest on; no others, which may be beyond computing."""
-        known, reached = dict(known), self._reached(wanted, known)
-        for symbol, formula in self._definitions().items():
-            if symbol in reached and symbol not in known:
-                known[symbol] = formula.xreplace(known)
-        return known
-
-    def _tested(self) -> set[Any]:
-        relations = [a.relation for a in self.assumptions if a.relation is not None]
-        return set().union(*(relation.free_symbols for relation in relations))
-
-    def _refuse(self, assumption: Assumption, known: dict[Any, Any]) -> None:
-        """Name the letter at fault, the assumption with its place, and the numbers that break it."""
-        subject, *others = sorted(assumption.relation.free_symbols, key=lambda s: (str(s) != assumption.name, str(s)))
-        shown = {s: str(int(known[s])) if s.is_integer else repr(_number(known[s])) for s in known}
-        at = ", ".join(f"{s} = {shown[s]}" for s in others)
-        got = f"{shown[subject]} at {at}" if at else shown[subject]
-        require(False, str(subject), f"satisfy {assumption}", got)
-
-
-def _number(expression: Any) -> float:
-    """An exact number, correctly rounded to double precision (to infinity on overflow)."""
-    return float(sympy.N(expression, 30))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, branch, certificate, counted, forms, roots, search, slopes, smt, witness
+from dpcheck.bounds.prover import ball, branch, counted, forms, roots, search, shifting, slopes, smt, witness
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
 
@@ -125,6 +125,12 @@ class _Proof:
     certificates: list[Certificate]
     queries: list[str]
 
+    def add(self, part: Outcome) -> None:
+        """Take over what settled a part of a case."""
+        self.certificates += part.certificates
+        self.queries += part.queries
+        self.methods += part.methods
+
     def outcome(self, verdict: Verdict, point: Any = None, method: str | None = None) -> Outcome:
         methods = tuple(self.methods) if method is None else (method,)
         return Outcome(verdict, methods, tuple(self.certificates), point, 0.0, tuple(self.queries))
@@ -148,14 +154,7 @@ def _decide(
 ) -> Outcome:
     """Every case by certificate, else all by search, else each by solver, derivatives, balls, cuts between integers."""
     proof = _Proof([], [], [])
-    open_cases = []
-    for case in _cases(difference, domain):
-        found = certificate.find(case.form, case.plain, case.where) if case.form is not None else None
-        if found is None:
-            open_cases.append(case)
-        else:
-            proof.certificates.append(found)
-            proof.methods.append("certificate")
+    open_cases = _uncertified(difference, domain, proof)
     if not open_cases:
         return proof.outcome("proved")
     point = search.refute(difference, domain, genuine)
@@ -192,12 +191,23 @@ def _decide(
                 return proof.outcome("unresolved")
             for half in halves:
                 part = _decide(case.difference, half, genuine, seconds, integers - 1)
-                proof.certificates += part.certificates
-                proof.queries += part.queries
-                proof.methods += part.methods
+                proof.add(part)
                 if part.verdict != "proved":
                     return replace(proof.outcome(part.verdict, part.point), methods=part.methods)
     return proof.outcome("proved")
+
+
+def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
+    """Add to the proof the cases that a certificate settles, and return the others."""
+    left = []
+    for case in _cases(difference, domain):
+        found = shifting.find(case.form, case.plain, case.where) if case.form is not None else None
+        if found is None:
+            left.append(case)
+        else:
+            proof.certificates.append(found)
+            proof.methods.append("certificate")
+    return left
 
 
 def _cases(difference: Any, domain: Domain) -> Iterator[_Case]:

@@ -22,8 +22,9 @@ from __future__ import annotations
 
 from sympy import Ge, Integer, Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
 
+from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, n
-from dpcheck.bounds.theorem import Assumption, Formulas, Parameter
+from dpcheck.bounds.theorem import Assumption, Parameter
 from dpcheck.bounds.xu2026.theorem_2 import (
     BELOW_ONE,
     ESCAPE,

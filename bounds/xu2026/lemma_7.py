@@ -1,4 +1,6 @@
-r"""Lemma 7: two coupled sequences leave the ball around a strict saddle. The claims about its parameters.
+r"""Lemma 7: two coupled sequences leave the ball around a strict saddle. The claims about t_thres and eta_H.
+
+The claim about R is in ``lemma_7_radius``, those about the induction in ``lemma_7_induction``.
 
 Let x_m be the anchor, H = grad^2 Phi(x_m) with least eigenvalue -g, g >= alpha_H = sqrt(rho_Phi alpha), and
 w_t = x_t - x'_t, w_{m+1} = r_0 e_1 along that eigenvector. The escape steps x <- x - eta_H v give
@@ -33,7 +35,7 @@ from sympy import Ge, Integer, Le, Rational, Subs, log, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Step
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
 from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, Inequality
@@ -203,115 +205,4 @@ def step_size() -> Decision:
         evidence,
         "The escape phase is entered with |v| < alpha, and nothing keeps |v_t| above a^{4/3}; at a smaller v_t the "
         "second inequality flips. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
-    )
-
-
-FACTOR = Rational(3, 2) * eta_h * steps_left * rho_phi * R  # of |p|, from sum |Delta_i| <= t rho_Phi R
-
-
-@claim(
-    "002:Lem7 R",
-    Kind.SCHEDULE,
-    stated(
-        "R = {radius} makes the proof's bound of |q_{{t+1}}|, {left} with q = t - m, at most half of |p_{{t+1}}|, "
-        "{right}.",
-        radius=RADIUS,
-        left=LEFT,
-        right=RIGHT,
-    ),
-    PLACE + ", (25) and (26)",
-)
-def radius() -> Decision:
-    steps = (
-        *_three_quarters(),
-        *_unbounded_sum(),
-        Enumerated(
-            "the recursion (21) with |Delta_i| = L_Phi R = 1/(4 eta_H) at its bound, eta_H g = 1/1000: |q|/|p| after "
-            "two "
-            "steps, above 1/2 for a quarter too",
-            induction,
-            (2, Fraction(1, 4), Fraction(1, 1000)),
-            (Fraction(1251, 1001)) ** 2 - 1,
-        ),
-        Below("indeed", Rational(1, 2), Rational(1251, 1001) ** 2 - 1),
-        *_smaller_radius(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("R = 1/(2 L_Phi eta_H) gives (26)", "refuted"),
-            ("R <= 1/(4 L_Phi eta_H) gives (26) from (25)", "proved"),
-        ),
-        repaired="R = L_Phi eta_H alpha_H/(C rho_Phi) with C >= 12 L_Phi eta_H log(4 X), another quantity; R <= 1/(4 "
-        "L_Phi "
-        "eta_H) mends (26) from (25), but not (25), which drops the number of terms of its sum",
-    )
-    return Decision(
-        "refuted",
-        Method.ALGEBRA,
-        evidence,
-        "The printed R makes the induction |q| <= |p|/2 end at 3/4 |p|, and the sum that (25) stands for unbounded. "
-        "Its second "
-        "form a^{4/3}/(L_Phi r_0) is the "
-        "first only where eta_H equals its bound.",
-    )
-
-
-def _three_quarters() -> tuple[Step, ...]:
-    """The printed R makes a factor 3/4 of the 1/2 that (26) allows."""
-    at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
-    return (
-        Identity(
-            "with R = 1/(2 L_Phi eta_H), the factor of r_0 in (25) is 3/4",
-            Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS),
-            Rational(3, 4),
-        ),
-        Counterexample("(26) needs at most 1/2", Le(L_Phi * eta_h * R + Rational(1, 4), Rational(1, 2)), at),
-        Counterexample(
-            "so that at t = m + 1, g = 1 the bound is above", Le(LEFT, RIGHT), (*at, (g, 1), (r_0, 1), (q, 1))
-        ),
-        Counterexample(
-            "the condition L_Phi eta_H R <= 3/4 of the text is not enough either: it allows a factor 1",
-            Le(L_Phi * eta_h * R + Rational(1, 4), Rational(1, 2)),
-            ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Rational(3, 2))),
-        ),
-    )
-
-
-def _unbounded_sum() -> tuple[Step, ...]:
-    """The sum that (25) stands for exceeds every constant."""
-    return (
-        Counterexample(
-            "nor is the sum that (25) stands for, 3/2 eta_H t rho_Phi R with t = t_thres terms, at most 1/4: X = 10, "
-            "L_Phi = rho_Phi = eta_H = 1, R = 1/2",
-            Le(FACTOR.subs(steps_left, THRESHOLD), Rational(1, 4)),
-            ((L_Phi, Integer(1)), (rho_phi, Integer(1)), (eta_h, Integer(1)), (R, Rational(1, 2)), (X, Integer(10))),
-        ),
-        Exceeds(
-            "with R = 1/(2 L_Phi eta_H) >= 1/2 and t of order 1/(eta_H alpha_H) it outgrows every constant",
-            FACTOR.subs({R: RADIUS, steps_left: ORDER}),
-            Integer(1),
-            Region(Le(L_Phi * eta_h, 1), Le(alpha_h, 1)),
-            {alpha_h: 1 / s},
-        ),
-    )
-
-
-def _smaller_radius() -> tuple[Step, ...]:
-    """The R that (26) allows, and the one with which the sum is within 1/4."""
-    return (
-        Identity(
-            "1/(4 L_Phi eta_H) is the largest R that (26) allows",
-            Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS / 2),
-            Rational(1, 2),
-        ),
-        Identity(
-            "with the repaired R and t_thres and C = 12 L_Phi eta_H log(4 X) the first half is 1/4",
-            Subs(
-                FACTOR.subs({R: L_Phi * eta_h * alpha_h / (C * rho_phi), steps_left: REPAIRED_THRESHOLD}),
-                C,
-                12 * L_Phi * eta_h * log(4 * X),
-            ),
-            Rational(1, 4),
-        ),
     )

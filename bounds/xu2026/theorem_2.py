@@ -47,6 +47,7 @@ from __future__ import annotations
 
 from sympy import Ge, Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
 
+from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.asymptotics import Exceeds, s
 from dpcheck.bounds.claim import Decision, Evidence, claim
 from dpcheck.bounds.evidence import Counterexample
@@ -54,7 +55,7 @@ from dpcheck.bounds.kind import Kind
 from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
-from dpcheck.bounds.theorem import Assumption, Formulas, Parameter, Theorem
+from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.xu2026 import repair
 from dpcheck.bounds.xu2026.displacement import longer_slope
 from dpcheck.bounds.xu2026.error import ERROR

@@ -6,9 +6,8 @@ steps eta and theta (eta_w and eta_v in [1]) use minibatch gradients of variance
 added; N_w and N_v below are B^2/m + d sigma^2 of the two blocks.
 
 Lemmas 9 to 11 need W = R^{d1}, which [1] does not state: Algorithm 1 projects w on W, and on a bounded W each of
-them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. V may be bounded: here the
-contraction of the dual step is shown along the segment from v_t to v(w_t), which lies in V, whereas [1, (17)] uses
-the value at a point that may lie outside.
+them fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. The claim on Lemma 10 is in
+``lemma_10``.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
 """
@@ -55,8 +54,6 @@ VARIANCE = Quoted("a minibatch's gradient has variance B^2/m at most", "Y24", "B
 
 # Instances of pl_steps: q, p, c, rho, walled, w, v. The second has |Hessian| <= 1: its rows sum to 1 at most.
 WALL = (1, 0, 0, Fraction(1, 100), 1, 1, 0)
-CURVED = (0, Fraction(1, 10), Fraction(9, 10), Fraction(1, 16), 0, 0, 1)
-COUPLED = (1, 0, Fraction(1, 2), Fraction(1, 2), 1, Fraction(1, 100), Fraction(1, 100))
 OVERSHOOT = (
     Enumerated(
         "F = w - rho v^2/2, W = [0, 1], L = rho = 1/100, mu = 1/2, at w = 1, v = v(w) = 0: the excess a_t",
@@ -75,12 +72,12 @@ QUIET = ((B_w, 0), (sigma_w, 0), (B_v, 0), (sigma_v, 0), (m, 1), (d, 1))
 AT_WALL = ((L, Rational(1, 100)), (rho, Rational(1, 100)), (mu, Rational(1, 2)), (eta, 10), (a, 1), (b, 0), *QUIET)
 
 
-def _printed(side: Any) -> Any:
+def printed(side: Any) -> Any:
     """Write a side with the paper's own expressions for X, N_w and N_v."""
     return side.subs({X: SMOOTH, N_w: B_w**2 / m + d * sigma_w**2, N_v: B_v**2 / m + d * sigma_v**2})
 
 
-def _lemma_10(power: int) -> Any:
+def lemma_10_bound(power: int) -> Any:
     """The right side of Lemma 10, with rho to this power below 2 L^4."""
     return (
         ((1 + 1 / young) * 2 * L**4 / rho**power * eta**2 + (1 + young) * (1 - rho * theta)) * b
@@ -90,7 +87,7 @@ def _lemma_10(power: int) -> Any:
     )
 
 
-PRINTED_9, PRINTED_10, PRINTED_11 = _printed(LEMMA_9), _printed(_lemma_10(1)), _printed(LEMMA_11)
+PRINTED_9, PRINTED_10, PRINTED_11 = printed(LEMMA_9), printed(lemma_10_bound(1)), printed(LEMMA_11)
 
 
 @claim(
@@ -162,132 +159,9 @@ def _too_long_a_step() -> tuple[Step, ...]:
     )
 
 
-def _at(*values: Any) -> tuple[tuple[Any, Any], ...]:
+def at(*values: Any) -> tuple[tuple[Any, Any], ...]:
     """Values of b_{t+1}, L, rho, the steps, e, a_t and b_t in Lemma 10, without noise."""
     return (*zip((after, L, rho, eta, theta, young, a, b), values, strict=True), *QUIET)
-
-
-@claim(
-    "Y29",
-    Kind.LEMMA,
-    stated(
-        "b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t.",
-        bound=PRINTED_10,
-    ),
-    "Lemma 10",
-)
-def contraction() -> Decision:
-    steps = (*_derived(), *_beyond(), *_at_a_wall())
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("2 L^4/rho, any step", "refuted"),
-            ("2 L^4/rho, eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, W = R^{d1}", "refuted"),
-            ("2 L^4/rho^2 and eta_v <= 1/L, on any W", "refuted"),
-            (CONTRACTION, "proved"),
-        ),
-        condition="rho^2 in place of rho below 2 L^4, as the proof and Lemma 11 have it, eta_v <= 1/L, "
-        f"{UNCONSTRAINED}, and {DEVIATIONS}",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.ARITHMETIC, Method.PROVER),
-        evidence,
-        "A square, the step condition and the condition on W are missing in the statement.",
-    )
-
-
-def _derived() -> tuple[Step, ...]:
-    """The inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}."""
-    return (
-        Cited("|v_{t+1} - v(w_{t+1})|^2 <= (1 + e)|v_{t+1} - v(w_t)|^2 + (1 + 1/e)|v(w_t) - v(w_{t+1})|^2", "Young"),
-        Cited(
-            "|v(w_t) - v(w_{t+1})|^2 <= kappa^2 eta^2 (2 L^2 b_t + 2 |grad R_S|^2 + N_w), and on W = R^{d1} "
-            "|grad R_S|^2 <= 2 X a_t",
-            "v(.) is kappa-Lipschitz, R_S X-smooth",
-        ),
-        Quoted("both moduli", "Y25"),
-        VARIANCE,
-        Identity(
-            "the coefficients of b_t and a_t are those of the printed proof, with rho^2 below 2 L^4",
-            (1 + young) * (1 - rho * theta) * b + (1 + 1 / young) * (L / rho * eta) ** 2 * (2 * L**2 * b + 4 * X * a),
-            _lemma_10(2).subs({N_w: 0, N_v: 0}),
-        ),
-        Cited(
-            "|v_{t+1} - v(w_t)|^2 <= |(1 - eta_v A)(v_t - v(w_t))|^2 + eta_v^2 N_v, A the mean of -Hessian in v along "
-            "the segment from v_t to v(w_t), with eigenvalues between rho and L",
-            "the projected step on F_S(w_t, .) has the fixed point v(w_t), and projections bring points together; the "
-            "segment lies in V, smooth approximations where F_S has no Hessian",
-        ),
-        Counterexample(
-            "[1, (17)] argues by |grad_v F_S(w, v)|^2/(2 L) <= F_S(w, v(w)) - F_S(w, v), which fails at a wall of V: "
-            "F_S = -(v - 2)^2/2 on |v| <= 1 at v = v(w) = 1; the contraction does not need it",
-            Le(g**2 / (2 * L), h),
-            ((g, 1), (L, 1), (h, 0)),
-        ),
-        Inequality(
-            "for eta_v <= 1/L each eigenvalue of (1 - eta_v A)^2 is at most 1 - rho eta_v",
-            (1 - theta * between) ** 2,
-            1 - rho * theta,
-            Domain(
-                dict.fromkeys((theta, between, rho, L), (0, oo)),
-                where=(Le(rho, between), Le(between, L), Le(L * theta, 1)),
-            ),
-        ),
-    )
-
-
-def _beyond() -> tuple[Step, ...]:
-    """Instances above the bound: any step, and 2 L^4/rho."""
-    return (
-        Enumerated(
-            "any step: F = -v^2/2, |v| <= 1, at v = 1/2, eta_v = 3, eta_w = 1/100: b_{t+1}",
-            dual_error,
-            (0, 0, 0, 1, 0, 0, Fraction(1, 2), Fraction(1, 100), 3),
-            Fraction(1),
-        ),
-        Counterexample(
-            "which is above the printed right side at e = 1",
-            Le(after, PRINTED_10),
-            _at(1, 1, 1, Rational(1, 100), 3, 1, 0, Rational(1, 4)),
-        ),
-        Enumerated(
-            "steps within 1/(L + L^2/rho) and 1/L: F = w^2/20 + (9/10) w v - v^2/32, L = 1, rho = 1/16, W = R, at "
-            "w = 0, v = 1, eta_w = 1/17, eta_v = 1: b_{t+1}",
-            dual_error,
-            (*CURVED, Fraction(1, 17), 1),
-            Fraction(133610481, 46240000),
-        ),
-        Counterexample(
-            "which is above the right side with 2 L^4/rho at e = 1",
-            Le(after, PRINTED_10),
-            _at(Rational(133610481, 46240000), 1, Rational(1, 16), Rational(1, 17), 1, 1, 0, 1),
-        ),
-    )
-
-
-def _at_a_wall() -> tuple[Step, ...]:
-    """An instance above the bound with 2 L^4/rho^2, on a W with a wall."""
-    return (
-        Enumerated(
-            "a wall: F = w + w v/2 - v^2/4, |v| <= 1, L = 1, rho = 1/2, mu = 1/4, W = [0, 1], at w = v = 1/100 = v(w): "
-            "a_t",
-            primal_error,
-            (*COUPLED, 0, 0),
-            Fraction(401, 40000),
-        ),
-        Enumerated(
-            "after eta_w = 1/200, eta_v = 1, without noise: b_{t+1}",
-            dual_error,
-            (*COUPLED, Fraction(1, 200), 1),
-            Fraction(40401, 1600000000),
-        ),
-        Counterexample(
-            "which is above the right side with 2 L^4/rho^2 at e = 100: |grad R_S|^2 <= 2 X a_t fails at a wall",
-            Le(after, _printed(_lemma_10(2))),
-            _at(Rational(40401, 1600000000), 1, Rational(1, 2), Rational(1, 200), 1, 100, Rational(401, 40000), 0),
-        ),
-    )
 
 
 @claim(
@@ -301,7 +175,7 @@ def _at_a_wall() -> tuple[Step, ...]:
     "Lemma 11",
 )
 def recursion() -> Decision:
-    combined = LEMMA_9 + lam * _lemma_10(2)
+    combined = LEMMA_9 + lam * lemma_10_bound(2)
     steps = (
         Quoted("Lemma 9, with its step condition, which the statement has", "Y28", DESCENT),
         Quoted("Lemma 10, likewise", "Y29", CONTRACTION),

@@ -12,7 +12,8 @@ from dpcheck.bounds.zhang2025.theorem_2 import B, Delta_Phi, Lambda, l
 from dpcheck.bounds.zhang2025.theorem_5 import C_0, M, beta, c_5, c_6, c_7
 from dpcheck.bounds.zhang2025.theorem_5_proof import MINIBATCH as MINIBATCH_5
 from dpcheck.bounds.zhang2025.theorem_6 import C_2 as THRESHOLD
-from dpcheck.bounds.zhang2025.theorem_6 import LONGEST, PRINTED_RATE, sigma_2
+from dpcheck.bounds.zhang2025.theorem_6 import PRINTED_RATE, sigma_2
+from dpcheck.bounds.zhang2025.theorem_6_proof import LONGEST
 
 ONE, OPEN_1, T_2 = "zhang2025.theorem_1", "zhang2025.theorem_1_existential", "zhang2025.theorem_2"
 FIVE, OPEN_5, SIX = "zhang2025.theorem_5", "zhang2025.theorem_5_existential", "zhang2025.theorem_6"

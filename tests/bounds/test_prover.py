@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polynomials import replay
 from sympy import Ge, Integer, Le, Lt, Max, Min, Rational, erfc, exp, log, oo, pi, sqrt, symbols
 
-from dpcheck.bounds.prover import Domain, Inequality, ball, branch, certificate, forms, integers, smt
+from dpcheck.bounds.prover import Domain, Inequality, ball, branch, forms, integers, shifting, smt
 from dpcheck.bounds.prover.decide import decide
 from dpcheck.bounds.prover.room import MUTATION
 from dpcheck.errors import InputError
@@ -178,7 +178,7 @@ def test_no_certificate_for_what_is_false() -> None:
             continue
         smaller, larger = each.sides()
         split = list(forms.cases(larger - smaller, each.over))
-        assert any(certificate.find(forms.form(case, where), case, where) is None for case, where in split)
+        assert any(shifting.find(forms.form(case, where), case, where) is None for case, where in split)
         assert not all(branch.proves(case, where) for case, where in split)
 
 
