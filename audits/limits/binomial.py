@@ -28,11 +28,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dpcheck.audits.limits import binomial_kernels as kernels
+from dpcheck.audits.limits import binomial_order as order
 from dpcheck.errors import require, require_count, require_delta, require_epsilon
 
 # Share of alpha spent on keeping P and Q inside their confidence intervals.
@@ -47,9 +46,6 @@ _ROUGH = 0.1
 # e^700 still fits a float; no number of trials supports such an epsilon.
 _LARGEST = 700.0
 
-# front(y) for y = first, first + 1, ..., then first, then the box p1, p2, q1, q2.
-_Problem = tuple[NDArray[np.int64], int, float, float, float, float]
-
 
 def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: float = 0.05) -> float:
     """Return a lower confidence limit on epsilon (natural log, one-sided, level ``1 - alpha``), at least 0.
@@ -59,14 +55,14 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
     chosen without these runs.
     """
     _require_counts(x, y, trials, delta, alpha)
-    score = kernels.score(x, y, trials, stand_off(alpha), delta)
+    score = order.score(x, y, trials, stand_off(alpha), delta)
     if score == -math.inf:
         return 0.0
     problem = _problem(x, y, trials, delta, alpha, score)
     spread = math.sqrt((1 - x / trials) / x + (1 - y / trials) / max(y, 1)) or 1 / trials
     step = min(max(_PRECISION * score / spread, _FINEST), _COARSEST)
     level = alpha * (1 - _NUISANCE)
-    return float(kernels.invert(trials, delta, *problem, level, score, spread, step))
+    return float(kernels.invert(trials, delta, problem, level, score, spread, step))
 
 
 def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, alpha: float = 0.05) -> float:
@@ -77,11 +73,11 @@ def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, 
     """
     _require_counts(x, y, trials, delta, alpha)
     require_epsilon(epsilon)
-    score = kernels.score(x, y, trials, stand_off(alpha), delta)
+    score = order.score(x, y, trials, stand_off(alpha), delta)
     if score == -math.inf:
         return 1.0
     problem = _problem(x, y, trials, delta, alpha, score)
-    worst = kernels.worst_case(trials, min(epsilon, _LARGEST), delta, *problem, 0.0)
+    worst = kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, 0.0)
     return min(1.0, float(worst) + alpha * _NUISANCE)
 
 
@@ -92,16 +88,16 @@ def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha:
     """
     _require_counts(x, y, trials, delta, alpha)
     require_epsilon(epsilon)
-    score = kernels.score(x, y, trials, stand_off(alpha), delta)
+    score = order.score(x, y, trials, stand_off(alpha), delta)
     if score == -math.inf:
         return False
     problem, level = _problem(x, y, trials, delta, alpha, score), alpha * (1 - _NUISANCE)
-    return bool(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, *problem, level) < level)
+    return bool(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, level) < level)
 
 
 def most(x: int, y: int, trials: int, *, delta: float, alpha: float) -> float:
     """Return quickly, by a normal approximation, more than :func:`epsilon_lower` can be; possibly -inf."""
-    limit = float(kernels.score(x, y, trials, stand_off(alpha), delta))
+    limit = float(order.score(x, y, trials, stand_off(alpha), delta))
     return limit + _ROUGH * (1 / math.sqrt(x + 1) + 1 / math.sqrt(y + 1))
 
 
@@ -122,7 +118,8 @@ def stand_off(alpha: float) -> float:
     return float(-special.ndtri(alpha)) / math.sqrt(2)
 
 
-def _problem(x: int, y: int, trials: int, delta: float, alpha: float, score: float) -> _Problem:
+def _problem(x: int, y: int, trials: int, delta: float, alpha: float, score: float) -> kernels.Problem:
+    """Return what outcomes are at least as extreme as (x, y), and where P and Q almost surely lie."""
     tail = alpha * _NUISANCE / 4
     p1, p2 = clopper_pearson_lower(x, trials, tail), clopper_pearson_upper(x, trials, tail)
     q1, q2 = clopper_pearson_lower(y, trials, tail), clopper_pearson_upper(y, trials, tail)
@@ -130,8 +127,8 @@ def _problem(x: int, y: int, trials: int, delta: float, alpha: float, score: flo
     low, high = trials * q1, trials * q2
     first = max(0, math.floor(low - 9 * math.sqrt(low) - 40))
     last = min(trials, math.ceil(high + 9 * math.sqrt(high) + 60))
-    edge = kernels.front(trials, stand_off(alpha), score - _TIE, delta, first, last)
-    return edge, first, p1, p2, q1, q2
+    least = order.front(trials, stand_off(alpha), score - _TIE, delta, first, last)
+    return kernels.Problem(kernels.Front(least, first), p1, p2, q1, q2)
 
 
 def _require_counts(x: int, y: int, trials: int, delta: float, alpha: float) -> None:

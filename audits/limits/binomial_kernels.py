@@ -6,9 +6,10 @@ Every signature is spelled out, so that each kernel is compiled once and cached 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -26,44 +27,29 @@ _CELLS, _FINE = 4000, 1e-8
 _FEW, _RARE = 9.0, 1e-6
 
 
-@njit("float64(float64, int64, float64)", cache=True, nogil=True)
-def lower_limit(count: float, trials: int, z: float) -> float:
-    """Return the lower limit t of a binomial probability for which ``count`` is the upper z-quantile.
+class Front(NamedTuple):
+    """Which pairs of counts are hits: for y = ``first`` on those with x at least ``least[y - first]``.
 
-    The quantile is the normal one with skewness and continuity corrections,
-    ``N t + z sqrt(N t (1 - t)) + (z^2 - 1)(1 - 2 t) / 6 + 1/2``; the limit is its smaller root.
+    ``least`` (m,) never falls, and a y outside it counts as a hit whatever x is.
     """
-    skew = (z * z - 1) / 6
-    excess = count - 0.5 - skew
-    if excess <= 0:
-        return 0.0
-    slope = trials - 2 * skew
-    variance = z * z * trials
-    root = max(4 * excess * (slope - excess) + variance, 0.0)
-    return 2 * excess * excess / (2 * excess * slope + variance + math.sqrt(variance * root))
+
+    least: Whole
+    first: int
 
 
-@njit("float64(float64, float64, int64, float64, float64)", cache=True, nogil=True)
-def score(x: float, y: float, trials: int, z: float, delta: float) -> float:
-    """Return ``log((L(x) - delta) / U(y))``, or -inf where L(x) <= delta."""
-    gain = lower_limit(x, trials, z) - delta
-    return math.log(gain / (1 - lower_limit(trials - y, trials, z))) if gain > 0 else -math.inf
+class Problem(NamedTuple):
+    """The pairs of counts that are hits, and the box of the two success probabilities: p1 to p2, and q1 to q2."""
+
+    front: Front
+    p1: float
+    p2: float
+    q1: float
+    q2: float
 
 
-@njit("int64[:](int64, float64, float64, float64, int64, int64)", cache=True, nogil=True)
-def front(trials: int, z: float, score: float, delta: float, first: int, last: int) -> Whole:
-    """Return for y = first..last the smallest x of score at least ``score``, or ``trials + 1`` if there is none."""
-    result = np.empty(last - first + 1, np.int64)
-    skew = (z * z - 1) / 6
-    top = lower_limit(trials, trials, z)
-    for y in range(first, last + 1):
-        t = delta + math.exp(score) * (1 - lower_limit(trials - y, trials, z))
-        if t > top:
-            result[y - first] = trials + 1
-        else:
-            quantile = trials * t + z * math.sqrt(trials * t * (1 - t)) + skew * (1 - 2 * t) + 0.5
-            result[y - first] = min(max(math.ceil(quantile), 0), trials)
-    return result
+_FLOAT, _COUNT = types.float64, types.int64
+_FRONT = types.NamedTuple((types.int64[::1], _COUNT), Front)
+_PROBLEM = types.NamedTuple((_FRONT, _FLOAT, _FLOAT, _FLOAT, _FLOAT), Problem)
 
 
 @njit(
@@ -114,19 +100,18 @@ def information(trials: int, p: float, q: float, growth: float) -> float:
 
 
 @njit(
-    "UniTuple(float64, 2)(int64, float64, float64, float64, int64[:], int64, float64[:], float64[:])",
+    types.UniTuple(_FLOAT, 2)(_COUNT, _FLOAT, _FLOAT, _FLOAT, _FRONT, types.float64[:], types.float64[:]),
     cache=True,
     nogil=True,
 )
 def exceedance(
-    trials: int, p: float, q: float, growth: float, fronts: Whole, first: int, ys: Floats, xs: Floats
+    trials: int, p: float, q: float, growth: float, front: Front, ys: Floats, xs: Floats
 ) -> tuple[float, float]:
     """Return upper bounds, tight up to rounding, on P(X >= front(Y)), X ~ Bin(p), Y ~ Bin(q), and on its slope's size.
 
     The slope is the derivative as q grows and p grows ``growth`` times as fast. Its part from p comes from the front
-    alone, where d/dp P(X >= k) = k P(X = k) / p. ``fronts`` starts at y = ``first`` and never falls; a y outside it
-    counts as a hit. ``ys`` and ``xs`` are work space. Dividing by the sums of the terms covered, which are less than
-    the whole, errs upwards.
+    alone, where d/dp P(X >= k) = k P(X = k) / p. ``ys`` and ``xs`` are work space. Dividing by the sums of the terms
+    covered, which are less than the whole, errs upwards.
     """
     y_low, y_high, y_start, y_total, y_below, y_above = _terms(trials, q, ys)
     x_low, x_high, x_start, x_total, x_below, x_above = _terms(trials, p, xs)
@@ -136,10 +121,10 @@ def exceedance(
     x = x_high + 1
     for y in range(y_high, y_low - 1, -1):
         weight = ys[y_start + y - y_low]
-        if y < first or y - first >= fronts.size:
+        if y < front.first or y - front.first >= front.least.size:
             left_out += weight / y_total
             continue
-        least = fronts[y - first]
+        least = front.least[y - front.first]
         if x_low <= least <= x_high:
             edge += weight * xs[x_start + least - x_low] * least
         while x > max(least, x_low):
@@ -171,23 +156,8 @@ def room(trials: int) -> Floats:
     return np.empty(int(16 * math.sqrt(trials)) + 300)
 
 
-@njit(
-    "float64(int64, float64, float64, int64[:], int64, float64, float64, float64, float64, float64)",
-    cache=True,
-    nogil=True,
-)
-def worst_case(
-    trials: int,
-    epsilon: float,
-    delta: float,
-    fronts: Whole,
-    first: int,
-    p1: float,
-    p2: float,
-    q1: float,
-    q2: float,
-    enough: float,
-) -> float:
+@njit(_FLOAT(_COUNT, _FLOAT, _FLOAT, _PROBLEM, _FLOAT), cache=True, nogil=True)
+def worst_case(trials: int, epsilon: float, delta: float, problem: Problem, enough: float) -> float:
     """Return an upper bound on F = P(X >= front(Y)) over all ``p <= e^epsilon q + delta`` in the box.
 
     F grows with p and falls with q, so it is largest on the claim's edge p = e^epsilon q + delta, between where the
@@ -202,6 +172,7 @@ def worst_case(
     at most 2 J^2. Where few hits or misses are expected, J is large, and where M is tiny its root is far larger than
     it: there the bound is the value at the cell's largest p and least q.
     """
+    front, p1, p2, q1, q2 = problem
     growth = math.exp(epsilon)
     a = max(q1, (p1 - delta) / growth * (1 - _ROUNDING))
     if a > q2:
@@ -220,10 +191,10 @@ def worst_case(
         known = 0.0
         if corner:
             left, right = a * (1 - _ROUNDING), min(p_b * (1 + _ROUNDING), 1.0)
-            bound, _ = exceedance(trials, right, left, growth, fronts, first, ys, xs)
+            bound, _ = exceedance(trials, right, left, growth, front, ys, xs)
         else:
             known = max(information(trials, p_a, a, growth), information(trials, p_b, b, growth))
-            value, slope = exceedance(trials, p_middle, middle, growth, fronts, first, ys, xs)
+            value, slope = exceedance(trials, p_middle, middle, growth, front, ys, xs)
             bound = crest(value, slope, known, half)
         spent += 1
         target = max(enough, 1.01 * attained) if enough > 0 else 1.01 * attained + _FINE
@@ -235,7 +206,7 @@ def worst_case(
             a = b
         else:
             if corner:
-                value, slope = exceedance(trials, p_middle, middle, growth, fronts, first, ys, xs)
+                value, slope = exceedance(trials, p_middle, middle, growth, front, ys, xs)
             attained = max(attained, value)
             if 0 < enough <= attained:
                 return bound
@@ -249,23 +220,10 @@ def worst_case(
             half = likely if accepted else min(likely, half / 2)
 
 
-@njit(
-    "float64(int64, float64, float64, int64[:], int64, float64, float64, float64, float64)",
-    cache=True,
-    nogil=True,
-)
-def rough_case(
-    trials: int,
-    epsilon: float,
-    delta: float,
-    fronts: Whole,
-    first: int,
-    p1: float,
-    p2: float,
-    q1: float,
-    q2: float,
-) -> float:
+@njit(_FLOAT(_COUNT, _FLOAT, _FLOAT, _PROBLEM), cache=True, nogil=True)
+def rough_case(trials: int, epsilon: float, delta: float, problem: Problem) -> float:
     """Return the largest of the same probabilities at 6 points: it says where to look, and bounds nothing."""
+    front, p1, p2, q1, q2 = problem
     growth = math.exp(epsilon)
     q1 = max(q1, (p1 - delta) / growth)
     if q1 > q2:
@@ -276,28 +234,13 @@ def rough_case(
     for i in range(6):
         q = (a + (b - a) * i / 5) ** 2
         p = min(p2, growth * q + delta)
-        largest = max(largest, exceedance(trials, p, q, growth, fronts, first, ys, xs)[0])
+        largest = max(largest, exceedance(trials, p, q, growth, front, ys, xs)[0])
     return largest
 
 
-@njit(
-    "float64(int64, float64, int64[:], int64, float64, float64, float64, float64, float64, float64, float64, float64)",
-    cache=True,
-    nogil=True,
-)
+@njit(_FLOAT(_COUNT, _FLOAT, _PROBLEM, _FLOAT, _FLOAT, _FLOAT, _FLOAT), cache=True, nogil=True)
 def invert(
-    trials: int,
-    delta: float,
-    fronts: Whole,
-    first: int,
-    p1: float,
-    p2: float,
-    q1: float,
-    q2: float,
-    level: float,
-    guess: float,
-    spread: float,
-    step: float,
+    trials: int, delta: float, problem: Problem, level: float, guess: float, spread: float, step: float
 ) -> float:
     """Return an epsilon whose worst case is certainly below ``level``, close to the largest such; 0 if there is none.
 
@@ -309,7 +252,7 @@ def invert(
     below, above = -1.0, 1.0  # logarithms of the probability over the level, at low and at high
     at, push = max(guess, spread / 8), 1.0
     while at < _LARGEST and (high < 0 or high - low > step * spread / 2):
-        value = math.log(max(rough_case(trials, at, delta, fronts, first, p1, p2, q1, q2), 1e-300) / level)
+        value = math.log(max(rough_case(trials, at, delta, problem), 1e-300) / level)
         if value < 0:
             low, below = at, value
             if value > -near:
@@ -328,7 +271,7 @@ def invert(
             at = low + (high - low) * min(max(share, 0.03), 0.97)
     back = step * spread
     while back < low:
-        if worst_case(trials, low - back, delta, fronts, first, p1, p2, q1, q2, level) < level:
+        if worst_case(trials, low - back, delta, problem, level) < level:
             return low - back
         back *= 2
     return 0.0

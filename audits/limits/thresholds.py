@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpcheck.audits.limits.binomial_kernels import score
+from dpcheck.audits.limits.binomial_order import score
 from dpcheck.audits.limits.tails import reach
 
 Floats = NDArray[np.float64]

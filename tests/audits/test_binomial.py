@@ -12,6 +12,8 @@ from scipy import stats
 
 from dpcheck.audits.limits import binomial
 from dpcheck.audits.limits import binomial_kernels as kernels
+from dpcheck.audits.limits import binomial_order as order
+from dpcheck.audits.limits.binomial_kernels import Front, Problem
 from dpcheck.errors import InputError
 
 _PROBABILITY = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(1e-9, 1 - 1e-9))
@@ -113,7 +115,7 @@ def test_sum_against_enumeration(trials: int, p: float, q: float, steps: list[in
     """P(X >= front(Y)), for any rising front, from scipy's probabilities."""
     fronts = np.minimum(np.cumsum(steps)[: trials + 1], trials + 1)
     room = kernels.room(trials), kernels.room(trials)
-    found, _ = kernels.exceedance(trials, p, q, 1.0, fronts, 0, *room)
+    found, _ = kernels.exceedance(trials, p, q, 1.0, Front(fronts, 0), *room)
     exact = stats.binom.pmf(np.arange(trials + 1), trials, q) @ stats.binom.sf(fronts - 1, trials, p)
     assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-8) + 1e-11
 
@@ -134,9 +136,9 @@ def test_a_bound_is_given_up_in_the_end() -> None:
     """A level that the worst case attains to the last digit: an answer, and on the safe side of it."""
     trials, box = 400, (0.1, 0.6, 0.05, 0.4)
     fronts = np.minimum(np.arange(trials + 1) * 2 + 30, trials + 1)
-    found = kernels.worst_case(trials, 0.5, 0.0, fronts, 0, *box, 0.0)
+    found = kernels.worst_case(trials, 0.5, 0.0, Problem(Front(fronts, 0), *box), 0.0)
     for level in (found, found / 1.01, found / 1.005, np.nextafter(found, 1)):
-        again = kernels.worst_case(trials, 0.5, 0.0, fronts, 0, *box, level)
+        again = kernels.worst_case(trials, 0.5, 0.0, Problem(Front(fronts, 0), *box), level)
         assert again >= found / 1.011
 
 
@@ -154,7 +156,7 @@ def test_slope_of_the_sum_against_the_mean_of_the_score(
     """d/dq P(X >= front(Y)), p moving along, is the mean of the likelihood's score on the event."""
     fronts = np.minimum(np.cumsum(steps)[: trials + 1], trials + 1)
     room = kernels.room(trials), kernels.room(trials)
-    _, found = kernels.exceedance(trials, p, q, growth, fronts, 0, *room)
+    _, found = kernels.exceedance(trials, p, q, growth, Front(fronts, 0), *room)
     counts = np.arange(trials + 1)
     x, y = counts[None, :], counts[:, None]
     score = growth * (x - trials * p) / (p * (1 - p)) + (y - trials * q) / (q * (1 - q))
@@ -171,11 +173,11 @@ def test_crest_bounds_a_cell(offset: int, half: float) -> None:
     trials, growth, middle = 200, 2.0, 0.2
     room = kernels.room(trials), kernels.room(trials)
     fronts = np.clip(np.arange(trials + 1) // 2 + offset, 0, trials + 1)
-    value, slope = kernels.exceedance(trials, growth * middle, middle, growth, fronts, 0, *room)
+    value, slope = kernels.exceedance(trials, growth * middle, middle, growth, Front(fronts, 0), *room)
     ends = [kernels.information(trials, growth * q, q, growth) for q in (middle - half, middle + half)]
     bound = kernels.crest(value, slope, max(ends), half)
     cell = np.linspace(middle - half, middle + half, 101)
-    values = [kernels.exceedance(trials, growth * q, q, growth, fronts, 0, *room)[0] for q in cell]
+    values = [kernels.exceedance(trials, growth * q, q, growth, Front(fronts, 0), *room)[0] for q in cell]
     assert max(values) <= bound
     assert kernels.crest(value, slope, 0.0, half) == pytest.approx(value + slope * half)
     if offset == 80 and half == 0.04:
@@ -205,7 +207,7 @@ def test_worst_case_is_below_a_level_only_where_all_is(
     y = np.arange(trials + 1)[:, None]
     most = (stats.binom.pmf(y, trials, qs) * stats.binom.sf(fronts[:, None] - 1, trials, ps)).sum(0).max(initial=0.0)
     level = share * most + 1e-4
-    found = kernels.worst_case(trials, epsilon, delta, fronts, 0, p1, p2, q1, q2, level)
+    found = kernels.worst_case(trials, epsilon, delta, Problem(Front(fronts, 0), p1, p2, q1, q2), level)
     if found < level:
         assert most <= found
     else:
@@ -216,12 +218,12 @@ def test_long_sum_against_enumeration() -> None:
     trials, p, q, first = 100_000, 0.0031, 0.0013, 40
     fronts = np.arange(first, 260) * 2 + 30
     room = kernels.room(trials), kernels.room(trials)
-    found, _ = kernels.exceedance(trials, p, q, 1.0, fronts, first, *room)
+    found, _ = kernels.exceedance(trials, p, q, 1.0, Front(fronts, first), *room)
     ys = np.arange(first, 260)
     exact = stats.binom.pmf(ys, trials, q) @ stats.binom.sf(fronts - 1, trials, p)
     assert found == pytest.approx(exact, rel=1e-7)
     # A y beyond the fronts given counts as a hit: an upper bound, never less.
-    cut, _ = kernels.exceedance(trials, p, q, 1.0, fronts[:100], first, *room)
+    cut, _ = kernels.exceedance(trials, p, q, 1.0, Front(fronts[:100], first), *room)
     assert cut == pytest.approx(
         stats.binom.pmf(ys[:100], trials, q) @ stats.binom.sf(fronts[:100] - 1, trials, p)
         + stats.binom.sf(first + 99, trials, q),
@@ -241,7 +243,7 @@ def test_worst_case_bounds_a_dense_grid(box: tuple[float, float, float, float], 
     qs, ps = qs[ps >= p1], ps[ps >= p1]
     y = np.arange(trials + 1)[:, None]
     values = (stats.binom.pmf(y, trials, qs) * stats.binom.sf(fronts[:, None] - 1, trials, ps)).sum(0)
-    found = kernels.worst_case(trials, epsilon, delta, fronts, 0, *box, 0.0)
+    found = kernels.worst_case(trials, epsilon, delta, Problem(Front(fronts, 0), *box), 0.0)
     assert values.max() <= found <= 1.02 * values.max()
 
 
@@ -250,9 +252,9 @@ def test_front_is_where_the_score_reaches(z: float) -> None:
     """The set {X >= front(Y)} is exactly the outcomes with at least the observed score."""
     trials, delta = 40, 0.01
     counts = np.arange(trials + 1, dtype=float)
-    scores = np.array([[kernels.score(x, y, trials, z, delta) for x in counts] for y in counts])
+    scores = np.array([[order.score(x, y, trials, z, delta) for x in counts] for y in counts])
     for x, y in ((20, 5), (40, 0), (33, 30)):
-        front = kernels.front(trials, z, scores[y, x] - 1e-9, delta, 0, trials)
+        front = order.front(trials, z, scores[y, x] - 1e-9, delta, 0, trials)
         assert ((counts >= front[:, None]) == (scores >= scores[y, x] - 1e-9)).all()
 
 
