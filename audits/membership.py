@@ -25,8 +25,9 @@ from dpcheck.audits.output_sets.hit_counts import HitCounts
 from dpcheck.audits.privacy_audit import Look as Look
 from dpcheck.audits.privacy_audit import PrivacyAudit as PrivacyAudit
 from dpcheck.audits.running.isolated import Limits, isolated
+from dpcheck.audits.running.pool import Pool
 from dpcheck.audits.running.run_plan import LEAST_TRIALS, Chunk, Plan
-from dpcheck.audits.running.runs import Pool, Runner, require_runs, require_two
+from dpcheck.audits.running.runs import Runner, require_runs, require_two
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 from dpcheck.events import scaled
 

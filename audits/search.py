@@ -153,14 +153,13 @@ def audit_neighbours(
     require(len(found) > 0, "pairs", "hold at least one pair of neighbours", "none")
 
     rounds = math.ceil(math.log2(len(found)))
+    search = _Search(mechanism, vectorized, seed, claimed, delta, trials, 1 - confidence)
     left, searched = list(range(len(found))), 0
     for number in range(rounds):
         size = min(_LARGEST, max(_LEAST, trials // (rounds * len(left))))
         promises = {}
         for k in left:
-            promises[k] = _promise(
-                mechanism, found[k], k, number, size, vectorized, seed, claimed, delta, trials, confidence
-            )
+            promises[k] = search.promise(found[k], (number, k), size)
             searched += size
             if progress is not None:
                 progress(searched, searched + trials)
@@ -173,32 +172,42 @@ def audit_neighbours(
     return NeighbourAudit(pair, audit, len(found), searched)
 
 
-def _promise(
-    mechanism: Callable[..., Any], pair: Pair, k: int, number: int, size: int, vectorized: bool, seed: int,
-    claim: PrivacyClaim, delta: float, trials: int, confidence: float,
-) -> float:  # fmt: skip
-    """Return what an audit of this pair promises to show, by ``size`` runs on each dataset."""
-    runner = Runner(mechanism, (pair.data, pair.neighbour), vectorized, seed)
-    try:
-        outputs, done = [], [0, 0]
-        for side, dataset in enumerate((pair.data, pair.neighbour)):
-            try:
-                outputs.append(runner.outputs(dataset, _stream(seed, number, k, side), size))
-            except RunError as error:
-                done[side] = error.ran
-                raise error.on([side], done) from error
-            done[side] = size
-        a, b = outputs
-        require(
-            a.shape == b.shape,
-            "mechanism",
-            "return outputs of one shape (padded with nan)",
-            f"{a.shape[1]} and {b.shape[1]} numbers",
-        )
-    except InputError as error:
-        raise InputError(f"{error} ({pair.words})") from error
-    tests = choose(a, b, trials, claim, epsilon=claim.epsilon_at(delta), delta=delta, alpha=1 - confidence)
-    return tests[0].promise
+@dataclass(frozen=True)
+class _Search:
+    """What a pair is run for: an audit of ``claim`` by ``trials`` runs, at the level ``alpha``."""
+
+    mechanism: Callable[..., Any]
+    vectorized: bool
+    seed: int
+    claim: PrivacyClaim
+    delta: float
+    trials: int
+    alpha: float
+
+    def promise(self, pair: Pair, key: tuple[int, int], size: int) -> float:
+        """Return what the audit of a pair promises to show, by ``size`` runs on each dataset, on streams of ``key``."""
+        runner = Runner(self.mechanism, (pair.data, pair.neighbour), self.vectorized, self.seed)
+        try:
+            outputs, done = [], [0, 0]
+            for side, dataset in enumerate((pair.data, pair.neighbour)):
+                try:
+                    outputs.append(runner.outputs(dataset, _stream(self.seed, *key, side), size))
+                except RunError as error:
+                    done[side] = error.ran
+                    raise error.on([side], done) from error
+                done[side] = size
+            a, b = outputs
+            require(
+                a.shape == b.shape,
+                "mechanism",
+                "return outputs of one shape (padded with nan)",
+                f"{a.shape[1]} and {b.shape[1]} numbers",
+            )
+        except InputError as error:
+            raise InputError(f"{error} ({pair.words})") from error
+        epsilon = self.claim.epsilon_at(self.delta)
+        tests = choose(a, b, self.trials, self.claim, epsilon=epsilon, delta=self.delta, alpha=self.alpha)
+        return tests[0].promise
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:

@@ -102,7 +102,7 @@ def _best(
     apart = [binomial.stand_off(alpha * share) for share in (_CAUTIOUS, _BOLD)]
     promises = (
         thresholds.limits(p[None], q[None], margin, trials, delta, apart[0], math.nan)[0],
-        thresholds.counted(values[0], values[1], at, trials, delta, apart[1], _UNSEEN, _SEEN)[0],
+        thresholds.counted((values[0], values[1]), at, trials, delta, apart[1], _UNSEEN, _SEEN)[0],
     )
     return [(float(promised.max()), float(at[promised.argmax()])) for promised in promises]
 

@@ -193,6 +193,7 @@ def claim(
     Examples
     --------
     >>> from sympy import symbols
+    >>> from dpcheck.bounds.evidence import Identity
     >>> from dpcheck.bounds.statement import stated
     >>> x, y = symbols("x y", positive=True)
     >>> @claim("square", Kind.STEP, stated("2 x y is {it}.", it=(x + y) ** 2 - x**2 - y**2), "Lemma 1", paper="mine")

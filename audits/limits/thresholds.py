@@ -69,14 +69,15 @@ def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: f
     return promises
 
 
-@_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], int64, float64, float64, float64, int64)")
+@_compiled("float64[:, ::1](UniTuple(float64[::1], 2), float64[::1], int64, float64, float64, float64, int64)")
 def counted(
-    a: Floats, b: Floats, at: Floats, trials: int, delta: float, z: float, unseen: float, least: int
+    values: tuple[Floats, Floats], at: Floats, trials: int, delta: float, z: float, unseen: float, least: int
 ) -> Floats:  # fmt: skip
     """Return limits on epsilon if the earlier counts plus ``unseen`` hits are typical; -inf below ``least`` hits.
 
-    a, b : sorted values on data and neighbour;  at : thresholds (m,)
+    values : sorted ones on data and on neighbour;  at : thresholds (m,)
     """
+    a, b = values
     promises = np.full((2, at.size), -np.inf)
     for i in range(at.size):
         hits = reach(a, at[i]), reach(b, at[i])

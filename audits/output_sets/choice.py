@@ -69,17 +69,17 @@ def choose(
     counts alone: a rare leak has few hits, which a cautious estimate would dismiss. A claim of many points has a third
     choice, the set and the point surest to break it.
     """
-    curve = len(claim.epsilons) > 1
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
-    if curve:
+    if len(claim.epsilons) > 1:
         levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
     best = dict.fromkeys(levels, -math.inf)
     anything = OutputSet(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
     chosen = {kind: Choice(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
+    aim = _Aim(trials, claim, epsilon, delta, levels)
     for score, left, right in _options(a, b):
         for sign, direction, values in _directions(score, left, right):
             places = thresholds.candidates(values)
-            judged = _judge(score, values, places, trials, claim, epsilon, delta, levels)
+            judged = _judge(score, values, places, aim)
             for kind, (promised, points) in judged.items():
                 side, place = divmod(int(np.argmax(promised)), places.size)
                 if promised[side, place] > best[kind]:
@@ -102,21 +102,32 @@ def choose(
     return list(chosen.values())
 
 
+@dataclass(frozen=True)
+class _Aim:
+    """What the fresh runs are to show: that a claim fails, at a level for each kind of choice."""
+
+    trials: int
+    claim: PrivacyClaim
+    epsilon: float
+    delta: float
+    levels: dict[str, float]
+
+
 def _judge(
-    score: Score, values: list[Floats], at: Floats, trials: int, claim: PrivacyClaim, epsilon: float, delta: float,
-    levels: dict[str, float],
+    score: Score, values: list[Floats], at: Floats, aim: _Aim
 ) -> dict[str, tuple[Floats, Points | None]]:  # fmt: skip
     """Return what each threshold ``at`` promises (2, m), and at which point of the claim, for each kind of choice."""
-    curve = "curve" in levels
-    apart = {kind: stand_off(level) for kind, level in levels.items()}
+    trials, claim, delta = aim.trials, aim.claim, aim.delta
+    curve = "curve" in aim.levels
+    apart = {kind: stand_off(level) for kind, level in aim.levels.items()}
     p, q, margin = _cautious(score, values, at)
-    claimed = math.nan if curve else epsilon
+    claimed = math.nan if curve else aim.epsilon
     found: dict[str, tuple[Floats, Points | None]] = {
         "steady": (thresholds.limits(p, q, margin, trials, delta, apart["steady"], claimed), None)
     }
     unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
     least = _MIXED if isinstance(score, Projection | Quadratic) else _SEEN
-    bold = thresholds.counted(values[0], values[1], at, trials, delta, apart["bold"], unseen, least)
+    bold = thresholds.counted((values[0], values[1]), at, trials, delta, apart["bold"], unseen, least)
     found["bold"] = (bold, None)
     if curve:
         p, q, margin = _cautious(score, values, at, smooth=True)

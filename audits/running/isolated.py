@@ -7,9 +7,7 @@ ends its own process is reported as such, and everything in the session is ended
 
 from __future__ import annotations
 
-import ctypes
 import json
-import math
 import mmap
 import os
 import select
@@ -17,29 +15,26 @@ import signal
 import struct
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.running.isolated_process import NO_PROCESS, serve
 from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import Runner
 from dpcheck.errors import InputError, one_line, require, require_positive
-from dpcheck.processes import end_with_parent, forget_answer
 
 Floats = NDArray[np.float64]
 
 _LOOK_EVERY = 0.05  # seconds
-_NO_PROCESS = "start no process when it is isolated"
 _LOADING = 60.0  # seconds until the first call, in which a mechanism may be imported
 _LONGEST = 1 << 16  # bytes of the line before the numbers
-_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,7 @@ class IsolatedRunner:
         if self._worker == 0:
             os.close(self._ask)
             os.close(self._answer)
-            _serve(runner, limits, self._calls, asked, answered)
+            serve(runner, limits.megabytes, self._calls, asked, answered)
         os.close(asked)
         os.close(answered)
 
@@ -191,7 +186,7 @@ class IsolatedRunner:
                 continue
             if _has_children(self._worker):
                 self.end()
-                raise self._stopped(before, "processes", _NO_PROCESS, "one that does")
+                raise self._stopped(before, "processes", NO_PROCESS, "one that does")
             if (now := self._begun()) != seen:
                 seen, since = now, time.monotonic()
             elif time.monotonic() - since > (self._limits.seconds if seen else max(self._limits.seconds, _LOADING)):
@@ -204,7 +199,7 @@ class IsolatedRunner:
         _, status = os.waitpid(self._worker, 0)
         self._waited_for = True
         if struct.unpack_from("<q", self._calls, 8)[0]:
-            return self._stopped(before, "processes", _NO_PROCESS, "one that does")
+            return self._stopped(before, "processes", NO_PROCESS, "one that does")
         ended = os.waitstatus_to_exitcode(status)
         how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
         return self._stopped(before, "exit", "return", f"one that ended its process ({how})")
@@ -214,115 +209,8 @@ class IsolatedRunner:
         return _StoppedRunError(f"mechanism must {constraint}, got {got}", ran, limit)
 
 
-def _serve(runner: Runner, limits: Limits, calls: mmap.mmap, asked: int, answered: int) -> NoReturn:
-    """Answer questions until there are no more; nothing that a mechanism does leads out of here."""
-    try:
-        forget_answer()
-        os.setsid()
-        _quiet()
-        os.register_at_fork(before=partial(_refuse, calls))
-        _limit_memory(limits.megabytes)
-        end_with_parent()
-        own, load = os.getpid(), getattr(runner.mechanism, "load", None)
-        runner = replace(runner, mechanism=_Counted(runner.mechanism, calls))
-        with os.fdopen(asked, "rb") as questions:
-            for line in questions:
-                head, body = _answer(runner, json.loads(line), load)
-                load = None
-                if os.getpid() != own:  # a process that the mechanism has split off
-                    os._exit(0)
-                if _has_child():
-                    said = f"mechanism must {_NO_PROCESS}, got one that does"
-                    head, body = {"error": said, "ran": 0, "limit": "processes"}, b""
-                _write(answered, json.dumps(head).encode() + b"\n" + body)
-    finally:
-        os._exit(1)
-
-
-def _answer(
-    runner: Runner, question: dict[str, Any], load: Callable[[], None] | None
-) -> tuple[dict[str, Any], bytes]:  # fmt: skip
-    try:
-        if load is not None:
-            load()
-        if "seeded" in question:
-            found = np.array([[float(runner.probe(seeded=question["seeded"]))]])
-        else:
-            found = runner(Chunk(question["side"], question["number"], question["size"]))
-        return {"shape": found.shape}, np.ascontiguousarray(found, "<f8").tobytes()
-    except RunError as error:
-        if isinstance(error.__cause__, MemoryError):
-            return _no_memory(error.ran), b""
-        return {"error": str(error), "ran": error.ran}, b""
-    except InputError as error:
-        return _no_memory(0) if "MemoryError" in str(error) else {"error": str(error)}, b""
-    except MemoryError:
-        return _no_memory(0), b""
-
-
-def _no_memory(ran: int) -> dict[str, Any]:
-    said = "mechanism must work within ROOM when it is isolated, got one that needs more"
-    return {"error": said, "ran": ran, "limit": "memory"}
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """A mechanism whose calls are counted where another process sees it."""
-
-    mechanism: Callable[..., Any]
-    calls: mmap.mmap
-
-    def __call__(self, *arguments: Any) -> Any:
-        struct.pack_into("<q", self.calls, 0, struct.unpack_from("<q", self.calls)[0] + 1)
-        return self.mechanism(*arguments)
-
-
-def _refuse(calls: mmap.mmap) -> NoReturn:
-    """End this process instead of splitting it, which a mechanism might do for ever."""
-    struct.pack_into("<q", calls, 8, 1)
-    os._exit(1)
-
-
-def _quiet() -> None:
-    """Take away the terminal: nothing to read, and nowhere to print."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
-
-
-def _limit_memory(megabytes: float) -> None:
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        try:
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-        except OSError:
-            return
-        most = pages * mmap.PAGESIZE + math.ceil(megabytes * 2**20)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def _has_children(process: int) -> bool:
     """Say whether another process has children, where the system tells."""
     with suppress(OSError):
         return any(path.read_text().split() for path in Path(f"/proc/{process}/task").glob("*/children"))
     return False
-
-
-def _has_child() -> bool:
-    """Say whether this process has a child, be it one that has ended."""
-    try:
-        os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return False
-    return True
-
-
-def _write(pipe: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(pipe, view) :]

@@ -48,7 +48,7 @@ def privatediff(replay: Replay, *, to_the_letter: bool = False) -> None:
             if s.repaired:
                 C = min(C, 2 * s.C1)
             before = old if s.repaired else old_printed
-            g = replay.mean_difference(z, at, z if s.repaired else old_z, before, "w", C, s.batch)
+            g = replay.mean_difference((z, at), (z if s.repaired else old_z, before), "w", C, s.batch)
         released = replay.release(g, sigma * C, 2 * C / s.batch, what)  # line 8
         v = v + released
         x_next = onto(x - s.eta_x * v, "w")  # line 9

@@ -118,13 +118,17 @@ class Replay:
         return self._sum(self.each(batch, x, block), x, block, bound, size, together)
 
     def mean_difference(
-        self, batch: Index, x: Array, old_batch: Index, old: Array, block: str, bound: float, size: float,
+        self, new: tuple[Index, Array], old: tuple[Index, Array], block: str, bound: float, size: float,
         *, together: bool = False,
     ) -> Array:  # fmt: skip
-        """Return the same of the differences between gradients at ``x`` and at ``old``, pair by pair."""
-        self._query = Query(self, batch, x, old_batch, old, block, bound, size)
-        pairs = zip(self.each(batch, x, block), self.each(old_batch, old, block), strict=True)
-        return self._sum([new - before for new, before in pairs], x, block, bound, size, together)
+        """Return the mean over ``size`` of clipped differences of gradients, pair by pair.
+
+        new, old : a minibatch, and the point at which its gradients are taken
+        """
+        (batch, x), (old_batch, before) = new, old
+        self._query = Query(self, batch, x, old_batch, before, block, bound, size)
+        pairs = zip(self.each(batch, x, block), self.each(old_batch, before, block), strict=True)
+        return self._sum([mine - theirs for mine, theirs in pairs], x, block, bound, size, together)
 
     def _sum(self, parts: list[Array], x: Array, block: str, bound: float, size: float, together: bool) -> Array:
         zero = np.zeros(self.d if block == "w" else len(x) - self.d)

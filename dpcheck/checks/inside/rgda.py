@@ -83,7 +83,7 @@ class _Run:
             def released(g: Array, block: str = block) -> Array:
                 return self.release(g, s.sigma_u, 2 * s.C_u / s.S2, f"gradient difference in {block}")
 
-            g = replay.mean_difference(batch, point, batch, before, block, s.C_u, s.S2, together=not s.repaired)
+            g = replay.mean_difference((batch, point), (batch, before), block, s.C_u, s.S2, together=not s.repaired)
             found.append(self.trees[name].add(g, released) if s.once else value + released(g))
         return found[0], found[1]
 

@@ -32,7 +32,7 @@ class Estimate:
             batch = replay.minibatch(s.b2, role="of a difference")
             distance = float(np.linalg.norm(w - self.old))
             bound = min(s.Ls * distance, 2 * s.L0) if distance > 0 else 0.0
-            g = replay.mean_difference(batch, w, batch, self.old, "w", bound, s.b2)
+            g = replay.mean_difference((batch, w), (batch, self.old), "w", bound, s.b2)
             noise = s.sigma_2 * bound
             self.value = self.value + replay.release(g, noise, 2 * bound / s.b2, "gradient difference")
         self.old = w

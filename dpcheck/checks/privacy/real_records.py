@@ -64,7 +64,7 @@ def real_data(context: Context) -> Iterator[Finding]:
     def along(problem: AUC, rng: np.random.Generator, size: int) -> Array:
         return np.asarray(solver.outputs(problem, rng, size) @ direction)
 
-    audited = audit(context, along, ours, neighbour, 200_000 if context.full else 10_000, 7)
+    audited = audit(context, along, (ours, neighbour), 200_000 if context.full else 10_000, 7)
     yield finding(
         "dp_sgda.repaired.adult.output", "repaired, AUC on 200 records of Adult: final output only", audited,
         certify(solver.events(ours), delta=DELTA).epsilon,

@@ -43,7 +43,7 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
     told = most_telling(reached)
     kept: dict[Chunk, Array] = {}
     audited = audit(
-        context, game.scores, game.data, game.neighbour, trials, crc32(label.encode()), 1, entry=entry, runs=kept
+        context, game.scores, (game.data, game.neighbour), trials, crc32(label.encode()), 1, entry=entry, runs=kept
     )  # fmt: skip
     yield finding(
         f"{label}.transcript", f"{entry.words}: whole noisy transcript", audited, certificate.epsilon,
@@ -65,7 +65,7 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
     ):
         runs = max(trials // 5, entry.least)
         audited = audit(
-            context, mechanism, game.data, game.neighbour, runs, crc32(label.encode()), number, entry=entry
+            context, mechanism, (game.data, game.neighbour), runs, crc32(label.encode()), number, entry=entry
         )  # fmt: skip
         yield finding(
             f"{label}.{what}", f"{entry.words}: {words}", audited, certificate.epsilon,
@@ -91,13 +91,13 @@ def curve(context: Context, name: str, entry: Entry, trials: int, runs: dict[Chu
 
 
 def audit(
-    context: Context, mechanism: Mechanism, ours: Any, neighbour: Any, trials: int, *key: int,
+    context: Context, mechanism: Mechanism, datasets: tuple[Any, Any], trials: int, *key: int,
     entry: Entry | None = None, runs: dict[Chunk, Array] | None = None,
 ) -> PrivacyAudit:  # fmt: skip
     """Audit what the entry promises, or (EPSILON, DELTA), on the stream numbered ``key``."""
     epsilon, delta = (EPSILON, DELTA) if entry is None else (entry.epsilon, entry.delta)
     return audit_privacy(
-        mechanism, ours, neighbour, epsilon=epsilon, delta=delta, trials=trials, confidence=CONFIDENCE,
+        mechanism, *datasets, epsilon=epsilon, delta=delta, trials=trials, confidence=CONFIDENCE,
         seed=context.stream(*key), jobs=context.jobs, vectorized=True, progress=context.progress, runs=runs,
     )  # fmt: skip
 
