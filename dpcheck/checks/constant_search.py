@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.checks.projections import point_of
 from dpcheck.errors import InputError
-from dpcheck.kernels.parts import BALL, SIMPLEX, project
+from dpcheck.kernels.parts import project
 from dpcheck.problems.problem import Array, data_of
 
 POINTS, CLIMBS, STEPS = 60, 2, 60
@@ -72,41 +73,6 @@ def search(problem: Any) -> Iterator[Found]:
         yield Found("stretch of a step of ascent_limit", 1.0, search.largest(lambda k, x: search.stretch(step, k, x)))
 
 
-def misprojected(problem: Any) -> str:
-    """What is wrong with the projection onto the domains, or nothing.
-
-    p = P(x) is the nearest point of a convex set if it is in the set and <x - p, y - p> <= 0 for all its points y.
-    """
-    rng = np.random.default_rng(1)
-    for name, domain, size in (("w", problem.domain_w, problem.dim_w), ("v", problem.domain_v, problem.dim_v)):
-        if not size:
-            continue
-        for scale in (0.1, 3.0, 100.0):
-            x = scale * rng.standard_normal(size)
-            p, points = x.copy(), np.array([_point(domain, size, rng) for _ in range(20)])
-            project(p, domain)
-            room = 1e-9 * (1 + float(x @ x))
-            if outside(p, domain) > room:
-                return f"a projected {name} lies {outside(p, domain):.3g} outside its domain"
-            worst = float(((points - p) @ (x - p)).max())
-            if worst > room * (1 + np.abs(points).max()):
-                return f"a point of the domain of {name} is nearer than the projected one"
-    return ""
-
-
-def outside(x: Array, domain: Array) -> float:
-    """How far ``x`` is outside its domain, by the definition of each block."""
-    worst = -math.inf
-    for start, stop, kind, radius in domain.tolist():
-        part = x[int(start) : int(stop)]
-        if kind == SIMPLEX:
-            worst = max(worst, float(-part.min()), abs(float(part.sum()) - radius))
-        else:
-            size = float(np.linalg.norm(part)) if kind == BALL else float(np.abs(part).max())
-            worst = max(worst, size - radius)
-    return worst
-
-
 class _Search:
     """The quotients of one problem, each a function of a record's number and a point (w, v)."""
 
@@ -133,8 +99,8 @@ class _Search:
     def point(self) -> Array:
         """Inside the domains or at their ends."""
         return np.concatenate([
-            _point(self.problem.domain_w, self.d, self.rng),
-            _point(self.problem.domain_v, self.size - self.d, self.rng),
+            point_of(self.problem.domain_w, self.d, self.rng),
+            point_of(self.problem.domain_v, self.size - self.d, self.rng),
         ])  # fmt: skip
 
     def largest(self, quotient: Callable[[int, Array], float], climbs: int = CLIMBS) -> float:
@@ -210,7 +176,7 @@ class _Search:
 
     def stretch(self, step: float, k: int, x: Array) -> float:
         """Return the factor by which a clipped step of ascent in v moves two points apart."""
-        y = np.concatenate([x[: self.d], _point(self.problem.domain_v, self.size - self.d, self.rng)])
+        y = np.concatenate([x[: self.d], point_of(self.problem.domain_v, self.size - self.d, self.rng)])
         clip = float(np.exp(self.rng.uniform(-6, 3)))
         ends = []
         for point in (x, y):
@@ -290,21 +256,3 @@ def extremes(problem: Any) -> Array:
         return np.asarray(replace(problem, records=np.ascontiguousarray(rows)).arranged)
     except InputError:
         return np.asarray(problem.arranged)
-
-
-def _point(domain: Array, size: int, rng: np.random.Generator) -> Array:
-    """Draw a point at random, half of the time at an end of each block."""
-    x = np.zeros(size)
-    for start, stop, kind, radius in domain.tolist():
-        first, last = int(start), int(stop)
-        radius = float(10 ** rng.uniform(-1, 2)) if math.isinf(radius) else radius
-        part = rng.standard_normal(last - first)
-        at_end = rng.random() < 0.5
-        if kind == SIMPLEX:
-            part = np.eye(last - first)[rng.integers(last - first)] if at_end else rng.dirichlet(np.ones(last - first))
-        elif kind == BALL:
-            part = part / np.linalg.norm(part) * (1.0 if at_end else rng.random())
-        else:
-            part = np.sign(part) if at_end else rng.uniform(-1, 1, last - first)
-        x[first:last] = radius * part
-    return x

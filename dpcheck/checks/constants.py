@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.constants import audit_constants
-from dpcheck.checks.constant_search import misprojected, outside, search
+from dpcheck.checks.constant_search import search
 from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of
+from dpcheck.checks.projections import misprojected, outside
 from dpcheck.findings import Finding
 from dpcheck.kernels.named import Play
 from dpcheck.kernels.tape import MARKS

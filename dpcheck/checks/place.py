@@ -15,9 +15,9 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.solvers import algorithm
 
 if TYPE_CHECKING:
-    from dpcheck.algorithms import Bound
     from dpcheck.bounds.claim import Claim
     from dpcheck.findings import Finding
+    from dpcheck.rate_claims import Bound
 
 # What holds the package: a checkout, where links lead to `bounds` and `audits`, or site-packages.
 _ROOT = Path(dpcheck.__file__).resolve().parent.parent

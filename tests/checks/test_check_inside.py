@@ -34,7 +34,7 @@ from dpcheck.solvers import sto_spider as sto
 
 CONTEXT = Context()
 MINE = ("causes", "defaults", "derivatives", "descent", "formulas", "geometry", "law", "phase_lists", "phases",
-        "privatediff", "replay", "rgda", "small_runs", "spider", "stage")  # fmt: skip
+        "privatediff", "replay", "rgda", "small_problems", "small_runs", "spider", "stage")  # fmt: skip
 
 
 def finding(name, id):

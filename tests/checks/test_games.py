@@ -9,7 +9,7 @@ import mutants
 import numpy as np
 import pytest
 
-from dpcheck.checks import constant_search, constants
+from dpcheck.checks import constant_search, constants, projections
 from dpcheck.checks.constants import PROBLEMS_OF, of_problem, stays
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
@@ -177,10 +177,10 @@ def test_the_hinge_game_is_as_smooth_as_it_says():
 
 def test_a_wrong_projection_is_seen(monkeypatch):
     problem = example("quadratic")
-    assert constant_search.misprojected(problem) == ""
+    assert projections.misprojected(problem) == ""
     for broken in (lambda x, domain: None, lambda x, domain: np.clip(x, -1, 1, out=x), lambda x, domain: x.fill(0.0)):
-        monkeypatch.setattr(constant_search, "project", broken)
-        assert constant_search.misprojected(problem)
+        monkeypatch.setattr(projections, "project", broken)
+        assert projections.misprojected(problem)
 
 
 @pytest.mark.parametrize("block", ["w", "v"])

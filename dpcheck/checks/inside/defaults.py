@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.checks.inside.small_runs import problem
+from dpcheck.checks.inside.small_problems import problem
 from dpcheck.problems.problem import Problem
 from dpcheck.solvers import algorithm, configure
 

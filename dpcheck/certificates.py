@@ -1,0 +1,190 @@
+"""Counted events to the epsilon or the delta that is certified, each by the sharpest engine that fits."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dpcheck.errors import require_delta
+from dpcheck.event_counts import EventCounts
+from dpcheck.events import Sampled
+from dpcheck.losses import Composition, compose
+from dpcheck.privacy_curves import Array, Curve, CurvePair, curves_of, gaussian_log_delta
+from dpcheck.shown import Shown
+
+_SLACK = 1e-11  # relative error allowed to the delta of a curve
+_TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
+
+
+@dataclass(frozen=True)
+class Certificate(Shown):
+    """A proof that events are (epsilon, delta)-differentially private.
+
+    Attributes
+    ----------
+    epsilon : float
+        Upper bound (natural log) between neighbours as stated in the events; inf if nothing is guaranteed.
+    delta : float
+        In [0, 1).
+    method : str
+        How the bound was computed.
+    """
+
+    epsilon: float
+    delta: float
+    method: str
+
+    def _sentence(self) -> str:
+        return f"epsilon <= {self.epsilon:.6g} at delta {self.delta:g} ({self.method})"
+
+    def _facts(self) -> dict[str, Any]:
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return dataclasses.asdict(self)
+
+
+@lru_cache(maxsize=512)
+def certificate(events: EventCounts, delta: float) -> Certificate:
+    """Certify epsilon at ``delta``."""
+    if events.steps == 0:
+        return Certificate(0.0, delta, "nothing about the data is released")
+    if events.unprotected:
+        return Certificate(math.inf, delta, "no guarantee: a release without noise")
+    shift, pure = events.unsampled()
+    if delta == 0:
+        if shift > 0:
+            return Certificate(math.inf, delta, "no guarantee: Gaussian noise needs delta > 0")
+        return Certificate(_up(pure), delta, "exact: the Laplace mechanisms' epsilons add up")
+    if not events.others:
+        method = f"exact: analytic Gaussian, noise multiplier {1 / shift:.6g}"
+        return Certificate(gaussian_epsilon(shift, delta), delta, method)
+    plain = _up(gaussian_epsilon(shift, delta) + pure)
+    if events.steps > 1 and plain > 0 and _total_variation(events, delta) <= delta:
+        return Certificate(0.0, delta, f"total variation, summed over the steps: {events}")
+    if events.steps == 1:
+        curves = [parts[0][0].forward for parts in _directions(events, delta)]
+        epsilon, method = max(_solve(curve, delta, plain) for curve in curves), "one step's curve"
+    elif plain > 0 and (composed := _compositions(events, delta)):
+        epsilon = max(_up(composition.epsilon(delta)) for composition in composed)
+        method = f"privacy loss distribution, grid {min(c.interval for c in composed):.2g}"
+    else:
+        epsilon, method = math.inf, ""
+    if plain <= epsilon:
+        epsilon, method = plain, "bound that ignores sampling"
+    return Certificate(epsilon, delta, f"{method}: {events}{_looseness(events)}")
+
+
+def _total_variation(events: EventCounts, delta: float) -> float:
+    """Bound delta at epsilon 0 by the sum over the steps, in the worse direction."""
+    zero = np.zeros(1)
+    return max(
+        sum(count * math.exp(float(curves.forward(zero)[0])) for curves, count in parts) * (1 + _SLACK)
+        for parts in _directions(events, delta)
+    )
+
+
+def _looseness(events: EventCounts) -> str:
+    """Say for which sampling the bound is not known to be sharp."""
+    schemes = {event.scheme for event, _ in events.others if isinstance(event, Sampled)}
+    if "with_replacement" in schemes:
+        return "; with replacement: an upper bound, not known to be attained"
+    if "without_replacement" in schemes and events.steps > 1:
+        return "; without replacement: exact for one step, an upper bound for several"
+    return ""
+
+
+def deltas(events: EventCounts, epsilon: Array) -> Array:
+    """Certify delta at each ``epsilon`` (m,)."""
+    if events.steps == 0:
+        return np.zeros_like(epsilon)
+    if events.unprotected:
+        return np.ones_like(epsilon)
+    shift, pure = events.unsampled()
+    bound = np.ones_like(epsilon)
+    spent = epsilon >= pure
+    rest = gaussian_log_delta(epsilon[spent] - pure, shift) if shift > 0 else -math.inf
+    bound[spent] = np.minimum(np.exp(rest) * (1 + _SLACK), 1)
+    if not events.others:
+        return bound
+    if events.steps == 1:
+        curves = [parts[0][0].forward for parts in _directions(events, 1e-280)]
+        worst = np.max([np.exp(curve(epsilon)) for curve in curves], axis=0)
+        return np.asarray(np.minimum(worst * (1 + _SLACK), bound))
+    # Each composition bounds delta everywhere and is sharp near its own level of delta.
+    for level in [0.5, *(10.0**exponent for exponent in range(-4, -32, -4))]:
+        composed = _compositions(events, level)
+        if composed:
+            sharp = np.max([composition.delta(epsilon) for composition in composed], axis=0)
+            bound = np.minimum(bound, sharp)
+        if np.min(bound) > level:
+            break
+    return bound
+
+
+def _directions(events: EventCounts, delta: float) -> list[list[tuple[CurvePair, int]]]:
+    """The pairs of curves with their counts, for each order of the two neighbours that matters."""
+    negligible = max(delta * 1e-12 / events.steps, 1e-300)
+    parts = [(curves_of(event, negligible=negligible), count) for event, count in events.parts]
+    if all(curves.symmetric for curves, _ in parts):
+        return [parts]
+    return [parts, [(curves.reversed(), count) for curves, count in parts]]
+
+
+@lru_cache(maxsize=16)
+def _compositions(events: EventCounts, delta: float) -> list[Composition]:
+    """Return a composition for each direction, or none if ``delta`` is beyond double precision."""
+    shift, pure = events.unsampled()
+    guess = shift * (shift / 2 + math.sqrt(-2 * math.log(delta))) + pure
+    composed: list[Composition] = []
+    for parts in _directions(events, delta):
+        # The larger epsilon counts: the other direction need be no sharper than that.
+        floor = max((done.epsilon(delta) for done in composed), default=0.0)
+        found = compose(parts, delta, guess=guess, tolerance=_TOLERANCE, floor=floor)
+        if found is None:
+            return []
+        composed.append(found)
+    return composed
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Return epsilon at which a Gaussian of standard deviation 1, shifted by ``mu`` >= 0, has this delta, rounded up.
+
+    delta : in (0, 1). Balle and Wang (2018), Theorem 8.
+    """
+    require_delta(delta, zero=False)
+    if mu == 0:
+        return 0.0
+    most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta)))  # by its Renyi divergence
+    return _solve(lambda epsilon: gaussian_log_delta(epsilon, mu), delta, most)
+
+
+def _solve(curve: Curve, delta: float, most: float) -> float:
+    """The epsilon in [0, most] at which a decreasing ``curve`` reaches ``delta``, rounded up."""
+    if not math.isfinite(most):
+        return math.inf
+
+    def above(epsilon: float) -> float:
+        excess = float(curve(np.array([epsilon]))[0]) + _SLACK - math.log(delta)
+        return max(excess, -1e3)  # past the end of a curve its logarithm is -inf
+
+    if above(0.0) <= 0:
+        return 0.0
+    if above(most) > 0:
+        return most
+    root, step = float(brentq(above, 0.0, most, xtol=1e-300, rtol=1e-15, maxiter=1000)), 1e-15
+    while above(root) > 0:
+        root, step = root * (1 + step), 2 * step
+    return _up(root)
+
+
+def _up(epsilon: float) -> float:
+    """Raise a number past the rounding of the last few operations."""
+    return epsilon * (1 + 1e-13)
