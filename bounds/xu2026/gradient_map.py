@@ -32,10 +32,9 @@ from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, kappa, mu
 
-lam, step = symbols("lambda s", positive=True)
+lam, step, move, before = symbols("lambda s dx gamma_before", positive=True)
 e, g, x, y, k = symbols("e g x y k", positive=True)  # e = y - y', g = grad f(y) - grad f(y')
 alpha, gamma, moved, error, distance, norm = symbols("alpha gamma moved error distance norm", positive=True)
-move, before = symbols("dx gamma_before", positive=True)
 
 DOWN = Cited(
     "projection onto a closed convex set is non-expansive: |P(u) - P(v)| <= |u - v|, and <u - P(u), z - P(u)> <= 0 for "

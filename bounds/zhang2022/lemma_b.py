@@ -150,6 +150,7 @@ GENERAL: tuple[Step, ...] = (
     ),
     Identity("L times the root of 2/mu times the stability", lambda: L * sqrt(2 / mu * STABLE), WEAK),
 )
+SADDLE_POINTS: tuple[Step, ...] = (Quoted("the stability of saddle points", "Z23"), *GENERAL)
 PER_BLOCK = Identity(
     "with L for each block the energy is 8 L^2/(mu n^2), and the same sum",
     lambda: L * sqrt(2 / mu * EIGHT),
@@ -168,8 +169,7 @@ PER_BLOCK = Identity(
 )
 def weak_gap() -> Decision:
     steps = (
-        Quoted("the stability of saddle points", "Z23"),
-        *GENERAL,
+        *SADDLE_POINTS,
         Cited(
             "max_y E (F + G)(x_S, y) - max_y E (F_S + G)(x_S, y) <= max_y of the mean over i of E[f(x_{S_i}, y; xi_i) "
             "- f(x_S, y; xi_i)] <= L E|x_S - x_{S_i}|, the same in y, and "
@@ -199,8 +199,7 @@ def weak_gap() -> Decision:
 )
 def dependent() -> Decision:
     steps = (
-        Quoted("the stability of saddle points", "Z23"),
-        *GENERAL,
+        *SADDLE_POINTS,
         Cited(
             "with v_S in place of a fixed y the same exchange of record i moves x_S and v_S: L (|x_S - x_{S_i}| + "
             "|v_S - v_{S_i}|) on average; and F_S + G at (x_S, v_S) is at most its value at the saddle",

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sympy import Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
+from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict, claim
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.kind import Kind
@@ -47,6 +47,10 @@ CONTRACTED = (
 )
 DESCENT = (2 * SMOOTH * eta**2 - eta / 2) * g**2 + SMOOTH * eta**2 * N_x + (2 * SMOOTH * eta**2 + eta / 2) * h**2
 JOINT = "the loss is l-smooth jointly in (x, y), not only in each block"
+SMOOTHNESS: tuple[tuple[str, Verdict], ...] = (
+    (JOINT, "proved"),
+    ("l-smooth in each block, as Assumption 3 says", "refuted"),
+)
 
 
 @claim(
@@ -87,7 +91,7 @@ def descent() -> Decision:
     )
     evidence = Evidence(
         steps,
-        readings=((JOINT, "proved"), ("l-smooth in each block, as Assumption 3 says", "refuted")),
+        readings=SMOOTHNESS,
         condition=JOINT,
     )
     return Decision(
@@ -148,7 +152,7 @@ def contraction() -> Decision:
     )
     evidence = Evidence(
         steps,
-        readings=((JOINT, "proved"), ("l-smooth in each block, as Assumption 3 says", "refuted")),
+        readings=SMOOTHNESS,
         condition=JOINT,
     )
     return Decision(
