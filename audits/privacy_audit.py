@@ -149,7 +149,7 @@ class PrivacyAudit(Shown):
         )
 
     def __str__(self) -> str:
-        """The verdict with its bound, what it rests on, and the witness: three lines."""
+        """Return the verdict with its bound, what it rests on, and the witness: three lines."""
         return self._sentence()
 
     def to_dict(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class SequentialAudit(Shown):
         )
 
     def __str__(self) -> str:
-        """The verdict with its bound, and the witness, a line each."""
+        """Return the verdict with its bound, and the witness, a line each."""
         return self._sentence()
 
     def to_dict(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class Assumption:
     relation: Any = None
 
     def __str__(self) -> str:
-        """The sentence with its place in the paper."""
+        """Return the sentence with its place in the paper."""
         return f"{self.sentence} ({self.location})"
 
     def holds(self, values: dict[Any, Any]) -> bool:
@@ -110,5 +110,5 @@ class Assumption:
 
 
 def number(expression: Any) -> float:
-    """An exact number, correctly rounded to double precision (to infinity on overflow)."""
+    """Return an exact number, correctly rounded to double precision (to infinity on overflow)."""
     return float(sympy.N(expression, 30))

@@ -71,7 +71,7 @@ class Dominated:
     up_to: tuple[Any, ...] = ()
 
     def formula(self) -> str:
-        """The domination of each term, with its weights and constant."""
+        """Return the domination of each term, with its weights and constant."""
         lines = []
         for term, found in zip(terms_of(self.terms), self._found(), strict=True):
             if found is None:
@@ -84,18 +84,18 @@ class Dominated:
         return f"{self.terms} = O({self.rate}) for {self.region}: " + "; ".join(lines)
 
     def latex(self) -> str:
-        """The order."""
+        """Return the order."""
         return rf"{sympy.latex(self.terms)} = O\left({sympy.latex(self.rate)}\right)"
 
     def holds(self) -> bool:
-        """The region has a point, and multipliers are found for every term and check out exactly."""
+        """Say whether the region has a point, and multipliers are found for every term and check out exactly."""
         rate = terms_of(self.rate)
         return not self.region.empty(self.terms, self.rate) and all(
             found is not None and found.holds(rate, self.region) for found in self._found()
         )
 
     def extra(self) -> dict[Any, Fraction]:
-        """The powers of the letters of ``up_to`` that suffice for all terms."""
+        """Return the powers of the letters of ``up_to`` that suffice for all terms."""
         found = [each for each in self._found() if each is not None]
         return {letter: max((each.extra[letter] for each in found), default=Fraction(0)) for letter in self.up_to}
 
@@ -119,7 +119,7 @@ class Exceeds:
     path: Mapping[Any, Any] | None = None
 
     def formula(self) -> str:
-        """The path and the ratio along it."""
+        """Return the path and the ratio along it."""
         path = self._path()
         at = ", ".join(f"{letter} = {value}" for letter, value in path.items())
         ratio = self._ratio(path)
@@ -127,20 +127,20 @@ class Exceeds:
         return f"{shown}; it fails where {self.where()}" if self.where() else shown
 
     def latex(self) -> str:
-        """The order that fails, and the path."""
+        """Return the order that fails, and the path."""
         path = ", ".join(f"{sympy.latex(letter)} = {sympy.latex(value)}" for letter, value in self._path().items())
         order = rf"{sympy.latex(self.terms)} \neq O\left({sympy.latex(self.rate)}\right)"
         return rf"{order} \text{{ along }} {path}, s \to \infty"
 
     def where(self) -> str:
-        """The region where the claim fails, as inequalities."""
+        """Return the region where the claim fails, as inequalities."""
         worst = [t for t in terms_of(self.terms) if dominate(t, terms_of(self.rate), self.region) is None]
         return "; ".join(
             " and ".join(f"{sympy.simplify(term / each)} > constant" for each in terms_of(self.rate)) for term in worst
         )
 
     def holds(self) -> bool:
-        """The path stays in the region, and the ratio's limit is infinite."""
+        """Say whether the path stays in the region, and the ratio's limit is infinite."""
         path = self._path()
         if any(letter.is_integer and _limit(value) < 1 for letter, value in path.items()):
             return False
@@ -173,7 +173,7 @@ class Exceeds:
 
 @functools.lru_cache(maxsize=1024)
 def dominate(term: Any, rate: tuple[Any, ...], region: Region, up_to: tuple[Any, ...] = ()) -> Domination | None:
-    """Rational multipliers that show ``term <= constant * weighted mean of rate``, or ``None``."""
+    """Return rational multipliers that show ``term <= constant * weighted mean of rate``, or ``None``."""
     claim, means, rows = as_monomial(term), [as_monomial(each) for each in rate], region.rows(term, *rate)
     letters = letters_of(claim, *means, *rows) | set(up_to)
     columns = [each.powers for each in (*means, *rows)] + [{letter: Fraction(1)} for letter in up_to]
@@ -197,7 +197,7 @@ def dominate(term: Any, rate: tuple[Any, ...], region: Region, up_to: tuple[Any,
 
 
 def escape(term: Any, rate: tuple[Any, ...], region: Region) -> dict[Any, Fraction] | None:
-    """Powers of s along which ``term`` outgrows every part of the rate inside the region, or ``None``."""
+    """Return powers of s along which ``term`` outgrows every part of the rate inside the region, or ``None``."""
     claim, means, rows = as_monomial(term), [as_monomial(each) for each in rate], region.rows(term, *rate)
     letters = sorted(letters_of(claim, *means, *rows), key=str)
     # u = plus - minus; rows . u + slack = 0; (claim - mean) . u - slack = 1
@@ -219,7 +219,7 @@ def escape(term: Any, rate: tuple[Any, ...], region: Region) -> dict[Any, Fracti
 
 
 def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]]) -> list[Fraction] | None:
-    """Nonnegative rationals that solve the equations at least cost, or ``None``.
+    """Return nonnegative rationals that solve the equations at least cost, or ``None``.
 
     The linear program is solved in floating point; its basis is then solved exactly.
     """

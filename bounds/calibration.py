@@ -27,7 +27,7 @@ _LEAST = sympy.Rational(1, 10**12)  # what is at least this is positive
 
 
 def curve(multiplier: Any, epsilon: Any) -> Any:
-    """The least delta of one Gaussian release with noise ``multiplier`` times its sensitivity."""
+    """Return the least delta of one Gaussian release with noise ``multiplier`` times its sensitivity."""
     s, e = formula(multiplier), formula(epsilon)
     return _phi(1 / (2 * s) - e * s) - exp(e) * _phi(-1 / (2 * s) - e * s)
 
@@ -47,16 +47,16 @@ class Private:
     delta: Any
 
     def formula(self) -> str:
-        """The claim and its region."""
+        """Return the claim and its region."""
         return f"N(0, ({self.multiplier})^2) on sensitivity 1 is ({self.epsilon}, {self.delta})-DP for {self.over}"
 
     def latex(self) -> str:
-        """The noise and the guarantee."""
+        """Return the noise and the guarantee."""
         guarantee = rf"\left({sympy.latex(self.epsilon)}, {sympy.latex(self.delta)}\right)\text{{-DP}}"
         return rf"\sigma = {sympy.latex(self.multiplier)} \Rightarrow {guarantee}"
 
     def holds(self) -> bool:
-        """The tail bound, or ball arithmetic on the curve."""
+        """Say whether the tail bound holds, or ball arithmetic on the curve shows the guarantee."""
         s, e, share = formula(self.multiplier), formula(self.epsilon), formula(self.delta)
         if witness.find(self.over, (s, e, share)) is None:
             return False
@@ -85,24 +85,24 @@ class NotPrivate:
     delta: Any
 
     def formula(self) -> str:
-        """The curve's value."""
+        """Return the curve's value."""
         least = sympy.N(curve(self.multiplier, self.epsilon), 6)
         at = f"noise {self.multiplier} on sensitivity 1 at epsilon = {self.epsilon}"
         return f"{at} needs delta >= {least} > {self.delta}"
 
     def latex(self) -> str:
-        """The noise and the guarantee it misses."""
+        """Return the noise and the guarantee it misses."""
         guarantee = rf"\left({sympy.latex(formula(self.epsilon))}, {sympy.latex(formula(self.delta))}\right)"
         return rf"\sigma = {sympy.latex(formula(self.multiplier))} \not\Rightarrow {guarantee}\text{{-DP}}"
 
     def holds(self) -> bool:
-        """Ball arithmetic: the difference is positive."""
+        """Say whether ball arithmetic shows that the difference is positive."""
         noise = formula(self.multiplier)
         return ball.sign(noise, {}) == 1 and ball.sign(curve(noise, self.epsilon) - formula(self.delta), {}) == 1
 
 
 def _positive(quantity: Any, over: Domain) -> bool:
-    """Whether a quantity is shown to be above zero wherever it is defined."""
+    """Say whether a quantity is shown to be above zero wherever it is defined."""
     new, _ = over.standard()
     if quantity.xreplace(new).is_positive:
         return True

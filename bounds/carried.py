@@ -54,17 +54,17 @@ class Carried:
         return f"{self.field} of {self.theorem}, as registered, is what this claim is about"
 
     def formula(self) -> str:
-        """The theorem's formula and the claim's."""
+        """Return the theorem's formula and the claim's."""
         where = ", ".join(f"{letter} = {value}" for letter, value in self.where)
         return f"{self.registered()} = {self.stated}" + (f" with {where}" if where else "")
 
     def latex(self) -> str:
-        """The claim's formula."""
+        """Return the claim's formula."""
         field = self.field.replace("_", r"\_")
         return rf"\mathtt{{{field}}} = {sympy.latex(self.stated)}"
 
     def registered(self) -> Any:
-        """The theorem's formula, as the catalogue has it now."""
+        """Return the theorem's formula, as the catalogue has it now."""
         from dpcheck.bounds import registry  # which collects the claims, and so imports this
 
         found = formulas(registry.theorem(self.theorem))
@@ -72,11 +72,13 @@ class Carried:
         return found[self.field]
 
     def holds(self) -> bool:
-        """The two are one expression, or agree to 25 digits wherever both are numbers at two dozen exact points."""
+        """Say whether the two are one expression, or agree to 25 digits wherever both are numbers at two dozen exact
+        points.
+        """
         return self.fault() == ""
 
     def fault(self) -> str:
-        """Where and by what factor the two differ; nothing where they agree."""
+        """Return where and by what factor the two differ; nothing where they agree."""
         registered, stated = self.registered(), expression(self.stated).xreplace(dict(self.where))
         if registered == stated:
             return ""
@@ -94,7 +96,7 @@ class Carried:
 
 
 def formulas(theorem: Theorem) -> dict[str, Any]:
-    """Every formula of a theorem by its field: the letters of schedule and noise, the bound, the regimes."""
+    """Return every formula of a theorem by its field: the letters of schedule and noise, the bound, the regimes."""
     found = {str(letter): formula for letter, formula in (*theorem.schedule_formulas, *theorem.noise_formulas)}
     if theorem.bound_formula is not None:
         found["bound"] = theorem.bound_formula
@@ -108,7 +110,7 @@ def carried(paper: str) -> Mapping[str, tuple[Carried, ...]]:
 
 
 def _points(letters: set[Any]) -> Iterator[dict[Any, Any]]:
-    """Exact values, the same each time, of sizes that let either side of a maximum win."""
+    """Yield exact values, the same each time, of sizes that let either side of a maximum win."""
     for number in range(_POINTS):
         yield {letter: _value(letter, number) for letter in sorted(letters, key=str)}
 

@@ -120,7 +120,7 @@ class Claim:
         return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis)
 
     def _checked(self, decision: Decision) -> tuple[Verdict, str]:
-        """The verdict and note that are left once every step has been recomputed."""
+        """Return the verdict and note that are left once every step has been recomputed."""
         evidence = decision.evidence
         faults = [fault for step in self.carries if (fault := step.fault())]
         if faults:
@@ -143,7 +143,9 @@ class Claim:
         return decision.verdict, decision.note
 
     def _loose(self, decision: Decision) -> tuple[str, ...]:
-        """The formulas of the statement that no step speaks of; in a proof, a counterexample is to another reading."""
+        """Return the formulas of the statement that no step speaks of; in a proof, a counterexample is to another
+        reading.
+        """
         if not isinstance(self.statement, Statement):
             return ()
         steps = decision.evidence.steps
@@ -217,13 +219,13 @@ def claim(
 
 
 def _home(function: Callable[[], Decision]) -> str:
-    """The last folder of the module that defines a function, or the name of a file that is in none."""
+    """Return the last folder of the module that defines a function, or the name of a file that is in none."""
     *folders, file = function.__module__.split(".")
     return folders[-1] if folders else file.removeprefix(OWN_FILE)
 
 
 def _uncovered(decision: Decision) -> list[str]:
-    """The claims quoted in a proof, or in a refutation's rescue, whose own conditions are not met there."""
+    """Return the claims quoted in a proof, or in a refutation's rescue, whose own conditions are not met there."""
     if decision.verdict != "proved":
         return []
     return [step.formula() for step in decision.evidence.quoted() if not step.unconditional()]

@@ -223,7 +223,7 @@ _FALSE = {"<=": (1,), "<": (0, 1), ">=": (-1,), ">": (-1, 0), "==": (-1, 1), "!=
 
 
 def _forwards(side: Any) -> bool:
-    """Whether no sum or product in it has an upper limit more than one below its lower limit.
+    """Say whether no sum or product in it has an upper limit more than one below its lower limit.
 
     sympy takes such a sum to be the negative of what is left out, where readers expect 0.
     """
@@ -232,7 +232,7 @@ def _forwards(side: Any) -> bool:
 
 
 def _at(side: Any, values: dict[Any, Any]) -> Any:
-    """A side at the values, whose parts all have to be real numbers, whatever is done with them later."""
+    """Return a side at the values, whose parts all have to be real numbers, whatever is done with them later."""
     if not side.free_symbols - values.keys() and not any(value.free_symbols for value in values.values()):
         return ball.value(side, values)
     if not side.args or not side.free_symbols:
@@ -244,7 +244,7 @@ def _at(side: Any, values: dict[Any, Any]) -> Any:
 
 
 def _may_be(letter: Any, value: Any) -> bool:
-    """Whether no assumption about a letter (integer, even, ...) is known to fail for a value.
+    """Say whether no assumption about a letter (integer, even, ...) is known to fail for a value.
 
     Zero is allowed for a positive letter: letters of quantities that are at least zero are positive ones.
     """
@@ -253,7 +253,7 @@ def _may_be(letter: Any, value: Any) -> bool:
 
 
 def _nonnegative(expression: Any) -> bool:
-    """Whether every coefficient is nonnegative, terms in the same powers taken together."""
+    """Say whether every coefficient is nonnegative, terms in the same powers taken together."""
     sums: dict[Any, Any] = {}
     for term in sympy.Add.make_args(sympy.expand(expression)):
         coefficient, powers = term.as_independent(*expression.free_symbols, as_Add=False)

@@ -14,7 +14,7 @@ _NOT_REAL = (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I)
 
 
 def formula(value: Any) -> Any:
-    """``value`` as a sympy expression: a number, a fraction or an expression.
+    """Return ``value`` as a sympy expression: a number, a fraction or an expression.
 
     Floating-point numbers are taken as the decimals that were written: 0.1 is one tenth, and
     ``Float("1e400")`` is the whole number.
@@ -32,7 +32,7 @@ def formula(value: Any) -> Any:
 
 
 def real(value: Any, name: str) -> Any:
-    """``value`` as an expression in real numbers and real letters.
+    """Return ``value`` as an expression in real numbers and real letters.
 
     Raises :class:`~dpcheck.errors.InputError` for a relation, for NaN, infinity and the imaginary
     unit, and for a letter that cannot be a real number.
@@ -48,7 +48,7 @@ def real(value: Any, name: str) -> Any:
 
 
 def _decimal(number: Any) -> Any:
-    """The shortest decimal that is rounded to this number at its own precision, as a fraction."""
+    """Return the shortest decimal that is rounded to this number at its own precision, as a fraction."""
     sign, man, exp, bits = number._mpf_
     fits = abs(exp + bits) * _DECIMALS_PER_BIT < _LARGEST_EXPONENT
     require(fits, "a floating-point number", f"have an exponent below {_LARGEST_EXPONENT}", "one beyond")

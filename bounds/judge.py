@@ -70,7 +70,7 @@ def _judge(steps: tuple[Step, ...], note: str, repaired: str) -> Decision:
 
 
 def _open(step: Step) -> str:
-    """What is left open, and why where the prover says so."""
+    """Return what is left open, and why where the prover says so."""
     why = step.outcome().note if isinstance(step, Inequality) else ""
     return f"{step.says} ({why})" if why else step.says
 
@@ -85,7 +85,7 @@ def _method(step: Step) -> str:
 
 
 def _counterexample(step: Step) -> Counterexample | None:
-    """Exact values at which a relation fails, or ``None``."""
+    """Return exact values at which a relation fails, or ``None``."""
     if isinstance(step, Inequality):
         point = step.outcome().point
         if point is None:
@@ -106,13 +106,13 @@ def _counterexample(step: Step) -> Counterexample | None:
 
 
 def _points(letters: list[Any]) -> Iterator[tuple[tuple[Any, Any], ...]]:
-    """A few values that differ from letter to letter; whole, so that they fit counts too."""
+    """Yield a few values that differ from letter to letter; whole, so that they fit counts too."""
     for start in (2, 3, 5):
         yield tuple((letter, sympy.Integer(start + 2 * k)) for k, letter in enumerate(letters))
 
 
 def _rescue(step: Step) -> str:
-    """The constant with which an inequality holds, or what the search for one came to."""
+    """Return the constant with which an inequality holds, or what the search for one came to."""
     if not isinstance(step, Inequality):
         return "nothing was searched for"
     room = step.tightness()

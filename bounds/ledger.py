@@ -27,12 +27,12 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 def changed(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
-    """The results whose verdict is not the expected one, or that have none."""
+    """Return the results whose verdict is not the expected one, or that have none."""
     return tuple(each for each in results if recorded().get(each.claim.id, {}).get("verdict") != each.verdict)
 
 
 def text(results: Iterable[ClaimResult]) -> str:
-    """The ledger of these results, one line a claim."""
+    """Return the ledger of these results, one line a claim."""
     return _lines({each.claim.id: _entry(each) for each in results})
 
 

@@ -50,7 +50,7 @@ class Letters:
         return {named[k].symbol: named[k].exact(value) for k, value in complete.items()}
 
     def _reached(self, wanted: Iterable[Any], given: Collection[Any]) -> set[Any]:
-        """The ``wanted`` letters and all that they are computed from, where those ``given`` need no formula."""
+        """Return the ``wanted`` letters and all that they are computed from, where those ``given`` need no formula."""
         definitions = dict(self.formulas)
         letters: set[Any] = set()
         for symbol in wanted:

@@ -41,14 +41,14 @@ class Region:
             as_monomial(relation.lts / relation.gts)
 
     def rows(self, *expressions: Any) -> list[Monomial]:
-        """Each relation as a monomial that is at most one, for what these expressions speak of too."""
+        """Return each relation as a monomial that is at most one, for what these expressions speak of too."""
         sides = [relation.lts / relation.gts for relation in self.relations]
         letters = set().union(*(formula(each).free_symbols for each in (*sides, *expressions)))
         whole = sorted((letter for letter in letters if letter.is_integer), key=str)
         return [as_monomial(each) for each in (*sides, *(1 / letter for letter in whole))]
 
     def empty(self, *expressions: Any) -> bool:
-        """Whether a linear program finds no logarithms of the letters at which the relations hold.
+        """Say whether a linear program finds no logarithms of the letters at which the relations hold.
 
         A strict relation has to hold by a margin.
         """
@@ -72,7 +72,7 @@ class Region:
         return bool(found.status != 0 or (any(strict) and found.x[-1] < _MARGIN))
 
     def __str__(self) -> str:
-        """The relations in one line."""
+        """Return the relations in one line."""
         return ", ".join(f"{relation.lts} <= {relation.gts}" for relation in self.relations) or "all positive values"
 
 

@@ -29,7 +29,7 @@ class _Plain(StrPrinter):  # type: ignore[misc]  # sympy carries no types
 
 
 def _one_root(product: Any, text: Callable[[Any], str]) -> Any:
-    """The product with its square roots under one sign, above the line and below it."""
+    """Return the product with its square roots under one sign, above the line and below it."""
     if not isinstance(product, sympy.Mul):
         return product
     factors = list(product.args)
@@ -43,7 +43,7 @@ def _one_root(product: Any, text: Callable[[Any], str]) -> Any:
 
 
 def plain(expression: Any) -> str:
-    """The expression in one line of plain text.
+    """Return the expression in one line of plain text.
 
     Example
     -------
@@ -56,12 +56,12 @@ def plain(expression: Any) -> str:
 
 
 def _known(expression: Any) -> Any:
-    """Relations and truth values as they are; anything else through the gate for formulas."""
+    """Return relations and truth values as they are; anything else through the gate for formulas."""
     return expression if isinstance(expression, sympy.Basic) else formula(expression)
 
 
 def written(side: Any) -> Any:
-    """A side of a relation as its author wrote it: a function is called with sympy's rewriting off.
+    """Return a side of a relation as its author wrote it: a function is called with sympy's rewriting off.
 
     ``delta/4 + delta/4`` would otherwise become ``delta/2`` before anyone sees it. Nested products are
     taken apart, which changes how the tree prints and nothing else.
@@ -74,7 +74,7 @@ def written(side: Any) -> Any:
 
 
 def _flat(expression: Any) -> Any:
-    """The tree with products of products, and whole powers of products and powers, taken apart."""
+    """Return the tree with products of products, and whole powers of products and powers, taken apart."""
     if not expression.args:
         return expression
     parts = [_flat(each) for each in expression.args]

@@ -148,7 +148,7 @@ def carrying(theorem: str) -> tuple[Claim, ...]:
 
 
 def _says(claim: Claim, words: list[str]) -> bool:
-    """Whether a claim's id, paper, place, kind or statement has all of these words, capital or not."""
+    """Say whether a claim's id, paper, place, kind or statement has all of these words, capital or not."""
     text = f"{claim.id} {claim.paper} {claim.location} {claim.kind} {claim.statement}"
     return bool(words) and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
@@ -201,7 +201,7 @@ def prove(
 
 
 def _load(path: str) -> tuple[Claim, ...]:
-    """The claims of a Python file."""
+    """Return the claims of a Python file."""
     file = Path(path).resolve()
     require(file.is_file(), "the file of claims", "exist", path)
     name = f"{OWN_FILE}{file.stem}"
@@ -223,7 +223,7 @@ def _load(path: str) -> tuple[Claim, ...]:
 
 
 def _claims_in(module: ModuleType) -> list[Claim]:
-    """What a module lists in ``CLAIMS``, then the claims that have a name in it, in their order there."""
+    """Return what a module lists in ``CLAIMS``, then the claims that have a name in it, in their order there."""
     listed = list(getattr(module, "CLAIMS", ()))
     named = {id(each): each for each in vars(module).values() if isinstance(each, Claim)}
     for each in listed:

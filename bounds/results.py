@@ -44,7 +44,7 @@ class ClaimResults(tuple[ClaimResult, ...]):
         return pd.DataFrame(self.rows)
 
     def __str__(self) -> str:
-        """The counts, then a line for each claim."""
+        """Return the counts, then a line for each claim."""
         lines = [f"{each.verdict}  {each.claim.id}  {each.claim.location}: {each.note}" for each in self]
         return "\n".join([self._counts(), *lines])
 

@@ -23,7 +23,7 @@ def place(claim: Claim) -> str:
 
 
 def _stated(claim: Claim) -> str:
-    """The place of the entry in its paper's folder, or nothing for a claim that is in none."""
+    """Return the place of the entry in its paper's folder, or nothing for a claim that is in none."""
     entry = re.compile(rf'Claim\(\s*"{re.escape(claim.id)}"')
     folder = importlib.import_module(f"dpcheck.bounds.{claim.paper}").__path__
     for module in pkgutil.iter_modules(folder):

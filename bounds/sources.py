@@ -114,12 +114,12 @@ class Searched:
     seed: int = 0
 
     def formula(self) -> str:
-        """The search and its bound."""
+        """Return the search and its bound."""
         name = f"{self.function.__module__}.{self.function.__name__}"
         return f"{name} <= {self.bound:g} at each of {self.samples} points (seed {self.seed})"
 
     def latex(self) -> str:
-        """The search and its bound."""
+        """Return the search and its bound."""
         name = self.function.__name__.replace("_", r"\_")
         return rf"\mathtt{{{name}}} \leq {self.bound:g}"
 

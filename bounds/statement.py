@@ -53,7 +53,7 @@ class Statement:
         require(places == set(self.formulas), "the places of a statement", "name its formulas", sorted(places))
 
     def __str__(self) -> str:
-        """The statement as plain text."""
+        """Return the statement as plain text."""
         return self.template.format(**{name: plain(value) for name, value in self.formulas.items()})
 
     def latex(self) -> str:
@@ -133,7 +133,7 @@ def stated(template: str, **formulas: Any) -> Statement:
 
 
 def spoken_of(step: Any) -> Iterator[Any]:
-    """Every expression and relation that a step is about: its fields, with its printed constant put in.
+    """Yield every expression and relation that a step is about: its fields, with its printed constant put in.
 
     Not among them: its domain, see :func:`conditions_of`, and the settings of a search.
     """
@@ -151,7 +151,7 @@ def spoken_of(step: Any) -> Iterator[Any]:
 
 
 def conditions_of(step: Any) -> Iterator[Any]:
-    """What a step assumes: the ends of intervals and the relations of its domain or region."""
+    """Yield what a step assumes: the ends of intervals and the relations of its domain or region."""
     yield from _expressions([each for each in _values(step) if _is_domain(each)])
 
 
@@ -179,7 +179,7 @@ def _expressions(value: Any) -> Iterator[Any]:
 
 
 def _ends(intervals: Mapping[Any, tuple[Any, Any]]) -> Iterator[Any]:
-    """The finite ends of a domain's intervals as relations, so that a statement can name its range."""
+    """Yield the finite ends of a domain's intervals as relations, so that a statement can name its range."""
     for letter, (low, high) in intervals.items():
         if low.is_finite:
             yield sympy.Ge(letter, low, evaluate=False)
@@ -188,7 +188,7 @@ def _ends(intervals: Mapping[Any, tuple[Any, Any]]) -> Iterator[Any]:
 
 
 def _occurs(wanted: Any, judged: list[Any]) -> bool:
-    """Whether ``wanted`` is one of the expressions or a part of one, up to expanding and cancelling."""
+    """Say whether ``wanted`` is one of the expressions or a part of one, up to expanding and cancelling."""
     if any(each == wanted or each.has(wanted) for each in judged):
         return True
     if hasattr(wanted, "rel_op"):
@@ -198,7 +198,7 @@ def _occurs(wanted: Any, judged: list[Any]) -> bool:
 
 
 def _is_relation(wanted: Any, judged: list[Any]) -> bool:
-    """Whether a relation is one of those judged: a strict one has to be judged as such."""
+    """Say whether a relation is one of those judged: a strict one has to be judged as such."""
     kinds = {"<": "< >", ">": "< >", "<=": "< > <= >=", ">=": "< > <= >="}.get(wanted.rel_op, wanted.rel_op).split()
     return any(
         _same(_difference(wanted), _difference(each)) for each in judged if getattr(each, "rel_op", None) in kinds
@@ -206,7 +206,7 @@ def _is_relation(wanted: Any, judged: list[Any]) -> bool:
 
 
 def _assumed(wanted: Any, conditions: list[Any]) -> bool:
-    """Whether a condition is among those of a domain, or implied by one that leaves out less."""
+    """Say whether a condition is among those of a domain, or implied by one that leaves out less."""
     if not hasattr(wanted, "rel_op"):
         return _occurs(wanted, conditions)
     kinds = {"<": "< > <= >=", ">": "< > <= >=", "<=": "<= >=", ">=": "<= >="}.get(wanted.rel_op, "").split()

@@ -26,14 +26,14 @@ class Step(Protocol):
 
 
 def to_dict(step: Step) -> dict[str, Any]:
-    """A step as plain text, fit for JSON; an inequality adds how it was shown and how tight it is."""
+    """Return a step as plain text, fit for JSON; an inequality adds how it was shown and how tight it is."""
     shown = {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula(), "latex": step.latex()}
     details = getattr(step, "details", None)
     return shown | (details() if details else {}) | {"trust": trust(step)}
 
 
 def trust(step: Step) -> str:
-    """Who vouches for a step.
+    """Return who vouches for a step.
 
     ``"kernel"``: the kernel of a proof assistant accepted its statement. ``"replayed"``: exact or
     ball arithmetic recomputes it each time. ``"solver"``: an SMT solver's word. ``"cited"``: a

@@ -51,7 +51,7 @@ Watch = Callable[[str, int, int], object]
 def decide_file(
     path: str, *, jobs: int | None, seconds: float, watch: Watch | None = None
 ) -> tuple[ClaimResult, ...]:  # fmt: skip
-    """The results of the claims of a Python file, which is never imported here.
+    """Return the results of the claims of a Python file, which is never imported here.
 
     Raises :class:`~dpcheck.errors.InputError` for a file that cannot be imported within ``seconds``
     or states no claims.
@@ -70,7 +70,7 @@ def decide_all(
     claims: Sequence[Claim], target: str | None, *, jobs: int | None, seconds: float,
     watch: Watch | None = None, worker: _Worker | None = None,
 ) -> tuple[ClaimResult, ...]:  # fmt: skip
-    """The result of each claim, in order; ``target`` is where :func:`registry.find` finds them.
+    """Return the result of each claim, in order; ``target`` is where :func:`registry.find` finds them.
 
     ``worker`` is one that is running already. An interrupt kills the workers and is passed on.
     """
@@ -136,7 +136,9 @@ class _Worker:
         self._ready = False
 
     def claims(self, seconds: float) -> tuple[Claim, ...]:
-        """The claims of the worker's file, to be decided by a worker; an error names what is wrong with the file."""
+        """Return the claims of the worker's file, to be decided by a worker; an error names what is wrong with the
+        file.
+        """
         stop = threading.Event()
         try:
             found = self._start(seconds, stop)
@@ -152,7 +154,7 @@ class _Worker:
         return tuple(Claim(id, paper, kind, said, place, _elsewhere) for id, paper, kind, said, place in found)
 
     def decide(self, claim: Claim, seconds: float, stop: threading.Event) -> ClaimResult:
-        """The claim's result, or that there is none and why."""
+        """Return the claim's result, or that there is none and why."""
         assert self._process.stdin is not None
         try:
             if not self._ready:

@@ -125,7 +125,7 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
     short, enough_from = _bracket(spent, epsilon)
 
     def enough(multiplier: float) -> bool:
-        """Whether it is; between the two that are known, by asking."""
+        """Say whether it is; between the two that are known, by asking."""
         nonlocal short, enough_from
         if short < multiplier < enough_from:
             if spent(multiplier) <= epsilon:
@@ -150,7 +150,7 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
 
 
 def _bracket(spent: Callable[[float], float], epsilon: float) -> tuple[float, float]:
-    """A multiplier that is not enough and one that is, near each other, by secants of log epsilon in log z.
+    """Return a multiplier that is not enough and one that is, near each other, by secants of log epsilon in log z.
 
     0 and inf stand for what is not known: where a secant has no numbers to go by, the search goes on without it.
     """

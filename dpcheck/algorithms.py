@@ -267,7 +267,7 @@ def _adds(events: Sequence[Event]) -> bool:
 
 
 def _inner(events: Sequence[Event]) -> list[Event]:
-    """The events without their repetitions."""
+    """Return the events without their repetitions."""
     inner = [event.event if isinstance(event, Repeated) else event for event in events]
     return _inner(inner) if any(isinstance(event, Repeated) for event in inner) else inner
 
@@ -277,7 +277,7 @@ def _listed(events: Any) -> list[Any]:
 
 
 def _declared_at() -> str:
-    """The file and line that made the object, past this module and the generated ``__init__``."""
+    """Return the file and line that made the object, past this module and the generated ``__init__``."""
     frame = sys._getframe(1)
     while frame.f_back is not None and Path(frame.f_code.co_filename).name in (Path(__file__).name, "<string>"):
         frame = frame.f_back

@@ -130,7 +130,7 @@ def deltas(events: EventCounts, epsilon: Array) -> Array:
 
 
 def _directions(events: EventCounts, delta: float) -> list[list[tuple[CurvePair, int]]]:
-    """The pairs of curves with their counts, for each order of the two neighbours that matters."""
+    """Return the pairs of curves with their counts, for each order of the two neighbours that matters."""
     negligible = max(delta * 1e-12 / events.steps, 1e-300)
     parts = [(curves_of(event, negligible=negligible), count) for event, count in events.parts]
     if all(curves.symmetric for curves, _ in parts):
@@ -167,7 +167,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def _solve(curve: Curve, delta: float, most: float) -> float:
-    """The epsilon in [0, most] at which a decreasing ``curve`` reaches ``delta``, rounded up."""
+    """Return the epsilon in [0, most] at which a decreasing ``curve`` reaches ``delta``, rounded up."""
     if not math.isfinite(most):
         return math.inf
 

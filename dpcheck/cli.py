@@ -83,7 +83,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _require_one_or_all(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """One mechanism needs its data and its claim; a file of mechanisms has them."""
+    """Require data and a claim of one mechanism; a file of mechanisms has them."""
     if options.all:
         if options.mechanism is not None:
             parser.error("argument MODULE:FUNCTION: not allowed with argument --all")
@@ -99,7 +99,7 @@ def _require_one_or_all(parser: argparse.ArgumentParser, options: argparse.Names
 
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The whole command line, and the part of each command."""
+    """Return the whole command line, and the part of each command."""
     parser = _Parser(
         prog="dpcheck",
         description="Checks differentially private optimisation: the published guarantee, its derivation, "

@@ -339,7 +339,7 @@ def run_solve(options: Namespace) -> int:
 
 
 def _problem_of(options: Namespace) -> tuple[Any, Any]:
-    """The data set and the problem that the options name, None where they name none."""
+    """Return the data set and the problem that the options name, None where they name none."""
     if options.data is None:
         for name in ("radius", "positive_share"):
             require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "it alone")
@@ -389,7 +389,7 @@ def _code(options: Namespace, *, broken: bool, undecided: bool) -> int:
 
 
 def _targets(options: Namespace) -> dict[str, str]:
-    """The files asked for, by option: "output", "json_output", ..."""
+    """Return the files asked for, by option: "output", "json_output", ..."""
     return {name: value for name, value in vars(options).items() if name.endswith("output") and value}
 
 

@@ -369,7 +369,7 @@ def read_events(events: Any) -> tuple[Event, ...]:
 
 
 def _shown(value: int) -> str:
-    """A long whole number by its length, as Python refuses to print it."""
+    """Return a long whole number by its length, as Python refuses to print it."""
     return str(value) if value < 10**100 else f"a number of about 10^{math.floor(math.log10(value))}"
 
 

@@ -130,7 +130,7 @@ class Experiment:
         return cls(family, tuple(rows), (*rows[0].settings, "seed"), tuple(metrics))
 
     def measure(self, row: Row, watch: Callable[[int, int], object] | None = None) -> tuple[str, ...]:
-        """The row of the table, as text.  watch : as that of :meth:`dpcheck.solvers.solver.Solver.run`."""
+        """Return the row of the table, as text;  watch : as that of :meth:`dpcheck.solvers.solver.Solver.run`."""
         rng, seed = row.streams
         settings = dict(row.settings)
         name, _, variant = (settings.pop(each) for each in ("algorithm", "problem", "variant"))
@@ -179,7 +179,7 @@ class Experiment:
 
 
 def metrics_of(problem: Problem, run: Run) -> dict[str, float]:
-    """The problem's closed forms at a run's output; ``excess``, a mean over runs, of this one."""
+    """Return the problem's closed forms at a run's output; ``excess``, a mean over runs, of this one."""
     output: Array = np.concatenate([run.x, run.y])
     found = measured(problem, output)
     excess = getattr(problem, "excess", None)
@@ -187,7 +187,7 @@ def metrics_of(problem: Problem, run: Run) -> dict[str, float]:
 
 
 def text(value: Any) -> str:
-    """A value as a table has it: the shortest text that reads back to the same number, words as they are."""
+    """Return a value as a table has it: the shortest text that reads back to the same number, words as they are."""
     if isinstance(value, str):
         return value
     if isinstance(value, float | np.floating):
@@ -197,7 +197,7 @@ def text(value: Any) -> str:
 
 
 def _family(problem: str) -> Any:
-    """The class of problems of this name, which samples data sets."""
+    """Return the class of problems of this name, which samples data sets."""
     require(problem in PROBLEMS, "problem", f"be one of {', '.join(PROBLEMS)}", problem)
     found = getattr(importlib.import_module(f"dpcheck.problems.{problem}"), PROBLEMS[problem])
     require(hasattr(found, "sample"), "problem", "be a family that samples data sets of any size", problem)

@@ -108,7 +108,7 @@ def require_private(audit: PrivacyAudit) -> None:
 
 
 def _again(audit: PrivacyAudit) -> str:
-    """The seed, and the line that runs the audit again: the test's, where one runs."""
+    """Return the seed, and the line that runs the audit again: the test's, where one runs."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
     seed = "none, since its randomness is the mechanism's own" if audit.seed is None else audit.seed
     return f"seed: {seed}, {audit.trials} trials" + (f"\nrerun: pytest {shlex.quote(test)}" if test else "")

@@ -25,7 +25,7 @@ def _scale(value: float, rng: Rng, size: int) -> Any:
 
 
 def _analytic(epsilon: float, delta: float, sign: float) -> float:
-    """Sigma of Balle and Wang (2018), Algorithm 1, for small delta; the right sign is +1."""
+    """Return sigma of Balle and Wang (2018), Algorithm 1, for small delta; the right sign is +1."""
     from scipy.optimize import brentq
     from scipy.stats import norm
 

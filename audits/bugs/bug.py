@@ -60,7 +60,7 @@ class Bug:
         return "\n\n".join(part for part in ("\n".join(constants.values()), *functions.values()) if part)
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known of it without running it, ready for JSON."""
+        """Return what is known of the bug without running it, ready for JSON."""
         broken, fixed = self.code
         return {
             "id": self.id,
@@ -90,7 +90,7 @@ class Examination:
         return self.broken.verdict == "violated" != self.fixed.verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """The bug, both verdicts and their evidence, ready for JSON."""
+        """Return the bug, both verdicts and their evidence, ready for JSON."""
         outcomes = {"broken": self.broken.to_dict(), "fixed": self.fixed.to_dict()}
         return {**self.bug.to_dict(), "told_apart": self.told_apart, "outcomes": outcomes}
 

@@ -30,7 +30,7 @@ BUGS = {bug.id: bug for family in _FAMILIES for bug in family.BUGS}
 
 
 def find(names: Sequence[str]) -> list[Bug]:
-    """The bugs of these ids or families; ``all`` stands for all of them."""
+    """Return the bugs of these ids or families; ``all`` stands for all of them."""
     found: dict[str, Bug] = {}
     for name in names:
         chosen = {id: bug for id, bug in BUGS.items() if name in (id, bug.family, "all")}

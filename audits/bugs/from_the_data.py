@@ -66,7 +66,7 @@ def _domain_given(values: Any) -> Any:
 
 
 def _median_among(candidates: Any, ages: Any, rng: Rng, size: int) -> Any:
-    """Exponential mechanism: one record moves the ranks below by 1."""
+    """Draw by the exponential mechanism: one record moves the ranks below by 1."""
     below = (np.asarray(ages)[:, None] < candidates).sum(0)
     scores = -np.abs(below - len(ages) / 2)
     return candidates[(EPSILON * scores / 2 + rng.gumbel(size=(size, len(candidates)))).argmax(1)]

@@ -78,7 +78,7 @@ def _gradients_clipped(gradients: Any, rng: Rng, size: int) -> Any:
 
 
 def _in_pairs(gradients: Any, noise: float, rng: Rng, size: int) -> Any:
-    """Means of two gradients each are clipped and added up."""
+    """Clip the means of two gradients each, and add them up."""
     pairs = [np.mean(gradients[i : i + 2]) for i in range(0, len(gradients), 2)]
     return np.clip(pairs, -BOUND, BOUND).sum() + rng.normal(scale=noise, size=size)
 

@@ -14,7 +14,7 @@ VALUES = 5
 
 
 def _report(value: int, truth: float, values: int, rng: Rng, size: int) -> Any:
-    """The value with probability ``truth``, else one of the others."""
+    """Return the value with probability ``truth``, else one of the others."""
     lie = (value + rng.integers(1, values, size)) % values
     return np.where(rng.random(size) < truth, value, lie)
 
@@ -38,7 +38,7 @@ def _lie_that_is_one(bit: int, rng: Rng, size: int) -> Any:
 
 
 def _flipped(bits: Any, epsilon: float, rng: Rng, size: int) -> Any:
-    """Each bit kept with probability e^epsilon / (e^epsilon + 1), by itself."""
+    """Keep each bit with probability e^epsilon / (e^epsilon + 1), by itself."""
     keep = rng.random((size, len(bits))) < np.exp(epsilon) / (np.exp(epsilon) + 1)
     return np.where(keep, bits, 1 - np.asarray(bits))
 

@@ -26,7 +26,7 @@ def _noise_for_rising_answers(answers: Any, rng: Rng, size: int) -> Any:
 
 
 def _exponential(scores: Any, sensitivity: float, rng: Rng, size: int) -> Any:
-    """One of the places with probability in proportion to exp(epsilon score / (2 sensitivity))."""
+    """Draw one of the places with probability in proportion to exp(epsilon score / (2 sensitivity))."""
     return (EPSILON * np.asarray(scores) / (2 * sensitivity) + rng.gumbel(size=(size, len(scores)))).argmax(1)
 
 

@@ -15,7 +15,7 @@ EPSILON = 1.0
 
 
 def _above(answers: Any, most: int, threshold: float, noise: float, rng: Rng, size: int) -> Any:
-    """Noise of these scales on the threshold, once, and on each answer; ends after ``most`` above."""
+    """Add noise of these scales to the threshold, once, and to each answer; end after ``most`` above."""
     noisy = np.asarray(answers) + rng.laplace(scale=noise, size=(size, len(answers)))
     above = noisy >= rng.laplace(scale=threshold, size=(size, 1))
     asked = np.cumsum(above, axis=1) - above < most

@@ -15,7 +15,7 @@ class Outcome:
     evidence: str
 
     def to_dict(self) -> dict[str, str]:
-        """Both, ready for JSON."""
+        """Return both verdicts, ready for JSON."""
         return asdict(self)
 
 
@@ -33,7 +33,7 @@ class Tester(Protocol):
 
 
 def shown(data: Any) -> str:
-    """A dataset on one line."""
+    """Return a dataset on one line."""
     import numpy as np
 
     return repr(data.tolist() if isinstance(data, np.ndarray) else data)

@@ -17,7 +17,7 @@ RATE, MULTIPLIER = 0.25, 1.0
 
 
 def _batch_sum(gradients: Any, rng: Rng, size: int, d: int) -> Any:
-    """Noisy sum over a Poisson batch, the same gradient in each of d coordinates: (size, d)."""
+    """Return the noisy sum over a Poisson batch, the same gradient in each of d coordinates: (size, d)."""
     total = (rng.random((size, len(gradients))) < RATE) @ np.asarray(gradients)
     return (total[:, None] + MULTIPLIER * np.sqrt(d) * rng.standard_normal((size, d))) / np.sqrt(d)
 

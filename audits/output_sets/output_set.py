@@ -95,7 +95,7 @@ class OutputSet:
         return f"{self.score.words} {self.direction} {shown(self.threshold)}"
 
     def __str__(self) -> str:
-        """The set and its counts."""
+        """Return the set and its counts."""
         other = SIDES[1 - SIDES.index(self.favours)]
         return (
             f"{self.words}: {self.hits} of {self.trials} runs on {self.favours}, "

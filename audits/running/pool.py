@@ -64,7 +64,7 @@ class Pool:
             )
 
     def __enter__(self) -> Pool:
-        """Workers start with the first chunk."""
+        """Return the pool, whose workers start with the first chunk."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -30,7 +30,7 @@ class Stated:
 
 
 def stated(claims: Iterable[Claim]) -> Iterator[Stated]:
-    """The steps of these claims that can be stated, each statement once."""
+    """Yield the steps of these claims that can be stated, each statement once."""
     seen: set[str] = set()
     for claim in claims:
         for number, step in enumerate(claim.decision().evidence.steps, start=1):
@@ -41,7 +41,7 @@ def stated(claims: Iterable[Claim]) -> Iterator[Stated]:
 
 
 def find(steps: Iterable[Stated], *, jobs: int, seconds: float, watch: Watch) -> dict[str, Accepted]:
-    """What Coq accepts of the steps: what is recorded already, and what is found now."""
+    """Return what Coq accepts of the steps: what is recorded already, and what is found now."""
     found: dict[str, Accepted] = {}
     open_steps = []
     for each in steps:
@@ -86,7 +86,7 @@ def confirm(steps: Iterable[Stated], *, jobs: int, seconds: float, watch: Watch)
 
 
 def stale(steps: Iterable[Stated]) -> list[str]:
-    """The hashes of recorded statements that no step makes."""
+    """Return the hashes of recorded statements that no step makes."""
     return sorted(kernel.recorded().keys() - {each.statement.sha256 for each in steps})
 
 

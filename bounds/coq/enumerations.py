@@ -77,7 +77,7 @@ COUNTERPARTS: dict[str, Counterpart] = {
 
 
 def conclusion(step: Enumerated) -> str | None:
-    """The step as a statement about the counterpart, or ``None`` if its function has none."""
+    """Return the step as a statement about the counterpart, or ``None`` if its function has none."""
     name = f"{step.function.__module__}.{step.function.__name__}".removeprefix("dpcheck.bounds.")
     counterpart = COUNTERPARTS.get(name)
     if counterpart is None or code(step.function, counterpart.helpers) != counterpart.sha256:
@@ -90,7 +90,7 @@ def conclusion(step: Enumerated) -> str | None:
 
 
 def code(function: Callable[..., Any], helpers: tuple[str, ...] = ()) -> str:
-    """The hash of what the function and its helpers do: their code without docstrings."""
+    """Return the hash of what the function and its helpers do: their code without docstrings."""
     module = importlib.import_module(function.__module__)
     return _hash(function, *(getattr(module, helper) for helper in helpers))
 

@@ -66,7 +66,7 @@ def _step(name: str, step: Any) -> str:
 
 
 def _candidate(step: Any) -> str:
-    """The last of the scripts, made for the step, after the plain ones in one sentence."""
+    """Return the last of the scripts, made for the step, after the plain ones in one sentence."""
     shared = plain(step)
     made = [each for each in scripts(step) if each not in shared]
     if made:
@@ -75,7 +75,7 @@ def _candidate(step: Any) -> str:
 
 
 def _identifier(id: str, taken: Iterable[str]) -> str:
-    """A name of Coq for a claim's id, different from those already given."""
+    """Return a name of Coq for a claim's id, different from those already given."""
     name = re.sub(r"[^A-Za-z0-9]+", "_", id).strip("_")
     if not name[:1].isalpha():
         name = f"claim_{name}"
@@ -88,6 +88,6 @@ def _identifier(id: str, taken: Iterable[str]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text as a comment, which must not hold quotation marks or comments of its own."""
+    """Return text as a comment, which must not hold quotation marks or comments of its own."""
     plain_text = " ".join(text.split()).replace('"', "'").replace("(*", "( *").replace("*)", "* )")
     return f"(* {plain_text} *)"

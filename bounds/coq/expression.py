@@ -30,7 +30,7 @@ class UntranslatedError(ValueError):
 
 
 def names(letters: Iterable[Any]) -> dict[Any, str]:
-    """A name of Coq for each letter: its own where that is one, and no two alike."""
+    """Return a name of Coq for each letter: its own where that is one, and no two alike."""
     found: dict[Any, str] = {}
     for letter in letters:
         name = re.sub(r"[^A-Za-z0-9_]", "_", str(letter).replace("'", "_prime"))
@@ -49,18 +49,18 @@ class Writer:
         self._letters = letters
 
     def __call__(self, expression: Any) -> str:
-        """The term, fit to stand on either side of a relation.
+        """Return the term, fit to stand on either side of a relation.
 
         Raises :class:`UntranslatedError` for what it does not know.
         """
         return self._write(expression)[0]
 
     def argument(self, expression: Any) -> str:
-        """The term, fit to be the argument of a function."""
+        """Return the term, fit to be the argument of a function."""
         return self._at(expression, _ATOM)
 
     def conditions(self, *expressions: Any) -> list[str]:
-        """What must hold for every part of the expressions to have a value, where that is not plain."""
+        """Return what must hold for every part of the expressions to have a value, where that is not plain."""
         found: dict[str, None] = {}
         for expression in expressions:
             for part, need in _needs(expression):
@@ -72,7 +72,7 @@ class Writer:
         return list(found)
 
     def _at(self, expression: Any, tightness: int) -> str:
-        """The term in brackets unless it holds together at least so tightly."""
+        """Return the term in brackets unless it holds together at least so tightly."""
         written, own = self._write(expression)
         return written if own >= tightness else f"({written})"
 
@@ -108,7 +108,7 @@ class Writer:
         return f"{_FUNCTIONS[expression.func]} {arguments[0]}", _APPLICATION
 
     def _at_values(self, expression: Any) -> str:
-        """A function of the letters that are replaced, applied to their values."""
+        """Return a function of the letters that are replaced, applied to their values."""
         others = {each: name for each, name in self._letters.items() if each not in expression.variables}
         letters = names([*others, *expression.variables])
         if any(letters[each] != name for each, name in others.items()):
@@ -175,7 +175,7 @@ def _bracketed(term: str) -> str:
 
 
 def _without_sign(expression: Any) -> tuple[Any, bool]:
-    """The expression without a leading minus sign, and whether it had one."""
+    """Return the expression without a leading minus sign, and whether it had one."""
     if expression.is_Rational and expression < 0:
         return -expression, True
     if expression.is_Mul and expression.args[0].is_Rational and expression.args[0] < 0:
@@ -186,7 +186,7 @@ def _without_sign(expression: Any) -> tuple[Any, bool]:
 
 
 def _factors(expression: Any) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
-    """Bases with positive powers above and below the line."""
+    """Return bases with positive powers above and below the line."""
     above: list[tuple[Any, Any]] = []
     below: list[tuple[Any, Any]] = []
     for factor in expression.args if expression.is_Mul else (expression,):
@@ -204,7 +204,7 @@ def _factors(expression: Any) -> tuple[list[tuple[Any, Any]], list[tuple[Any, An
 
 
 def _needs(expression: Any) -> Iterator[tuple[Any, str]]:
-    """Each part of a formula that must not be zero, or must be (at least) zero or positive."""
+    """Yield each part of a formula that must not be zero, or must be (at least) zero or positive."""
     if isinstance(expression, sympy.Subs):
         values = dict(zip(expression.variables, expression.point, strict=True))
         yield from ((part.xreplace(values), need) for part, need in _needs(expression.expr))
@@ -229,7 +229,7 @@ def _needs(expression: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _positive(expression: Any) -> bool:
-    """Whether it is plainly positive: made of positive letters and numbers without a difference."""
+    """Say whether it is plainly positive: made of positive letters and numbers without a difference."""
     if expression.is_Rational:
         return bool(expression > 0)
     if expression.is_Symbol:

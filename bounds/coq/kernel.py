@@ -26,30 +26,30 @@ class Accepted:
 
 
 def accepted(step: Any) -> bool:
-    """Whether Coq's kernel has accepted the step as it is stated now."""
+    """Say whether Coq's kernel has accepted the step as it is stated now."""
     stated = statement(step)
     return stated is not None and proof(stated) is not None
 
 
 def proof(stated: Statement) -> str | None:
-    """The accepted script for the statement, or ``None``."""
+    """Return the accepted script for the statement, or ``None``."""
     entry = recorded().get(stated.sha256)
     return entry.proof if entry is not None and entry.sha256 == fingerprint(stated, entry.proof) else None
 
 
 def theorem(name: str, stated: Statement, script: str) -> str:
-    """The theorem with its proof, as Coq reads it."""
+    """Return the theorem with its proof, as Coq reads it."""
     return f"Theorem {name} :\n  {stated.text}.\nProof.\n{script}\nQed."
 
 
 def fingerprint(stated: Statement, script: str) -> str:
-    """The hash of the theorem and the library its words come from."""
+    """Return the hash of the theorem and the library its words come from."""
     return hashlib.sha256(f"{library()}\n{theorem('step', stated, script)}".encode()).hexdigest()
 
 
 @functools.cache
 def library() -> str:
-    """The definitions and tactics the theorems use."""
+    """Return the definitions and tactics the theorems use."""
     return resources.files("dpcheck.bounds.coq").joinpath("library.v").read_text("utf-8")
 
 
@@ -62,13 +62,13 @@ def recorded() -> Mapping[str, Accepted]:
 
 @functools.cache
 def version() -> str:
-    """The version of Coq that accepted them."""
+    """Return the version of Coq that accepted them."""
     text = resources.files("dpcheck.bounds").joinpath("kernel.json").read_text("utf-8")
     return str(json.loads(text)["coq"])
 
 
 def text(found: Mapping[str, Accepted], coq: str) -> str:
-    """The file of these theorems, one line each."""
+    """Return the file of these theorems, one line each."""
     lines = [
         f"  {json.dumps(key)}: {json.dumps({'sha256': each.sha256, 'proof': each.proof})}"
         for key, each in sorted(found.items())

@@ -18,7 +18,7 @@ from dpcheck.bounds.formula import formula
 
 
 def proof(step: Dominated) -> str | None:
-    """A script with a constant that bounds the terms by the rate, or ``None``."""
+    """Return a script with a constant that bounds the terms by the rate, or ``None``."""
     terms, rate = _monomials(formula(step.terms)), _monomials(rate_of(step))
     values = [sympy.Mul(*each) for each in rate]
     found = [dominate(sympy.Mul(*each), tuple(values), step.region) for each in terms]
@@ -43,7 +43,7 @@ def proof(step: Dominated) -> str | None:
 
 
 def _share(term: str, found: Domination, parts: list[str], write: Writer) -> tuple[list[str], int]:
-    """The sentences that bound one term, and the whole number that does."""
+    """Return the sentences that bound one term, and the whole number that does."""
     whole = int(sympy.ceiling(found.constant))
     constant = write.argument(found.constant)
     chosen = [(part, weight) for part, weight in zip(parts, found.weights, strict=True) if weight]
@@ -67,7 +67,7 @@ def _share(term: str, found: Domination, parts: list[str], write: Writer) -> tup
 
 
 def _monomials(expression: Any) -> list[list[Any]]:
-    """The terms of a product of sums as lists of factors, none combined with another."""
+    """Return the terms of a product of sums as lists of factors, none combined with another."""
     if expression.is_Add or expression.func is sympy.Max:
         return [each for part in expression.args for each in _monomials(part)]
     if expression.is_Mul:

@@ -38,7 +38,7 @@ class Problem:
 
 
 def problem(step: Inequality | AtMost) -> Problem:
-    """The inequality as a problem, before anything is named."""
+    """Return the inequality as a problem, before anything is named."""
     if isinstance(step, AtMost):
         smaller, larger = formula(step.smaller), formula(step.larger)
         letters = names(sorted(smaller.free_symbols | larger.free_symbols, key=str))
@@ -59,7 +59,7 @@ def problem(step: Inequality | AtMost) -> Problem:
 
 
 def choice(problem: Problem) -> Any:
-    """The simplest maximum or minimum of two that is left, or ``None``."""
+    """Return the simplest maximum or minimum of two that is left, or ``None``."""
     found = sorted(problem.difference.atoms(sympy.Max, sympy.Min), key=lambda each: (each.count_ops(), str(each)))
     if found and len(found[0].args) != 2:
         return None
@@ -67,7 +67,7 @@ def choice(problem: Problem) -> Any:
 
 
 def branches(problem: Problem, chosen: Any) -> Iterator[Problem]:
-    """The maximum is its first argument, then its second."""
+    """Yield the problem where the maximum is its first argument, then where it is its second."""
     first, second = ordered_arguments(chosen, problem)
     rooted = any(
         each.exp.is_Rational and each.exp.q == 2 for each in problem.difference.atoms(sympy.Pow) if each.base == chosen
@@ -81,12 +81,12 @@ def branches(problem: Problem, chosen: Any) -> Iterator[Problem]:
 
 
 def ordered_arguments(chosen: Any, problem: Problem) -> list[Any]:
-    """The two arguments in the order in which they are written."""
+    """Return the two arguments in the order in which they are written."""
     return sorted(chosen.args, key=lambda each: bracketed(Writer(problem.names)(each)))
 
 
 def roots_named(problem: Problem) -> Problem:
-    """Letters to fractional powers become whole powers of new letters."""
+    """Return the problem with whole powers of new letters for fractional powers."""
     expressions = [problem.difference, *problem.facts]
     powers = set().union(*(each.atoms(sympy.Pow) for each in expressions))
     exponents: dict[Any, set[Any]] = {}
@@ -130,7 +130,7 @@ def _power_of_root(name: str, q: int, exponent: Any) -> str:
 
 
 def atoms(problem: Problem) -> list[Any]:
-    """Roots and logarithms that are not letters, simple ones first."""
+    """Return roots and logarithms that are not letters, simple ones first."""
     kinds = (sympy.Pow, sympy.log, sympy.exp)
     found = set().union(*(each.atoms(*kinds) for each in (problem.difference, *problem.facts)))
     roots = {sympy.sqrt(p.base) for p in found if p.is_Pow and p.exp.is_Rational and p.exp.q == 2}
@@ -140,7 +140,7 @@ def atoms(problem: Problem) -> list[Any]:
 
 
 def named(problem: Problem, atom: Any) -> Problem:
-    """The problem with a letter for the atom, and what is known of it."""
+    """Return the problem with a letter for the atom, and what is known of it."""
     write = Writer(problem.names)
     term = f"({write(atom)})"
     letter = sympy.Symbol(f"atom_{len(problem.names)}", real=True)
@@ -176,7 +176,7 @@ def named(problem: Problem, atom: Any) -> Problem:
 
 
 def _least(expression: Any, problem: Problem) -> Any:
-    """The least value at the corners of the domain, which Coq then has to prove least."""
+    """Return the least value at the corners of the domain, which Coq then has to prove least."""
     highs = {}
     for fact in problem.facts:
         for letter in fact.free_symbols:
@@ -194,7 +194,7 @@ def _least(expression: Any, problem: Problem) -> Any:
 
 
 def enclosed(number: Any) -> tuple[Any, Any]:
-    """Rational numbers just below and just above."""
+    """Return rational numbers just below and just above."""
     saved = flint.ctx.prec
     try:
         flint.ctx.prec = 96
@@ -206,5 +206,5 @@ def enclosed(number: Any) -> tuple[Any, Any]:
 
 
 def bracketed(term: str) -> str:
-    """The term in brackets unless it is one word."""
+    """Return the term in brackets unless it is one word."""
     return f"({term})" if " " in term else term

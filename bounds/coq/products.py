@@ -32,7 +32,7 @@ from dpcheck.bounds.prover import Inequality
 
 
 def proof(step: Inequality | AtMost) -> str | None:
-    """A script for the step, or ``None`` if no products are found."""
+    """Return a script for the step, or ``None`` if no products are found."""
     try:
         return _script(problem(step))
     except (BasePolynomialError, UntranslatedError):
@@ -57,7 +57,7 @@ def _script(problem: Problem) -> str | None:
 
 
 def _products(problem: Problem) -> list[str] | None:
-    """The sentences that close the goal, or ``None`` if the linear program finds no products."""
+    """Return the sentences that close the goal, or ``None`` if the linear program finds no products."""
     letters = sorted(problem.difference.free_symbols.union(*(f.free_symbols for f in problem.facts)), key=str)
     if not letters or not problem.difference.is_rational_function(*letters):
         return None
@@ -95,7 +95,9 @@ def _products(problem: Problem) -> list[str] | None:
 
 
 def _stripped(expression: Any, lows: dict[Any, Any]) -> tuple[Any, Any]:
-    """A polynomial without common powers of positive letters, and what the expression is multiplied by for it."""
+    """Return a polynomial without common powers of positive letters, and what the expression is multiplied by for
+    it.
+    """
     above, below = sympy.fraction(sympy.together(expression))
     above = sympy.expand(above)
     letters = sorted((x for x in above.free_symbols if x.is_positive), key=str)
@@ -109,7 +111,7 @@ def _stripped(expression: Any, lows: dict[Any, Any]) -> tuple[Any, Any]:
 
 
 def _inside(letter: Any, lows: dict[Any, Any]) -> Any:
-    """A value just above the least, where a denominator shows its sign."""
+    """Return a value just above the least, where a denominator shows its sign."""
     return (lows[letter] if lows[letter].is_finite else 0) + sympy.Rational(1, 1000)
 
 
@@ -130,7 +132,7 @@ def _rooted(facts: list[tuple[str, Any]], lows: dict[Any, Any], write: Writer) -
 
 
 def _monomial(expression: Any) -> bool:
-    """Whether it is a product of whole powers of positive letters."""
+    """Say whether it is a product of whole powers of positive letters."""
     return all(
         base.is_Symbol and base.is_positive and power.is_Integer and power > 0
         for base, power in expression.as_powers_dict().items()

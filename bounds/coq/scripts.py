@@ -47,12 +47,12 @@ _PLAIN: dict[type, tuple[str, ...]] = {
 
 
 def plain(step: Any) -> tuple[str, ...]:
-    """The scripts that need no look at the step but its kind."""
+    """Return the scripts that need no look at the step but its kind."""
     return _PLAIN.get(type(step), ())
 
 
 def scripts(step: Any) -> Iterator[str]:
-    """Every script worth trying on the step, in order."""
+    """Yield every script worth trying on the step, in order."""
     yield from plain(step)
     if isinstance(step, Identity):
         yield from _derivative(step)
@@ -72,7 +72,7 @@ def scripts(step: Any) -> Iterator[str]:
 
 
 def _private(step: Private) -> str:
-    """The tail bound of the privacy curve, with every logarithm taken apart."""
+    """Return the tail bound of the privacy curve, with every logarithm taken apart."""
     intervals = step.over.intervals
     letters = names(intervals)
     write = Writer(letters)

@@ -46,7 +46,7 @@ def compile_library(folder: Path) -> None:
 
 
 def version() -> str:
-    """The version of the installed Coq, such as ``8.16.1``; empty where there is none."""
+    """Return the version of the installed Coq, such as ``8.16.1``; empty where there is none."""
     try:
         answer = subprocess.run(["coqc", "-print-version"], capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -75,7 +75,7 @@ class Session:
         self._stop()
 
     def check(self, stated: Statement, script: str) -> str | None:
-        """``None`` if Coq accepts the script as a proof of the statement, or what it says against it."""
+        """Return ``None`` if Coq accepts the script as a proof of the statement, or what it says against it."""
         if _ENDS.search(script):
             return "the proof must be made of tactics only"
         self._count += 1  # a name that has been used would be found whatever becomes of this theorem
@@ -90,7 +90,7 @@ class Session:
         return refusal
 
     def assumptions(self) -> set[str]:
-        """The axioms that the theorems accepted so far rest on."""
+        """Return the axioms that the theorems accepted so far rest on."""
         together = " ".join(f"(conj {name}" for name in self._accepted) + " I" + ")" * len(self._accepted)
         answer = self._say(f"Definition dp_all := {together}.\nPrint Assumptions dp_all.\n", 900.0)
         if answer is None or "Error" in answer:
@@ -137,7 +137,7 @@ class Session:
 
 
 def _refusal(name: str, answer: str) -> str | None:
-    """``None`` if the name is known now, or the first complaint in one line."""
+    """Return ``None`` if the name is known now, or the first complaint in one line."""
     if re.search(rf"^(\S+ < )*{name}\s*:", answer, re.M):
         return None
     complaint = answer.partition("Toplevel input")[2].partition("\n\n")[0]

@@ -29,7 +29,9 @@ class Space:
         return self._ring(dict(polynomial.rep.to_dict()))
 
     def combination(self, numerator: Any, wide: bool, multiplied: bool) -> tuple[str, str] | None:
-        """The numerator times a positive multiplier as a nonnegative combination of products, and the multiplier."""
+        """Return the numerator times a positive multiplier as a nonnegative combination of products, and the
+        multiplier.
+        """
         goal, multiplier = self._shifted(numerator), "1"
         if multiplied:
             positive = [i for i, free in enumerate(self._free) if not free]
@@ -68,7 +70,7 @@ class Space:
                     yield name, {tuple(map(sum, zip(m, powers, strict=True))): c for m, c in product.terms()}
 
     def _squares(self, goal: Any) -> Iterator[tuple[str, dict[Any, Any]]]:
-        """Squares of differences of monomials, for each term between two positive ones."""
+        """Yield squares of differences of monomials, for each term between two positive ones."""
         positive = {m: c for m, c in goal.terms() if c > 0}
         for m, c in goal.terms():
             for low, a in positive.items():
@@ -97,7 +99,7 @@ class Space:
 
 
 def _solve(goal: Any, columns: list[tuple[str, dict[Any, Any]]]) -> list[tuple[Any, str]] | None:
-    """Nonnegative factors of columns that add up to the goal: picked in floating point, solved exactly."""
+    """Return nonnegative factors of columns that add up to the goal: picked in floating point, solved exactly."""
     import numpy as np
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix

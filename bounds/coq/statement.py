@@ -46,7 +46,7 @@ class Statement:
 
 
 def statement(step: Any) -> Statement | None:
-    """The step as a statement of Coq, or ``None`` for one that has none."""
+    """Return the step as a statement of Coq, or ``None`` for one that has none."""
     write = _KINDS.get(type(step))
     try:
         return write(step) if write else None
@@ -63,7 +63,7 @@ def _identity(step: Identity) -> Statement:
 
 
 def _derivative(left: sympy.Derivative, at: Any, right: Any) -> Statement:
-    """The function has the derivative at its letter, or at the value given for it."""
+    """State that the function has the derivative at its letter, or at the value given for it."""
     *inner, last = [letter for letter, count in left.variable_count for _ in range(count)]
     if at is not None and tuple(at.variables) != (last,):
         raise UntranslatedError("a derivative is taken at a value of its own letter only")
@@ -97,7 +97,7 @@ def _relation(left: Any, sign: str, right: Any) -> Statement:
 
 
 def _not_private(step: NotPrivate) -> Statement:
-    """The privacy curve of the Gaussian release lies above delta."""
+    """State that the privacy curve of the Gaussian release lies above delta."""
     write = Writer({})
     s, e, delta = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
     write.conditions(s, e, delta)
@@ -105,7 +105,7 @@ def _not_private(step: NotPrivate) -> Statement:
 
 
 def _private(step: Private) -> Statement:
-    """The privacy curve of the Gaussian release lies nowhere above delta."""
+    """State that the privacy curve of the Gaussian release lies nowhere above delta."""
     s, e, delta = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
     return _on(
         step.over, (s, e, delta),
@@ -119,7 +119,7 @@ def _inequality(step: Inequality) -> Statement:
 
 
 def _on(domain: Domain, parts: Iterable[Any], conclusion: Callable[[Writer], str]) -> Statement:
-    """What is concluded about these formulas, on the domain and where they have values."""
+    """Return what is concluded about these formulas, on the domain and where they have values."""
     letters = names(domain.intervals)
     write = Writer(letters)
     hypotheses = [each for letter, ends in domain.intervals.items() for each in _interval(write, letter, ends)]
@@ -145,7 +145,7 @@ def _interval(write: Writer, letter: Any, ends: tuple[Any, Any]) -> Iterator[str
 
 
 def _counterexample(step: Counterexample) -> Statement:
-    """The relation is false at the values; letters without one are any of their kind."""
+    """State that the relation is false at the values; letters without one are any of their kind."""
     values = {letter: formula(value) for letter, value in step.values}
     left, right = (formula(side) for side in step.claimed.args)
     used = left.free_symbols.union(right.free_symbols, values, *(each.free_symbols for each in values.values()))
@@ -162,7 +162,7 @@ def _counterexample(step: Counterexample) -> Statement:
 
 
 def _dominated(step: Dominated) -> Statement:
-    """One constant bounds the terms by the rate on the whole region."""
+    """State that one constant bounds the terms by the rate on the whole region."""
     terms, rate = formula(step.terms), rate_of(step)
     relations = step.region.relations
     letters = names(ordered(terms.free_symbols.union(rate.free_symbols, *(each.free_symbols for each in relations))))
@@ -175,7 +175,7 @@ def _dominated(step: Dominated) -> Statement:
 
 
 def rate_of(step: Dominated) -> Any:
-    """The rate with the powers of further letters that it needs."""
+    """Return the rate with the powers of further letters that it needs."""
     rate = formula(step.rate)
     if not step.up_to:
         return rate
@@ -185,7 +185,7 @@ def rate_of(step: Dominated) -> Any:
 
 
 def _enumerated(step: Enumerated) -> Statement:
-    """What the counterpart of the function gives, in rational numbers."""
+    """Return what the counterpart of the function gives, in rational numbers."""
     found = conclusion(step)
     if found is None:
         raise UntranslatedError("the function has no counterpart")
@@ -193,12 +193,12 @@ def _enumerated(step: Enumerated) -> Statement:
 
 
 def ordered(letters: Iterable[Any]) -> list[Any]:
-    """Letters by name, and by what is assumed of those that share one."""
+    """Return letters by name, and by what is assumed of those that share one."""
     return sorted(letters, key=lambda letter: (str(letter), sorted(letter.assumptions0.items())))
 
 
 def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
-    """What the symbols themselves say of their values."""
+    """Yield what the symbols themselves say of their values."""
     for letter, name in letters.items():
         if letter.is_integer:
             yield f"integer {name}"

@@ -31,12 +31,12 @@ class UndefinedError(ArithmeticError):
 
 
 def exact(number: Any) -> Ball:
-    """A ball around a number without letters, such as ``log(5/2)``, at the present precision."""
+    """Return a ball around a number without letters, such as ``log(5/2)``, at the present precision."""
     return compile(formula(number), ())(())
 
 
 def sign(expression: Any, values: Mapping[Any, Any]) -> int | None:
-    """-1, 0 or 1 at exact ``values``, or ``None`` if no precision settles it or it is undefined."""
+    """Return -1, 0 or 1 at exact ``values``, or ``None`` if no precision settles it or it is undefined."""
     loose = expression.free_symbols - values.keys()
     if loose:
         raise InputError(f"values must cover every letter, got none for {', '.join(sorted(map(str, loose)))}")
@@ -47,7 +47,7 @@ def sign(expression: Any, values: Mapping[Any, Any]) -> int | None:
 
 
 def value(expression: Any, values: Mapping[Any, Any]) -> Any:
-    """The exact real number that the expression is at exact ``values``.
+    """Return the exact real number that the expression is at exact ``values``.
 
     Every part must be a real number: ``1/(1 + 1/x)`` has no value at 0, nor has a root or a
     logarithm of a negative number, whatever is done with it later.
@@ -67,7 +67,7 @@ def value(expression: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def _require_power(base: Any, exponent: Any) -> None:
-    """The power is a real number, and one that can be written down."""
+    """Require that the power is a real number, and one that can be written down."""
     if base.is_Rational and exponent.is_Rational:
         size = max(abs(int(base.p)), int(base.q)).bit_length() * abs(int(exponent.p))
         if size > _LARGEST_POWER and base not in (0, 1, -1):
@@ -89,7 +89,7 @@ def _real(number: Any) -> Any:
 
 
 def _sign(number: Any) -> int | None:
-    """The sign of an exact number without letters."""
+    """Return the sign of an exact number without letters."""
     if number.is_Rational:
         return int(sympy.sign(number))
     saved = flint.ctx.prec
@@ -109,7 +109,7 @@ def _sign(number: Any) -> int | None:
 
 
 def compile(expression: Any, letters: Sequence[Any]) -> Compiled:
-    """The expression as a function of balls for ``letters``, in their order.
+    """Return the expression as a function of balls for ``letters``, in their order.
 
     Raises :class:`~dpcheck.errors.InputError` for a function it does not know.
     """

@@ -20,7 +20,7 @@ _BITS = 96
 
 
 def proves(difference: Any, domain: Domain) -> bool:
-    """Whether the difference is shown to be nonnegative on the whole domain."""
+    """Say whether the difference is shown to be nonnegative on the whole domain."""
     letters = list(domain.intervals)
     ends = list(domain.intervals.values())
     if not all(low.is_finite and high.is_finite for low, high in ends) or len(letters) > 4:
@@ -72,7 +72,7 @@ def _enclosed(function: ball.Compiled, balls: list[Any], side: str) -> bool:
 
 
 def _slope(difference: Any, letter: Any, letters: list[Any]) -> _Slope | None:
-    """The slope in one letter, or ``None`` where there is none or it is made of unknown functions."""
+    """Return the slope in one letter, or ``None`` where there is none or it is made of unknown functions."""
     if not _smooth(difference):
         return None
     try:
@@ -91,7 +91,7 @@ class _Slope:
         self._second = ball.compile(first.diff(letter), letters)
 
     def face(self, balls: list[Any], ends: tuple[Any, Any]) -> tuple[Any, Any]:
-        """The end with the lower values if the function is monotone on the box, or both ends.
+        """Return the end with the lower values if the function is monotone on the box, or both ends.
 
         A slope that grows is nonnegative if it is so at the low end, and nonpositive if it is so at
         the high end; the other way round for one that falls.

@@ -62,7 +62,7 @@ class Certificate:
         return self._states() and self._covers() and self._expands()
 
     def _states(self) -> bool:
-        """The difference and the facts are those of the claim and its domain."""
+        """Say whether the difference and the facts are those of the claim and its domain."""
         meanings, intervals = dict(self.meanings), dict(self.intervals)
         used = set().union(self.difference.free_symbols, self.scale.free_symbols, *(f.free_symbols for f in self.facts))
         if used - meanings.keys() or meanings.keys() != intervals.keys() or len(meanings) != len(self.meanings):
@@ -85,7 +85,7 @@ class Certificate:
         return all(meaning.same(whole, named.xreplace(meanings)) for whole, named in pairs)
 
     def _covers(self) -> bool:
-        """The shifts reach every point, and leave no letter of the difference unshifted."""
+        """Say whether the shifts reach every point, and leave no letter of the difference unshifted."""
         shifts = dict(self.shifts)
         if len(shifts) != len(self.shifts) or self.difference.free_symbols - shifts.keys():
             return False
@@ -95,7 +95,7 @@ class Certificate:
         return coverage.covers(self.rules, shifts, dict(self.intervals), self.facts)
 
     def _expands(self) -> bool:
-        """The quotient is the shifted difference, and no coefficient is negative."""
+        """Say whether the quotient is the shifted difference, and no coefficient is negative."""
         parts = (self.numerator, self.denominator, self.multiplier)
         if set().union(*(part.free_symbols for part in parts)) - self._parameters():
             return False
@@ -112,7 +112,7 @@ class Certificate:
         return {rule.parameter for rule in self.rules if rule.kind not in ("free", "point")}
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as text and coefficients, so that another program can check it without this one.
+        """Return all of it as text and coefficients, so that another program can check it without this one.
 
         A polynomial is a list of (coefficient, powers), a quotient a pair of polynomials.
         """
@@ -151,7 +151,7 @@ class Certificate:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        """The shifts and the expansion in plain text."""
+        """Return the shifts and the expansion in plain text."""
         shifts = ", ".join(f"{letter} = {value}" for letter, value in self.shifts if letter != value)
         shown = dict(self.shifts)
         names = ", ".join(f"{letter} for {means}" for letter, means in self.meanings
@@ -168,7 +168,7 @@ def _positive_quotient(expression: Any) -> bool:
 
 
 def _terms(polynomial: Any) -> list[tuple[str, dict[str, int]]]:
-    """Each term as its coefficient, a fraction, and the powers of its letters."""
+    """Return each term as its coefficient, a fraction, and the powers of its letters."""
     letters = sorted(polynomial.free_symbols, key=str)
     if not letters:
         return [(str(polynomial), {})]
@@ -177,12 +177,12 @@ def _terms(polynomial: Any) -> list[tuple[str, dict[str, int]]]:
 
 
 def _quotient(expression: Any) -> list[list[tuple[str, dict[str, int]]]]:
-    """Numerator and denominator."""
+    """Return the numerator and the denominator."""
     return [_terms(part) for part in sympy.fraction(sympy.together(formula(expression)))]
 
 
 def _nonnegative(expression: Any) -> bool:
-    """Whether the expanded expression has no negative coefficient, in letters that are at least zero."""
+    """Say whether the expanded expression has no negative coefficient, in letters that are at least zero."""
     expression = sympy.expand(expression)
     letters = expression.free_symbols
     if not letters:

@@ -13,7 +13,7 @@ _FIRST = (1, 2, 4, 8, 16, 64)  # how many values are looked at one by one
 
 
 def proves(difference: Any, domain: Domain) -> bool:
-    """Whether the difference is shown to be nonnegative wherever it is defined on the domain."""
+    """Say whether the difference is shown to be nonnegative wherever it is defined on the domain."""
     for letter, (low, high) in domain.intervals.items():
         if letter.is_integer and low.is_finite and difference.has(letter):
             for count in _FIRST:
@@ -26,7 +26,7 @@ def proves(difference: Any, domain: Domain) -> bool:
 
 
 def _holds_at(difference: Any, domain: Domain, letter: Any, value: Any) -> bool:
-    """Whether it is shown with this value of the letter, if the letter may have it."""
+    """Say whether it is shown with this value of the letter, if the letter may have it."""
     if not letters.allows(letter, value):
         return True
     at = difference.xreplace({letter: value})

@@ -37,7 +37,7 @@ class Rule:
 
 
 def plain(letter: Any, low: Any, high: Any, t: Any) -> tuple[Rule, Any]:
-    """The rule that an interval gives, with what the letter becomes."""
+    """Return the rule that an interval gives, with what the letter becomes."""
     if low.is_finite and high.is_finite:
         if low == high:
             return Rule(letter, "point"), low
@@ -48,7 +48,7 @@ def plain(letter: Any, low: Any, high: Any, t: Any) -> tuple[Rule, Any]:
 
 
 def by_fact(fact: Any, letter: Any) -> tuple[Kind, Any] | None:
-    """What ``fact >= 0`` says of a letter in which it is linear: ``above`` or ``below``, and the bound."""
+    """Return what ``fact >= 0`` says of a letter in which it is linear: ``above`` or ``below``, and the bound."""
     numerator, denominator = sympy.fraction(sympy.together(fact))
     if not surely_positive(denominator) or not numerator.is_polynomial(letter):
         return None
@@ -63,7 +63,7 @@ def by_fact(fact: Any, letter: Any) -> tuple[Kind, Any] | None:
 
 
 def surely_positive(expression: Any) -> bool:
-    """Whether it is a polynomial of terms that are not negative, with a term of positive letters alone."""
+    """Say whether it is a polynomial of terms that are not negative, with a term of positive letters alone."""
     letters = sorted(expression.free_symbols, key=str)
     if not letters:
         return bool(expression.is_Rational and expression > 0)
@@ -83,7 +83,7 @@ def surely_positive(expression: Any) -> bool:
 def covers(
     rules: Sequence[Rule], shifts: Mapping[Any, Any], intervals: Mapping[Any, tuple[Any, Any]], facts: Sequence[Any]
 ) -> bool:
-    """Whether the shifts reach every point with all letters in ``intervals`` and all ``facts >= 0``."""
+    """Say whether the shifts reach every point with all letters in ``intervals`` and all ``facts >= 0``."""
     parameters = [rule.parameter for rule in rules if rule.kind not in ("free", "point")]
     done: dict[Any, Any] = {}
     if len(set(parameters)) < len(parameters) or any(each in intervals for each in parameters):

@@ -34,18 +34,18 @@ class Piece:
     letters: dict[Any, Any] = field(default_factory=dict)
 
     def apply(self, f: Any) -> Any:
-        """The function on this part."""
+        """Return the function on this part."""
         return sympy.expand_log(f.xreplace(self.letters)) if self.letters else f
 
 
 def fresh(count: int, low: Any) -> Any:
-    """A letter that knows that it is positive if its low end says so; unique by ``count``."""
+    """Return a letter that knows that it is positive if its low end says so; unique by ``count``."""
     positive = low.is_finite and ball.sign(low, {}) in (0, 1)
     return sympy.Symbol(f"v{count}", real=True, **({"positive": True} if positive else {}))
 
 
 def interval(box: Box, letter: Any, low: Any, high: Any) -> Piece:
-    """The part where the letter is between two numbers; turned round if both are at most 0."""
+    """Return the part where the letter is between two numbers; its sign is changed if both are at most 0."""
     rest = {each: ends for each, ends in box.items() if each != letter}
     count = 1 + max(int(each.name[1:]) for each in box)
     if low.is_finite and ball.sign(low, {}) in (0, 1):
@@ -60,13 +60,13 @@ def interval(box: Box, letter: Any, low: Any, high: Any) -> Piece:
 
 
 def at(box: Box, letter: Any, points: list[Any]) -> tuple[Piece, ...]:
-    """The parts between increasing numbers inside the letter's interval."""
+    """Return the parts between increasing numbers inside the letter's interval."""
     low, high = box[letter]
     return tuple(interval(box, letter, *pair) for pair in itertools.pairwise([low, *points, high]))
 
 
 def beside(box: Box, letter: Any, middle: Any) -> tuple[Piece, ...]:
-    """The parts below and above ``middle``, a formula in the other letters that lies between the ends."""
+    """Return the parts below and above ``middle``, a formula in the other letters that lies between the ends."""
     low, high = box[letter]
     rest = {each: ends for each, ends in box.items() if each != letter}
     count = 1 + max(int(each.name[1:]) for each in box)
@@ -78,7 +78,9 @@ def beside(box: Box, letter: Any, middle: Any) -> tuple[Piece, ...]:
 
 
 def singular(f: Any, box: Box) -> tuple[Piece, ...]:
-    """Parts cut where a logarithm's argument, a base or a denominator in one letter vanishes; none if nowhere."""
+    """Return parts cut where a logarithm's argument, a base or a denominator in one letter vanishes; none if
+    nowhere.
+    """
     inner = [each.args[0] for each in f.atoms(sympy.log)] + [each.base for each in f.atoms(sympy.Pow)]
     for letter, (low, high) in box.items():
         points: set[Any] = set()
@@ -94,7 +96,7 @@ def singular(f: Any, box: Box) -> tuple[Piece, ...]:
 
 
 def critical(f: Any, slope: Any, letter: Any, box: Box, samples: Samples) -> Iterator[tuple[Piece, ...]]:
-    """Ways to cut the box where the slope changes sign."""
+    """Yield ways to cut the box where the slope changes sign."""
     if len(box) == 1:
         yield from _on_a_line(f, slope, letter, box, samples)
         return
@@ -132,7 +134,7 @@ def _inside(point: Any, low: Any, high: Any) -> bool:
 
 
 def _between(middle: Any, low: Any, high: Any, box: Box) -> bool:
-    """Whether the formula lies between the ends for all values of the other letters."""
+    """Say whether the formula lies between the ends for all values of the other letters."""
     above = not low.is_finite or (sign(sympy.factor(middle - low), box) or 0) > 0
     return above and (not high.is_finite or (sign(sympy.factor(high - middle), box) or 0) > 0)
 
@@ -163,7 +165,7 @@ def _on_a_line(f: Any, slope: Any, letter: Any, box: Box, samples: Samples) -> I
 
 
 def _root(slope: Any, letter: Any, left: float, right: float) -> Any:
-    """Where the slope changes sign, as a fraction near it."""
+    """Return where the slope changes sign, as a fraction near it."""
     function = sympy.lambdify(letter, slope, modules="mpmath")
     with mpmath.workdps(50):
         a, b = mpmath.mpf(float(left)), mpmath.mpf(float(right))
@@ -184,7 +186,7 @@ def _root(slope: Any, letter: Any, left: float, right: float) -> Any:
 
 
 def _named(root: Any, slope: Any, letter: Any, low: Any, high: Any) -> Any:
-    """An exact number that is the root, if one is recognised: the slope must vanish there."""
+    """Return an exact number that is the root, if one is recognised: the slope must vanish there."""
     close = Rational(1, 10**10)  # a flat place is found to few digits only
     for candidate in _candidates(root):
         if abs(sympy.N(candidate - root, 45)) <= close * max(1, abs(root)) and _inside(candidate, low, high):
@@ -210,7 +212,7 @@ def _candidates(root: Any) -> Iterator[Any]:
 
 
 def _around(f: Any, letter: Any, root: Any, low: Any, high: Any) -> list[Any] | None:
-    """Two numbers beside the root between which enclosures show the function to be nonnegative."""
+    """Return two numbers beside the root between which enclosures show the function to be nonnegative."""
     room = [abs(root - end) for end in (low, high) if end.is_finite] + [abs(root) or Rational(1)]
     reach = min(sympy.N(each, 30) for each in room)
     for k in range(1, 40):
@@ -222,5 +224,5 @@ def _around(f: Any, letter: Any, root: Any, low: Any, high: Any) -> list[Any] | 
 
 
 def _short(value: Any, step: Any) -> Any:
-    """A number with few digits near the value."""
+    """Return a number with few digits near the value."""
     return sympy.Rational(value).limit_denominator(max(1, int(8 / step))) if step > 0 else value

@@ -152,7 +152,9 @@ class _Case:
 def _decide(
     difference: Any, domain: Domain, genuine: Callable[[Mapping[Any, Any]], Any], seconds: float, integers: int
 ) -> Outcome:
-    """Every case by certificate, else all by search, else each by solver, derivatives, balls, cuts between integers."""
+    """Settle every case by certificate, else all by search, else each by solver, derivatives, balls, cuts between
+    integers.
+    """
     proof = _Proof([], [], [])
     open_cases = _uncertified(difference, domain, proof)
     if not open_cases:
@@ -211,7 +213,7 @@ def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
 
 
 def _cases(difference: Any, domain: Domain) -> Iterator[_Case]:
-    """The cases of the maxima, each with its form."""
+    """Yield the cases of the maxima, each with its form."""
     for split, where in forms.cases(difference, domain):
         plain = _exponential(split)
         try:
@@ -221,7 +223,7 @@ def _cases(difference: Any, domain: Domain) -> Iterator[_Case]:
 
 
 def _halves(form: forms.Form, domain: Domain, values: Mapping[Any, Any]) -> tuple[Domain, Domain] | None:
-    """The domain cut where an integer letter of the solver's point falls between two integers."""
+    """Return the domain cut where an integer letter of the solver's point falls between two integers."""
     for letter, back in form.back.items():
         at = back.subs(values)
         if letter.is_integer and at.is_Rational and not at.is_Integer:
@@ -248,7 +250,7 @@ def _exponential(difference: Any) -> Any:
 
 
 def _original(form: forms.Form, genuine: Any, values: Mapping[Any, Any]) -> Any:
-    """The solver's values in the original letters, integers rounded each way, if the failure is real."""
+    """Return the solver's values in the original letters, integers rounded each way, if the failure is real."""
     at = {letter: back.subs(values) for letter, back in form.back.items()}
     choices = [
         sorted({sympy.floor(value), sympy.ceiling(value)}) if letter.is_integer else [value]

@@ -64,7 +64,7 @@ class Domain:
             require(not loose, "where", "speak of letters with an interval", ", ".join(sorted(map(str, loose))))
 
     def __hash__(self) -> int:
-        """Equal domains have equal hashes."""
+        """Return the hash, equal for equal domains."""
         return hash((frozenset(self.intervals.items()), self.where))
 
     @functools.cached_property
@@ -165,7 +165,7 @@ class Domain:
         return new, Domain({new[letter]: ends for letter, ends in self.limits.items()}, where)
 
     def __str__(self) -> str:
-        """The domain in one line: ``n >= 2, 0 < epsilon <= 1, m <= n``."""
+        """Return the domain in one line: ``n >= 2, 0 < epsilon <= 1, m <= n``."""
         parts = []
         for letter, (low, high) in self.intervals.items():
             left = "" if low == -sympy.oo else f"{low} {'<' if low == 0 and letter.is_positive else '<='} "
@@ -178,7 +178,7 @@ class Domain:
 
 
 def _ends(letter: Any, ends: Any) -> tuple[Any, Any]:
-    """The interval as exact numbers."""
+    """Return the interval as exact numbers."""
     name = f"the interval of {letter}"
     require(isinstance(ends, tuple | list) and len(ends) == 2, name, "be a pair of numbers", ends)
     low, high = (formula(end) for end in ends)

@@ -93,7 +93,7 @@ def cases(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain]]:
 
 
 def form(difference: Any, domain: Domain) -> Form:
-    """The case as a rational function with everything else named.
+    """Return the case as a rational function with everything else named.
 
     Raises :class:`~dpcheck.bounds.prover.ball.UndefinedError` if a number in it is not real.
     """
@@ -131,7 +131,7 @@ class _Namer:
         )  # fmt: skip
 
     def _root_of(self, s: Any, expressions: Sequence[Any]) -> Any:
-        """``s`` itself, or ``r**q`` if s occurs to powers with denominators whose multiple is q.
+        """Return ``s`` itself, or ``r**q`` if s occurs to powers with denominators whose multiple is q.
 
         Where such a power is real s is not negative; r is positive only if s is known to be.
         """
@@ -153,12 +153,12 @@ class _Namer:
         return root**degree
 
     def _meanings(self) -> dict[Any, Any]:
-        """What each letter stands for, in the letters of the domain alone."""
+        """Return what each letter stands for, in the letters of the domain alone."""
         plain = {root.free_symbols.pop(): sympy.root(s, root.exp) for s, root in self.roots.items()}
         return {letter: meaning.xreplace(plain) for letter, meaning in self.meanings.items()}
 
     def _name(self, expression: Any) -> Any:
-        """The expression with everything that is not rational replaced by letters."""
+        """Return the expression with everything that is not rational replaced by letters."""
         if expression.is_Rational or expression.is_Symbol:
             return expression
         if not expression.free_symbols:
@@ -222,7 +222,9 @@ class _Namer:
         return letter
 
     def _rounded(self, expression: Any) -> Any:
-        """An integer letter: ``floor(u) <= u < floor(u) + 1`` and ``ceiling(u) - 1 < u <= ceiling(u)``."""
+        """Return an integer letter for a rounded number: ``floor(u) <= u < floor(u) + 1`` and ``ceiling(u) - 1 < u
+        <= ceiling(u)``.
+        """
         letter = self.names[expression] = self._letter("whole", expression, integer=True)
         self.intervals[letter] = self._ends_of(letter)
         gap = self._name(expression.args[0]) - letter
@@ -231,7 +233,7 @@ class _Namer:
         return letter
 
     def _on_circle(self, expression: Any) -> Any:
-        """Letters for the sine and the cosine of one argument: the sum of their squares is 1."""
+        """Return letters for the sine and the cosine of one argument: the sum of their squares is 1."""
         pair = [function(expression.args[0]) for function in (sympy.sin, sympy.cos)]
         for each in pair:
             self.names[each] = letter = self._letter(each.func.__name__, each)
@@ -240,13 +242,13 @@ class _Namer:
         return self.names[expression]
 
     def _free(self, expression: Any) -> Any:
-        """Anything else is a letter of which nothing is known but its sign."""
+        """Return a letter of which nothing is known but its sign, for anything else."""
         letter = self.names[expression] = self._letter("free", expression)
         self.intervals[letter] = self._ends_of(letter)
         return letter
 
     def _letter(self, kind: str, expression: Any, **more: bool) -> Any:
-        """A letter for the expression, positive if that is known to be."""
+        """Return a letter for the expression, positive if that is known to be."""
         self.count += 1
         positive = ball.sign(expression, {}) == 1 if not expression.free_symbols else expression.is_positive
         nonnegative = expression.is_nonnegative or kind == "root"
@@ -256,12 +258,14 @@ class _Namer:
         return letter
 
     def _ends_of(self, letter: Any) -> tuple[Any, Any]:
-        """All real numbers, or those that are not negative if its meaning is known not to be."""
+        """Return all real numbers, or those that are not negative if its meaning is known not to be."""
         return (sympy.Integer(0) if letter.is_nonnegative else -sympy.oo, sympy.oo)
 
 
 def _stripped(difference: Any) -> tuple[Any, Any]:
-    """The difference times its denominator, if that is positive, without a common positive monomial; and the factor."""
+    """Return the difference times its denominator, if that is positive, without a common positive monomial; and the
+    factor.
+    """
     numerator, denominator = sympy.fraction(sympy.together(difference))
     if not denominator.is_positive:
         return difference, sympy.Integer(1)
@@ -275,7 +279,7 @@ def _stripped(difference: Any) -> tuple[Any, Any]:
 
 
 def _rational(end: Any, up: bool) -> Any:
-    """``end``, or the rational just outside it."""
+    """Return ``end``, or the rational just outside it."""
     if end.is_Rational or not end.is_finite:
         return end
     saved = flint.ctx.prec

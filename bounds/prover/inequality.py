@@ -177,5 +177,5 @@ class Inequality:
 
 
 def _at(point: Mapping[Any, Any]) -> str:
-    """The point in words; an inequality without letters fails as it stands."""
+    """Return the point in words; an inequality without letters fails as it stands."""
     return ", ".join(f"{letter} = {value}" for letter, value in point.items()) or "these numbers"

@@ -9,7 +9,8 @@ import sympy
 
 
 def least_positive(polynomial: Any) -> Any:
-    """The least positive number among those that the polynomial can be; ``None`` if not all its letters are integers.
+    """Return the least positive number among those that the polynomial can be; ``None`` if not all its letters are
+    integers.
 
     At integers it is its constant term plus a multiple of the greatest common divisor of the other
     coefficients; an even letter is taken as 2 j, an odd one as 2 j + 1.

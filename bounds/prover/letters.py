@@ -22,7 +22,7 @@ _KINDS = (
 
 
 def require_distinct(symbols: Iterable[Any]) -> None:
-    """Every letter is a symbol that can be a real number, and no two have one name."""
+    """Require that every letter is a symbol that can be a real number, and that no two have one name."""
     seen: set[str] = set()
     for letter in symbols:
         require(isinstance(letter, sympy.Symbol), "a letter", "be a sympy Symbol", letter)
@@ -34,7 +34,7 @@ def require_distinct(symbols: Iterable[Any]) -> None:
 
 
 def limits(letter: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """The ends of the interval, drawn in to what the symbol says: its sign, and whole numbers."""
+    """Return the ends of the interval, drawn in to what the symbol says: its sign, and whole numbers."""
     given = f"[{low}, {high}]"
     least, most = low, high
     if letter.is_nonnegative and _below(low, sympy.Integer(0)):
@@ -51,7 +51,7 @@ def limits(letter: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def allows(letter: Any, value: Any) -> bool:
-    """Whether an exact value is for certain one that the symbol's assumptions allow."""
+    """Say whether an exact value is for certain one that the symbol's assumptions allow."""
     for key, expected in letter.assumptions0.items():
         if key in _SIGNS:
             sign = ball.sign(value, {})
@@ -63,7 +63,7 @@ def allows(letter: Any, value: Any) -> bool:
 
 
 def standard(letter: Any, low: Any, high: Any) -> Any:
-    """A symbol of the same name and assumptions that says its sign on the interval too."""
+    """Return a symbol of the same name and assumptions that says its sign on the interval too."""
     above = ball.sign(low, {}) if low.is_finite else -1
     below = ball.sign(high, {}) if high.is_finite else 1
     facts = {
@@ -77,7 +77,7 @@ def standard(letter: Any, low: Any, high: Any) -> Any:
 
 
 def mixed(expressions: Iterable[Any], new: Mapping[Any, Any]) -> set[Any]:
-    """The letters that may be 0 and occur, under a root, in a product with a factor that may be negative.
+    """Return the letters that may be 0 and occur, under a root, in a product with a factor that may be negative.
 
     ``sqrt(x*y)`` is 0 at x = 0 whatever y is; ``sqrt(x)*sqrt(y)``, to which it is rewritten for a
     letter x known to be nonnegative, is not real there for y < 0.
@@ -94,7 +94,7 @@ def mixed(expressions: Iterable[Any], new: Mapping[Any, Any]) -> set[Any]:
 
 
 def _factors(base: Any) -> Iterator[Any]:
-    """The factors of a base, and those of all its parts where a part may drop out once a maximum is settled."""
+    """Yield the factors of a base, and those of all its parts where a part may drop out once a maximum is settled."""
     if base.has(sympy.Max, sympy.Min, sympy.Abs):
         yield from (factor for each in base.atoms(sympy.Mul) for factor in each.args)
     elif base.is_Mul:
@@ -102,7 +102,9 @@ def _factors(base: Any) -> Iterator[Any]:
 
 
 def _whole(letter: Any, end: Any, step: int) -> Any:
-    """The nearest whole number from ``end`` on, in the direction of ``step``, that the symbol does not rule out."""
+    """Return the nearest whole number from ``end`` on, in the direction of ``step``, that the symbol does not rule
+    out.
+    """
     first = sympy.ceiling(end) if step > 0 else sympy.floor(end)
     near = (first, first + step, first + 2 * step, first + 3 * step)
     return next((each for each in near if allows(letter, each)), first)
@@ -115,14 +117,14 @@ class Names:
         self._taken = set(taken)
 
     def fresh(self, stem: str) -> str:
-        """``stem``, with as many strokes as it takes to tell it from all others."""
+        """Return ``stem``, with as many strokes as it takes to tell it from all others."""
         name = next(name for k in itertools.count() if (name := stem + "_" * k) not in self._taken)
         self._taken.add(name)
         return name
 
 
 def _below(first: Any, second: Any) -> bool:
-    """Whether one end of an interval lies below another, for certain."""
+    """Say whether one end of an interval lies below another, for certain."""
     if first == -sympy.oo or second == sympy.oo:
         return bool(first != second)
     return bool(first.is_finite and second.is_finite and ball.sign(second - first, {}) == 1)

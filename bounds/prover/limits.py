@@ -37,7 +37,7 @@ class Order:
 
 
 def at(f: Any, x: Any, end: Any, inside: Any) -> Any:
-    """The limit of ``f`` as ``x`` tends to ``end`` from the side of ``inside``; it may be infinite.
+    """Return the limit of ``f`` as ``x`` tends to ``end`` from the side of ``inside``; it may be infinite.
 
     Raises :class:`OpenError` if it is not found.
     """
@@ -53,7 +53,9 @@ def at(f: Any, x: Any, end: Any, inside: Any) -> Any:
 
 
 def _gathered(f: Any) -> Any:
-    """Logarithms with factors that are rational multiples of one another as one, so that their growth can cancel."""
+    """Return logarithms with factors that are rational multiples of one another as one, so that their growth can
+    cancel.
+    """
     groups: dict[Any, list[tuple[Any, Any]]] = {}
     rest = []
     for term in sympy.Add.make_args(sympy.expand(f)):
@@ -84,7 +86,7 @@ def _limit(f: Any, u: Any) -> Any:
 
 
 def _vanishes(term: Any, u: Any) -> bool:
-    """Whether the term is a multiple of the logarithm of what tends to 1."""
+    """Say whether the term is a multiple of the logarithm of what tends to 1."""
     factor, tail = term.as_coeff_Mul()
     if tail.func is not sympy.log or not factor.is_finite:
         return False
@@ -102,7 +104,7 @@ def _value(order: Order) -> Any:
 
 
 def _way(order: Order) -> int:
-    """1 if it grows without bound, -1 if it vanishes, 0 if it is constant."""
+    """Return 1 if it grows without bound, -1 if it vanishes, 0 if it is constant."""
     return next((_sign(each) for each in order.growth if each != 0), 0)
 
 
@@ -114,7 +116,7 @@ def _sign(number: Any) -> int:
 
 
 def _dominant(orders: list[Order]) -> Order | None:
-    """The sum's leading term; ``None`` if the largest terms cancel."""
+    """Return the sum's leading term; ``None`` if the largest terms cancel."""
     best: list[Order] = []
     for order in orders:
         if order.coefficient == 0:
@@ -137,7 +139,7 @@ def _compared(left: Order, right: Order) -> int:
 
 
 def _order(f: Any, u: Any) -> Order:
-    """The leading order of a formula as u grows."""
+    """Return the leading order of a formula as u grows."""
     zero = sympy.Integer(0)
     if not f.has(u):
         if f.free_symbols:

@@ -12,7 +12,7 @@ from dpcheck.bounds.prover.domain import Domain
 
 
 def fits(letter: Any, meaning: Any, ends: tuple[Any, Any], domain: Domain, speaking: Sequence[Any]) -> bool:
-    """Whether the letter's assumptions and its interval hold for what it means, on the domain.
+    """Say whether the letter's assumptions and its interval hold for what it means, on the domain.
 
     ``speaking`` are the expressions that have to be real: a root in them is of a number that is
     not negative.
@@ -37,7 +37,7 @@ def fits(letter: Any, meaning: Any, ends: tuple[Any, Any], domain: Domain, speak
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether two expressions are equal wherever both are defined."""
+    """Say whether two expressions are equal wherever both are defined."""
     difference = sympy.expand_log(first - second)
     if difference == 0:
         return True
@@ -46,7 +46,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def _ends(meaning: Any, domain: Domain, speaking: Sequence[Any]) -> tuple[Any, Any] | None:
-    """An interval that holds every real value of the meaning, or ``None`` if it is not one of the kinds."""
+    """Return an interval that holds every real value of the meaning, or ``None`` if it is not one of the kinds."""
     if not meaning.free_symbols:
         at = ball.value(meaning, {})
         return at, at
@@ -70,7 +70,7 @@ def _ends(meaning: Any, domain: Domain, speaking: Sequence[Any]) -> tuple[Any, A
 
 
 def _occurs(root: Any, speaking: Sequence[Any]) -> bool:
-    """Whether a fractional power of the base has to be real, or the base cannot be negative."""
+    """Say whether a fractional power of the base has to be real, or the base cannot be negative."""
     if root.base.is_nonnegative:
         return True
     powers = set().union(*(each.atoms(sympy.Pow) for each in speaking))

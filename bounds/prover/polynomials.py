@@ -13,7 +13,7 @@ _MOST_TERMS = 400
 
 
 def nonnegative(f: Any, box: Box) -> bool:
-    """Whether a polynomial is shown to be at least 0 inside the box."""
+    """Say whether a polynomial is shown to be at least 0 inside the box."""
     letters = list(box)
     if not f.is_polynomial(*letters):
         return False
@@ -29,7 +29,8 @@ def nonnegative(f: Any, box: Box) -> bool:
 
 
 def _without_sign_change(polynomial: Any, low: Any, high: Any) -> bool:
-    """No root of odd multiplicity strictly between the ends, and a value that is not negative there.
+    """Say whether there is no root of odd multiplicity strictly between the ends, and a value that is not negative
+    there.
 
     Sturm's theorem, by sympy's exact count of real roots.
     """
@@ -58,7 +59,7 @@ def _between(low: Any, high: Any, k: int) -> Any:
 
 
 def _without_negative_coefficient(polynomial: Any, box: Box) -> bool:
-    """Every letter written as its bound and a part t >= 0; then no coefficient is negative."""
+    """Say whether no coefficient is negative once every letter is written as its bound and a part t >= 0."""
     f, positive = polynomial.as_expr(), {}
     for letter, (low, high) in box.items():
         t = sympy.Dummy(positive=True)

@@ -29,7 +29,7 @@ _LINE: Range = (-_INF, _INF)
 
 
 def ends(low: Any, high: Any) -> Range:
-    """The range between exact ends."""
+    """Return the range between exact ends."""
     with precise():
         return (
             ball.exact(low).lower() if low.is_finite else -_INF,
@@ -39,7 +39,7 @@ def ends(low: Any, high: Any) -> Range:
 
 @contextlib.contextmanager
 def precise() -> Iterator[None]:
-    """Ball arithmetic at this module's precision."""
+    """Yield ball arithmetic at this module's precision."""
     saved = flint.ctx.prec
     flint.ctx.prec = _BITS
     try:
@@ -49,14 +49,14 @@ def precise() -> Iterator[None]:
 
 
 def enclose(expression: Any, box: Mapping[Any, Range]) -> Range:
-    """All values of the expression on the box; the whole line where nothing better is known."""
+    """Return all values of the expression on the box; the whole line where nothing better is known."""
     with precise():
         return compile(expression, tuple(box))(list(box.values()))
 
 
 @functools.lru_cache(maxsize=20_000)
 def compile(expression: Any, letters: tuple[Any, ...]) -> Ranged:
-    """The expression as a function of ranges for ``letters``, in their order."""
+    """Return the expression as a function of ranges for ``letters``, in their order."""
     if expression.is_Symbol:
         index = letters.index(expression)
         return lambda box: box[index]
@@ -130,7 +130,7 @@ def _reciprocal(a: Any, rounded: Any) -> Any:
 
 
 def _fractional(u: Range, power: Any) -> Range:
-    """Only bases at least 0 count."""
+    """Return the range of a fractional power, for which only bases of at least 0 count."""
     if power < 0:
         return _inverse(_fractional(u, -power))
     if u[1] < 0:
@@ -194,7 +194,7 @@ def _erfc(u: Range) -> Range:
 
 
 def _low(a: Any) -> Any:
-    """The lower end of a ball, which may be infinite, or minus infinity if nothing is known."""
+    """Return the lower end of a ball, which may be infinite, or minus infinity if nothing is known."""
     return a.lower() if a.is_finite() else _INF if a == _INF else -_INF
 
 
@@ -224,7 +224,7 @@ _FUNCTIONS: dict[Any, Callable[..., Range]] = {
 
 
 def halved(box: list[Range]) -> list[list[Range]]:
-    """The box in two, cut where its longest side, on a scale that is even for large and small, is halfway."""
+    """Return the box in two, cut where its longest side, on a scale that is even for large and small, is halfway."""
     index = max(range(len(box)), key=lambda i: _length(box[i]))
     low, high = box[index]
     middle = _middle(low, high)
@@ -237,7 +237,7 @@ def _length(side: Range) -> float:
 
 
 def _bent(a: Any) -> float:
-    """Between -1 and 1; a ninth of the way for each factor of ten beyond 1."""
+    """Return the number bent into -1 to 1; a ninth of the way for each factor of ten beyond 1."""
     if not a.is_finite():
         return 1.0 if a > 0 else -1.0
     value = float(a)
@@ -247,7 +247,7 @@ def _bent(a: Any) -> float:
 
 
 def _middle(low: Any, high: Any) -> Any:
-    """An exact number between the ends."""
+    """Return an exact number between the ends."""
     if low.is_finite() and high.is_finite():
         if low > 0 and high > 4 * low:
             return (low * high).sqrt().mid()

@@ -22,7 +22,9 @@ _MOST_SCALED = 4  # letters whose scales are tried
 
 
 def reduced(difference: Any, domain: Domain) -> Iterator[tuple[Any, Box]]:
-    """Boxes of fresh letters, the most reduced first; a positive number that is added is left out, if that will do."""
+    """Yield boxes of fresh letters, the most reduced first; a positive number that is added is left out, if that
+    will do.
+    """
     for f, box in _solved(difference, domain):
         f, box = _renamed(f, box)
         constant = sympy.Add(*(term for term in sympy.Add.make_args(f) if term.is_number))
@@ -42,7 +44,7 @@ def _unscaled(f: Any, box: Box) -> Iterator[tuple[Any, Box]]:
 
 
 def _solved(difference: Any, domain: Domain) -> Iterator[tuple[Any, Box]]:
-    """Relations that are linear in a letter become a letter of their own; others are forgotten."""
+    """Yield boxes where relations that are linear in a letter are letters of their own; others are forgotten."""
     box = dict(domain.intervals)
     f = difference
     facts = list(domain.differences())
@@ -54,7 +56,7 @@ def _solved(difference: Any, domain: Domain) -> Iterator[tuple[Any, Box]]:
 
 
 def _with(fact: Any, box: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """What letters become, and the box, to use ``fact >= 0``.
+    """Return what letters become, and the box, to use ``fact >= 0``.
 
     ``s >= bound`` gives ``s = bound + t``, and ``s <= bound`` gives ``s = low + (bound - low) u``.
     """
@@ -90,7 +92,8 @@ def _renamed(f: Any, box: Box) -> tuple[Any, Box]:
 
 
 def _scaled(f: Any, box: Box) -> tuple[Any, Box] | None:
-    """One letter set to 1, where the sign of ``f`` does not change as positive letters are scaled together.
+    """Return the box with one letter set to 1, where the sign of ``f`` does not change as positive letters are
+    scaled together.
 
     If ``f(s^w x) = s^k f(x)`` for all s > 0 then every point is on the orbit of one with that letter 1.
     """
@@ -113,7 +116,7 @@ def _scaled(f: Any, box: Box) -> tuple[Any, Box] | None:
 
 
 def _degree(f: Any, box: Box, weights: dict[Any, int]) -> Any:
-    """The power of the scale by which ``f`` seems to change, at three points."""
+    """Return the power of the scale by which ``f`` seems to change, at three points."""
     function = sympy.lambdify(list(box), f, modules=["scipy", "numpy"])
     found = []
     for k in (1, 2, 3):
@@ -141,7 +144,7 @@ def _inner(ends: tuple[Any, Any], k: float) -> float:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Whether the two expand to the same, logarithms of products in parts."""
+    """Say whether the two expand to the same, logarithms of products in parts."""
 
     def parts(e: Any) -> Any:
         logs = {each: sympy.expand_log(sympy.log(sympy.factor(each.args[0]))) for each in e.atoms(sympy.log)}

@@ -64,7 +64,7 @@ class Tightness:
         return f"critical {word}{self.critical:.4g} of {_float(self.printed):g}{sure}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain text and numbers, fit for JSON."""
+        """Return plain text and numbers, fit for JSON."""
         point = {str(letter): str(value) for letter, value in (self.point or {}).items()}
         return {
             "printed": _float(self.printed), "critical": self.critical, "certain": self.certain, "point": point,
@@ -109,17 +109,17 @@ class Varied:
         return settle(smaller, larger, self.over)
 
     def grows(self) -> bool:
-        """Whether a larger constant makes the inequality easier."""
+        """Say whether a larger constant makes the inequality easier."""
         slope = self.general.diff(self.letter).xreplace({self.letter: self.printed})
         lowest = self._lowest(slope, 1)
         return not lowest or lowest[0][0] >= 0
 
     def beyond(self, critical: float, grows: bool) -> Any:
-        """The constant half a per cent on the wrong side of ``critical``."""
+        """Return the constant half a per cent on the wrong side of ``critical``."""
         return sympy.Rational(f"{critical:.9e}") * (MUTATION if grows else 1 / MUTATION)
 
     def tightness(self) -> Tightness:
-        """Where the constant stops working, and how sure that is."""
+        """Return where the constant stops working, and how sure that is."""
         try:
             return self._tightness()
         except (ArithmeticError, ValueError):  # numbers beyond floating point
@@ -143,7 +143,7 @@ class Varied:
         return Tightness(self.printed, None, None, False, "unknown")
 
     def _refuting(self, found: _Found, grows: bool) -> Mapping[Any, Any] | None:
-        """Where the inequality fails half a per cent beyond: near the point of the search, or wherever."""
+        """Return where the inequality fails half a per cent beyond: near the point of the search, or wherever."""
         beyond = self.beyond(found.critical, grows)
         for candidate in search.roundings(found.point) if found.point else ():
             point = dict(zip(self.over.intervals, candidate, strict=True))
@@ -156,14 +156,14 @@ class Varied:
         return ball.sign(sides[1] - sides[0], point) == -1 and all(witness.defined(side, point) for side in sides)
 
     def _parts(self) -> tuple[Any, Any] | None:
-        """``slope`` and ``rest`` where the difference is ``slope constant + rest``."""
+        """Return ``slope`` and ``rest`` where the difference is ``slope constant + rest``."""
         if not self.general.is_polynomial(self.letter):
             return None
         polynomial = sympy.Poly(self.general, self.letter)
         return tuple(polynomial.all_coeffs()) if polynomial.degree() == 1 else None
 
     def _always_or_never(self) -> Tightness | None:
-        """What is shown for all positive constants at once."""
+        """Return what is shown for all positive constants at once."""
         parts = self._parts()
         if parts is None:
             return None
@@ -178,7 +178,7 @@ class Varied:
         return None
 
     def _failures(self, slope: Any, rest: Any) -> list[Mapping[Any, Any]]:
-        """Points at which the inequality may fail whatever the positive constant."""
+        """Return points at which the inequality may fail whatever the positive constant."""
         if not self.over.intervals:
             return [{}]
         sides = tuple(side.xreplace({self.letter: self.printed}) for side in (self.smaller, self.larger))
@@ -186,7 +186,7 @@ class Varied:
         return [refuted.point] if refuted.point is not None else []
 
     def _candidates(self, grows: bool) -> list[_Found]:
-        """Critical constants by search: of the widest first, then of the narrowest."""
+        """Return critical constants by search: of the widest first, then of the narrowest."""
         found: list[_Found] = []
         reach = search.REACH
         while reach <= _WIDEST:
@@ -203,7 +203,7 @@ class Varied:
         return [found[-1], found[0]][: len(found)] if found else []
 
     def _search(self, grows: bool, reach: float) -> _Found | None:
-        """The critical constant within ``reach`` decades."""
+        """Return the critical constant within ``reach`` decades."""
         parts = self._parts()
         if parts is None:
             critical = self._bisect(grows, reach)
@@ -222,7 +222,9 @@ class Varied:
         return (max if grows else min)(found, key=lambda each: each.critical, default=None)
 
     def _bisect(self, grows: bool, reach: float) -> float | None:
-        """Between constants that a search refutes and those it does not, to one part in a thousand."""
+        """Find the edge between constants that a search refutes and those that it does not, to one part in a
+        thousand.
+        """
         easier = sympy.Integer(2) if grows else sympy.Rational(1, 2)
         fails = self._fails(self.printed, reach)
         step = easier if fails else 1 / easier

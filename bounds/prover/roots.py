@@ -23,7 +23,7 @@ def require_real(expressions: Sequence[Any], domain: Domain) -> None:
 
 
 def _negative(base: Any, domain: Domain) -> str | None:
-    """Where the base is negative, in words, if that is found."""
+    """Return where the base is negative, in words, if that is found."""
     if base.is_nonnegative or not base.free_symbols:
         return None
     if base.is_Symbol:

@@ -32,7 +32,9 @@ class Samples:
         self.points = [axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")]
 
     def values(self, f: Any) -> Any:
-        """The values of ``f``, NaN where it is undefined; a value that rounding could have made is looked at again."""
+        """Return the values of ``f``, NaN where it is undefined; a value that rounding could have made is looked at
+        again.
+        """
         terms = sympy.Add.make_args(f)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -55,7 +57,7 @@ class Samples:
         return np.where(np.isfinite(found), found, np.nan)
 
     def _precisely(self, f: Any, index: int) -> float:
-        """The sign of the value in many digits; 0 for what vanishes even so."""
+        """Return the sign of the value in many digits; 0 for what vanishes even so."""
         with mpmath.workdps(_DIGITS):
             try:
                 found = _exact_function(f, tuple(self.letters))(
@@ -73,7 +75,7 @@ class Samples:
 
 
 def way(values: Any) -> int | None:
-    """1 if all values are at least 0, -1 if at most, ``None`` if they change sign or there are none."""
+    """Return 1 if all values are at least 0, -1 if at most, ``None`` if they change sign or there are none."""
     known = values[np.isfinite(values)]
     if not len(known):
         return None
@@ -94,7 +96,7 @@ def _exact_function(f: Any, letters: tuple[Any, ...]) -> Any:
 
 
 def _axis(low: Any, high: Any, count: int, decades: float) -> Any:
-    """Points strictly between the ends, and further from them than rounding reaches."""
+    """Return points strictly between the ends, and further from them than rounding reaches."""
     start, stop = float(low), float(high)
     t = np.linspace(-1.0, 1.0, count + 2)[1:-1]
     if np.isfinite(start) and np.isfinite(stop):

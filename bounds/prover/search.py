@@ -36,7 +36,7 @@ class Landscape:
         self._ranges = [_range(low, high, letter, reach) for letter, (low, high) in domain.limits.items()]
 
     def values(self, points: Any) -> Any:
-        """The quantity at ``points`` (rows), ``inf`` outside the domain or where it is undefined."""
+        """Return the quantity at ``points`` (rows), ``inf`` outside the domain or where it is undefined."""
         columns = list(points.T)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -47,7 +47,7 @@ class Landscape:
         return np.where(inside, found, np.inf)
 
     def lowest(self, count: int = 8) -> list[tuple[float, tuple[Any, ...]]]:
-        """The ``count`` lowest values found with their points as exact numbers."""
+        """Return the ``count`` lowest values found with their points as exact numbers."""
         rng = np.random.default_rng(0)
         points = np.concatenate([self._grid(), self._draws(rng, _DRAWS)])
         values = self.values(points)
@@ -64,7 +64,7 @@ class Landscape:
         return [pair for pair in found if np.isfinite(pair[0])][:count]
 
     def at_edge(self, point: tuple[Any, ...]) -> bool:
-        """Whether a coordinate of the point lies within a decade of where the search stops for want of an end."""
+        """Say whether a coordinate of the point lies within a decade of where the search stops for want of an end."""
         for letter, value, (low, high, _) in zip(self.letters, point, self._ranges, strict=True):
             first, last = self.domain.limits[letter]
             cut_low = not first.is_finite or (first == 0 and bool(letter.is_positive))
@@ -75,7 +75,7 @@ class Landscape:
         return False
 
     def inside(self, count: int) -> Iterator[tuple[Any, ...]]:
-        """Points where it is finite, spread over all that are drawn, in few digits and then as they are."""
+        """Yield points where it is finite, spread over all that are drawn, in few digits and then as they are."""
         points = np.concatenate([self._draws(np.random.default_rng(0), _DRAWS), self._grid()])
         points = points[np.isfinite(self.values(points))]
         for point in points[:: max(1, len(points) // count)]:
@@ -115,7 +115,7 @@ class Landscape:
         return np.maximum(step * np.rint((column - rest) / step) + rest, least + (least - rest) % step)
 
     def _exact(self, point: Any) -> tuple[Any, ...]:
-        """Rational coordinates, on the ends of intervals where they are meant to be."""
+        """Return rational coordinates, on the ends of intervals where they are meant to be."""
         exact = []
         for letter, value, (low, high, _) in zip(self.letters, point, self._ranges, strict=True):
             ends = [end for end, near in zip(self.domain.limits[letter], (low, high), strict=True) if near == value]
@@ -129,7 +129,7 @@ class Landscape:
 
 
 def refute(difference: Any, domain: Domain, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
-    """The first of the lowest points at which ``genuine`` finds a failure, or ``None``."""
+    """Return the first of the lowest points at which ``genuine`` finds a failure, or ``None``."""
     return _refute(Landscape(difference, domain), genuine)
 
 
@@ -152,7 +152,7 @@ def _refute(landscape: Landscape, genuine: Callable[[dict[Any, Any]], Any]) -> A
 
 
 def roundings(point: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """The point in few digits, so that a person can read it, then as it is."""
+    """Yield the point in few digits, so that a person can read it, then as it is."""
     for digits in (1, 2, 4):
         yield tuple(_digits(value, digits) for value in point)
     yield point
@@ -180,7 +180,7 @@ class _Bend:
 
 
 def _range(low: Any, high: Any, letter: Any, reach: float) -> tuple[float, float, _Bend]:
-    """Numbers for the ends, and the scale between them."""
+    """Return numbers for the ends, and the scale between them."""
     start, stop = float(low), float(high)
     if start == 0 and letter.is_positive:
         start = min(stop, 1.0) * 10**-reach

@@ -20,7 +20,7 @@ _POWERS = 3  # of (1 + sum of t) that the numerator is multiplied by, after Poly
 
 
 def find(form: Form, claimed: Any, domain: Domain) -> Certificate | None:
-    """A certificate for the form of ``claimed`` on ``domain``, or ``None``."""
+    """Return a certificate for the form of ``claimed`` on ``domain``, or ``None``."""
     fresh = Names([each.name for each in (*form.intervals, *domain.intervals)]).fresh
     new = {letter: sympy.Symbol(fresh(f"t_{letter}"), nonnegative=True) for letter in form.intervals}
     for rules, shifts in _shifts(form, new):
@@ -44,7 +44,7 @@ def find(form: Form, claimed: Any, domain: Domain) -> Certificate | None:
 
 
 def _nonnegative_multiple(ring: Any, numerator: Any, denominator: Any) -> tuple[Any, Any, Any] | None:
-    """Numerator times a multiplier, denominator and multiplier, without negative coefficients."""
+    """Return the numerator times a multiplier, the denominator and multiplier, without negative coefficients."""
     common = numerator.gcd(denominator)
     numerator, denominator, multiplier = numerator.quo(common), denominator.quo(common), ring.one
     if any(coefficient < 0 for coefficient in denominator.coeffs()):
@@ -62,7 +62,7 @@ def _nonnegative_multiple(ring: Any, numerator: Any, denominator: Any) -> tuple[
 
 
 def _negative_somewhere(ring: Any, polynomial: Any) -> bool:
-    """A quick look at a few points: where it is negative there is no certificate."""
+    """Say whether it is negative at one of a few points, where there is no certificate."""
     scales = [sympy.QQ(0), sympy.QQ(1, 100), sympy.QQ(1), sympy.QQ(100)]
     count = len(ring.gens)
     points = [[scales[(3 * i + k * (i + 1)) % 4] for i in range(count)] for k in range(12)]
@@ -71,7 +71,7 @@ def _negative_somewhere(ring: Any, polynomial: Any) -> bool:
 
 
 def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[tuple[list[Rule], dict[Any, Any]]]:
-    """Ways to write the letters: by their intervals, and with facts of the kind ``s >= expression``."""
+    """Yield ways to write the letters: by their intervals, and with facts of the kind ``s >= expression``."""
     plain = {letter: coverage.plain(letter, low, high, new[letter]) for letter, (low, high) in form.intervals.items()}
     used = form.difference.free_symbols
     yield _needed(list(plain.values()), used)
@@ -98,7 +98,7 @@ def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[tuple[list[Rule], dict[
 
 
 def _needed(pairs: list[tuple[Rule, Any]], used: set[Any]) -> tuple[list[Rule], dict[Any, Any]]:
-    """The rules of the letters that are used, and of those whose parameters they take up."""
+    """Return the rules of the letters that are used, and of those whose parameters they take up."""
     own = {rule.parameter: rule.letter for rule, _ in pairs if rule.parameter is not None}
     values = {rule.letter: value for rule, value in pairs}
     wanted = {letter for letter in used if letter in values}
@@ -110,7 +110,7 @@ def _needed(pairs: list[tuple[Rule, Any]], used: set[Any]) -> tuple[list[Rule], 
 
 
 def _in_order(chosen: dict[Any, Any]) -> list[Any] | None:
-    """The letters sorted so that each definition uses only earlier ones; ``None`` if they run in a circle."""
+    """Return the letters sorted so that each definition uses only earlier ones; ``None`` if they run in a circle."""
     done: list[Any] = []
     left = dict(chosen)
     while left:

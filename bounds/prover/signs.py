@@ -16,12 +16,12 @@ _DEEP = 3  # how often a sum is split or differentiated for its sign
 
 
 def ranged(box: Box) -> dict[Any, ranges.Range]:
-    """The box in balls."""
+    """Return the box in balls."""
     return {letter: ranges.ends(*ends) for letter, ends in box.items()}
 
 
 def sign(g: Any, box: Box, deep: int = _DEEP) -> int | None:
-    """2 if ``g > 0`` wherever it is defined inside the box, 1 if ``g >= 0``, and -2, -1, 0 likewise.
+    """Return 2 if ``g > 0`` wherever it is defined inside the box, 1 if ``g >= 0``, and -2, -1, 0 likewise.
 
     ``None`` says nothing.
     """
@@ -96,7 +96,7 @@ def _sum(g: Any, box: Box, deep: int) -> int | None:
 
 
 def _changes(g: Any, box: Box) -> bool:
-    """Whether the polynomial ``g`` strictly grows or falls in some letter.
+    """Say whether the polynomial ``g`` strictly grows or falls in some letter.
 
     Then it has no smallest or largest value inside the box, and a bound is not attained there.
     """
@@ -110,7 +110,7 @@ def _at_least(value: Any, bound: int) -> bool:
 
 
 def smooth(f: Any, box: Box) -> bool:
-    """Whether ``f`` is defined and differentiable any number of times at every point inside the box."""
+    """Say whether ``f`` is defined and differentiable any number of times at every point inside the box."""
     if not f.free_symbols:
         return ball.sign(f, {}) is not None
     if f.is_Symbol:
@@ -130,7 +130,7 @@ def smooth(f: Any, box: Box) -> bool:
 
 
 def continuous(f: Any, box: Box) -> bool:
-    """Whether ``f`` is continuous on the closed box wherever it is defined.
+    """Say whether ``f`` is continuous on the closed box wherever it is defined.
 
     All functions here are, except a power with letters in its exponent where the base and the
     exponent may both vanish. ``box`` holds letters that say of themselves whether they can be 0.
@@ -145,7 +145,7 @@ def continuous(f: Any, box: Box) -> bool:
 
 
 def logs_apart(f: Any, box: Box) -> Any:
-    """``f`` with the logarithm of a product written as a sum, where every factor is positive inside the box."""
+    """Return ``f`` with the logarithm of a product written as a sum, where every factor is positive inside the box."""
     apart = {}
     for log in f.atoms(sympy.log):
         argument = sympy.factor(sympy.together(log.args[0]))

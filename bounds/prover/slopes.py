@@ -33,7 +33,7 @@ _BOXES = 120  # of one cover
 
 
 def proves(difference: Any, domain: Domain) -> bool:
-    """Whether the difference is shown to be nonnegative wherever it is defined on the domain."""
+    """Say whether the difference is shown to be nonnegative wherever it is defined on the domain."""
     if len(domain.intervals) > 4 or difference.has(sympy.ceiling, sympy.floor, sympy.Max, sympy.Min, sympy.Abs):
         return False
     if not continuous(difference, domain.intervals):
@@ -52,7 +52,7 @@ class _Proof:
         self.known: dict[Any, bool] = {}
 
     def nonnegative(self, f: Any, box: Box, deep: int) -> bool:
-        """Whether ``f >= 0`` is shown inside the box."""
+        """Say whether ``f >= 0`` is shown inside the box."""
         box = {letter: ends for letter, ends in box.items() if f.has(letter)}
         if not box:
             return ball.sign(f, {}) in (0, 1)
@@ -108,7 +108,7 @@ class _Proof:
         return not line and self._cut(f, slopes, box, samples, deep)
 
     def _cut(self, f: Any, slopes: dict[Any, Any], box: Box, samples: Samples, deep: int) -> bool:
-        """Whether it is shown on parts of the box, cut where a slope changes sign."""
+        """Say whether it is shown on parts of the box, cut where a slope changes sign."""
         for letter, slope in slopes.items():
             if way(samples.values(slope)) is None:
                 for pieces in cuts.critical(f, slope, letter, box, samples):
@@ -117,7 +117,7 @@ class _Proof:
         return False
 
     def _core(self, f: Any, box: Box) -> Any:
-        """``f`` without denominators and factors of one sign."""
+        """Return ``f`` without denominators and factors of one sign."""
         if f.count_ops() > _LARGE:
             return f
         numerator, denominator = sympy.fraction(sympy.together(f))
@@ -131,13 +131,13 @@ class _Proof:
         return rest
 
     def _monotone(self, f: Any, slope: Any, letter: Any, direction: int | None, box: Box, deep: int) -> bool:
-        """It grows, or falls, and is nonnegative where it is least."""
+        """Say whether it grows, or falls, and is nonnegative where it is least."""
         end, other = box[letter] if direction == 1 else reversed(box[letter])
         towards = slope if direction == 1 else -slope
         return self._at_end(f, letter, end, other, box, deep) and self.nonnegative(towards, box, deep - 1)
 
     def _concave(self, f: Any, bend: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
-        """It is concave in the letter, and nonnegative at both ends."""
+        """Say whether it is concave in the letter, and nonnegative at both ends."""
         if way(samples.values(bend)) != -1:
             return False
         low, high = box[letter]
@@ -147,7 +147,7 @@ class _Proof:
         )
 
     def _at_end(self, f: Any, letter: Any, end: Any, other: Any, box: Box, deep: int) -> bool:
-        """Whether the values of ``f`` have a limit at least 0 as the letter tends to its end."""
+        """Say whether the values of ``f`` have a limit at least 0 as the letter tends to its end."""
         rest = {each: ends for each, ends in box.items() if each != letter}
         if end.is_finite and _defined(f, letter, end):
             there = f.xreplace({letter: end})
@@ -161,7 +161,7 @@ class _Proof:
         return bool(limit == sympy.oo) or (bool(limit.is_finite) and ball.sign(limit, {}) in (0, 1))
 
     def _logarithmic(self, f: Any, box: Box) -> Iterator[Any]:
-        """The difference of the logarithms of two positive sides, for products, powers and exponentials."""
+        """Yield the difference of the logarithms of two positive sides, for products, powers and exponentials."""
         terms = sympy.Add.make_args(f)
         signs = [sign(term, box) for term in terms]
         if {2, -2} != set(signs):
@@ -172,7 +172,7 @@ class _Proof:
             yield logs_apart(sympy.expand_log(sympy.log(above) - sympy.log(-below)), box)
 
     def _alternatives(self, f: Any, box: Box) -> Iterator[Any]:
-        """Functions of the same sign: one term over a factor of one sign."""
+        """Yield functions of the same sign: one term over a factor of one sign."""
         logs = sorted(f.atoms(sympy.log), key=str)
         collected = sympy.collect(sympy.expand(f), logs, evaluate=False) if logs else {}
         if all(each == 1 or each in logs for each in collected):
@@ -189,12 +189,12 @@ class _Proof:
                 yield sympy.expand(sympy.powsimp(sympy.expand(f / power)))
 
     def _apart(self, f: Any, box: Box, deep: int, pieces: Iterator[cuts.Piece] | tuple[cuts.Piece, ...]) -> bool:
-        """Whether it is shown on each piece of the box; there must be some."""
+        """Say whether it is shown on each piece of the box; there must be some."""
         parts = tuple(pieces)
         return bool(parts) and all(self.nonnegative(piece.apply(f), piece.box, deep) for piece in parts)
 
     def _covered(self, f: Any, box: Box) -> bool:
-        """Whether enclosures on parts of the box show it."""
+        """Say whether enclosures on parts of the box show it."""
         function = ranges.compile(f, tuple(box))
         queue = [list(ranged(box).values())]
         for _ in range(_BOXES):
@@ -210,12 +210,12 @@ class _Proof:
 
 
 def _hopeless(values: Any) -> bool:
-    """Whether samples already show a failure, so that no proof need be looked for."""
+    """Say whether samples already show a failure, so that no proof need be looked for."""
     return way(values) != 1
 
 
 def _plain(f: Any) -> bool:
-    """Whether ``f`` is a sum of logarithms with numbers for factors, and of a quotient of polynomials."""
+    """Say whether ``f`` is a sum of logarithms with numbers for factors, and of a quotient of polynomials."""
     terms = [term.as_independent(*term.atoms(sympy.log)) for term in sympy.Add.make_args(f)]
     return f.has(sympy.log) and all(
         tail == 1 or (tail.func is sympy.log and not factor.free_symbols) for factor, tail in terms
@@ -223,7 +223,7 @@ def _plain(f: Any) -> bool:
 
 
 def _defined(f: Any, letter: Any, end: Any) -> bool:
-    """Whether every part of ``f`` is a finite number at the end, so that ``f`` is continuous there."""
+    """Say whether every part of ``f`` is a finite number at the end, so that ``f`` is continuous there."""
     at = {letter: end}
     return not any(
         part.has(letter) and part.xreplace(at).has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)

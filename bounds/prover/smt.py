@@ -79,7 +79,9 @@ class Solver:
         self._process.communicate()
 
     def ask(self, text: str, work: int = 0) -> tuple[str, dict[str, Fraction]]:
-        """``("sat", model)``, ``("unsat", {})``, or ``("unknown", {})`` also when time or ``work`` is used up."""
+        """Return ``("sat", model)``, ``("unsat", {})``, or ``("unknown", {})`` also when time or ``work`` is used
+        up.
+        """
         pipe_in, pipe_out = self._process.stdin, self._process.stdout
         assert pipe_in is not None and pipe_out is not None
         left = self._deadline - time.monotonic()
@@ -101,7 +103,7 @@ class Solver:
 def decide(
     form: Form, genuine: Callable[[dict[Any, Any]], Any], seconds: float, short: bool = False
 ) -> tuple[str, Any, str]:
-    """``("proved", None, text)``, ``("refuted", point, text)`` or ``("unresolved", values, text)``.
+    """Return ``("proved", None, text)``, ``("refuted", point, text)`` or ``("unresolved", values, text)``.
 
     ``genuine`` takes values of the form's letters and returns the refuting point in the original
     letters, or ``None``. ``values`` is the last model, or ``None``. ``text`` is the last problem in
@@ -127,7 +129,7 @@ def decide(
 
 
 def problem(form: Form, points: dict[int, list[Fraction]]) -> str:
-    """The negation in SMT-LIB: a letter each, bounds, facts, lemmas at ``points``, and the failure."""
+    """Return the negation in SMT-LIB: a letter each, bounds, facts, lemmas at ``points``, and the failure."""
     names = _names(form)
     lines = [f"(declare-const {name} Real)" for name in names.values()]
     renamed = Form(
@@ -143,13 +145,13 @@ def problem(form: Form, points: dict[int, list[Fraction]]) -> str:
 
 
 def query(form: Form, text: str) -> str:
-    """The problem with what its letters mean and the command that runs it: ``z3 -in`` answers unsat."""
+    """Return the problem with what its letters mean and the command that runs it: ``z3 -in`` answers unsat."""
     meanings = [f"; {name} is {form.meanings.get(letter, letter)}" for letter, name in _names(form).items()]
     return "\n".join([*meanings, text, "(check-sat-using (then simplify purify-arith qfnra-nlsat))"]) + "\n"
 
 
 def _names(form: Form) -> dict[Any, Any]:
-    """Letters that no solver can take for another or for a word of its own."""
+    """Return letters that no solver can take for another or for a word of its own."""
     return {
         letter: sympy.Symbol(f"x{index}", real=True, **{key: True for key in _KEPT if getattr(letter, f"is_{key}")})
         for index, letter in enumerate(form.intervals)
@@ -181,13 +183,13 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
 
 
 def _together(difference: Any) -> bool:
-    """Whether to use at once that its letters are integers; a single letter is cut, which gives certificates."""
+    """Say whether to use at once that its letters are integers; a single letter is cut, which gives certificates."""
     letters = difference.free_symbols
     return len(letters) > 1 or any(letter.is_even or letter.is_odd for letter in letters)
 
 
 def _lemmas(value: Any, argument: Any, points: list[Fraction]) -> Iterator[str]:
-    """What every pair (log a, a) satisfies."""
+    """Yield what every pair (log a, a) satisfies."""
     yield f"(> {_cleared(argument)} 0)"
     bounds = [(point, *_log_bounds(point)) for point in points]
     for p, low, high in bounds:
@@ -218,7 +220,7 @@ def _refine(form: Form, values: dict[Any, Any], points: dict[int, list[Fraction]
 
 
 def _log_bounds(point: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals below and above log(point)."""
+    """Return rationals below and above log(point)."""
     if point == 1:
         return Fraction(0), Fraction(0)
     saved = flint.ctx.prec
@@ -233,7 +235,7 @@ def _log_bounds(point: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _cleared(expression: Any) -> str:
-    """An expression of the same sign without division."""
+    """Return an expression of the same sign without division."""
     return _text(_product(expression))
 
 

@@ -17,7 +17,9 @@ _TRIED = 200  # points of the search
 
 @functools.lru_cache(maxsize=4096)
 def find(domain: Domain, expressions: tuple[Any, ...]) -> Mapping[Any, Any] | None:
-    """A point, exact, that lies in the domain for certain and at which all are defined; ``None`` if none is found."""
+    """Return a point, exact, that lies in the domain for certain and at which all are defined; ``None`` if none is
+    found.
+    """
     for point in _candidates(domain, expressions):
         if domain.contains(point) and all(defined(each, point) for each in expressions):
             return point
@@ -25,7 +27,7 @@ def find(domain: Domain, expressions: tuple[Any, ...]) -> Mapping[Any, Any] | No
 
 
 def defined(expression: Any, point: Mapping[Any, Any]) -> bool:
-    """Whether every part of the expression is for certain a real number at an exact point."""
+    """Say whether every part of the expression is for certain a real number at an exact point."""
     try:
         return bool(ball.exact(ball.value(expression, point)).is_finite())
     except ball.UndefinedError:
@@ -33,7 +35,7 @@ def defined(expression: Any, point: Mapping[Any, Any]) -> bool:
 
 
 def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
-    """Simple points first, then those a search in floating point finds inside."""
+    """Yield simple points first, then those a search in floating point finds inside."""
     columns = [_simple(letter, *ends) for letter, ends in domain.limits.items()]
     letters = list(domain.limits)
     for k in range(max(map(len, columns), default=1)):
@@ -45,7 +47,7 @@ def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[A
 
 
 def _simple(letter: Any, low: Any, high: Any) -> list[Any]:
-    """A few values between the ends, from the middle outwards."""
+    """Return a few values between the ends, from the middle outwards."""
     inside = [sympy.Integer(k) for k in (1, 2, 3, 10, 100, 0, -1, -10)]
     if low.is_finite and high.is_finite:
         inside += [low + (high - low) * share for share in (sympy.Rational(1, 2), sympy.Rational(1, 10))] + [low, high]

@@ -36,7 +36,9 @@ CLIP = L * eta
 
 
 def anchors_found(phases: int, late: int) -> Fraction:
-    """Phases in which m_{s - late} is the anchor just written, s the counter after line 8; ``late = 0`` as printed."""
+    """Count the phases in which m_{s - late} is the anchor just written, s the counter after line 8; ``late = 0`` as
+    printed.
+    """
     anchors: dict[int, int] = {}
     found = 0
     for s_before, t in enumerate(range(10, 10 + phases)):
@@ -46,7 +48,9 @@ def anchors_found(phases: int, late: int) -> Fraction:
 
 
 def clipping_bias(radius: Fraction, threshold: Fraction) -> Fraction:
-    """|v - grad Phi| after the perturbation, for equal records F = x^2/2 - y^2/2, y = 0, v = grad Phi before it."""
+    """Return |v - grad Phi| after the perturbation, for equal records F = x^2/2 - y^2/2, y = 0, v = grad Phi before
+    it.
+    """
     before, after = Fraction(0), radius
     difference = after - before  # of the gradients, for every record
     clipped = max(-threshold, min(threshold, difference))

@@ -98,7 +98,7 @@ def coefficients() -> Decision:
 
 
 def _one_step() -> tuple[Step, ...]:
-    """(39), and what the sum over the steps starts from."""
+    """Show (39), and what the sum over the steps starts from."""
     D, E, le = symbols("D E le", positive=True)  # y_{k+1} - y_k, its noise-free form, lambda e_k; Lambda = L lambda
     size, G, H, P = symbols("Lambda G H P", positive=True)
     progress = (
@@ -138,7 +138,7 @@ def _one_step() -> tuple[Step, ...]:
 
 
 def _first_bound() -> tuple[Step, ...]:
-    """The coefficients of (41)."""
+    """Find the coefficients of (41)."""
     return (
         Identity(
             "144 = 4/(L lambda^2 mu) in units of kappa",
@@ -156,7 +156,7 @@ def _first_bound() -> tuple[Step, ...]:
 
 
 def _second_bound() -> tuple[Step, ...]:
-    """The coefficients of (43): (42) and (35) put into (41)."""
+    """Find the coefficients of (43): put (42) and (35) into (41)."""
     anchor = 2 * MAP + 6 * ERROR + 21 * MOVED  # (42) and (35) put into (41)
     return (
         Quoted("G_0 in (41)", "002:(42)"),

@@ -34,17 +34,19 @@ def clipped(value: Fraction, threshold: Fraction) -> Fraction:
 
 
 def mean_then_clip(threshold: int, *records: int) -> Fraction:
-    """Algorithm 3: the mean of the gradients, clipped."""
+    """Return the mean of the gradients, clipped, as Algorithm 3 has it."""
     return clipped(Fraction(sum(records), len(records)), Fraction(threshold))
 
 
 def clip_then_mean(threshold: int, *records: int) -> Fraction:
-    """Appendix D: the mean of the clipped gradients."""
+    """Return the mean of the clipped gradients, as Appendix D has it."""
     return sum((clipped(Fraction(z), Fraction(threshold)) for z in records), Fraction(0)) / len(records)
 
 
 def replaced_share(rng: Any) -> float:
-    """B/(2 C) times the move of the mean of B clipped gradients in the plane when one is replaced, drawn at random."""
+    """Return B/(2 C) times the move of the mean of B clipped gradients in the plane when one is replaced, drawn at
+    random.
+    """
     import numpy as np
 
     count = int(rng.integers(1, 9))
@@ -55,13 +57,13 @@ def replaced_share(rng: Any) -> float:
 
 
 def difference_of_clipped(threshold: int, *pairs: int) -> Fraction:
-    """The mean of clip(g) - clip(h) over records with gradients g, h, given one after the other."""
+    """Return the mean of clip(g) - clip(h) over records with gradients g, h, given one after the other."""
     terms = [clipped(Fraction(z), Fraction(threshold)) for z in pairs]
     return sum((g - h for g, h in zip(terms[::2], terms[1::2], strict=True)), Fraction(0)) / (len(pairs) // 2)
 
 
 def estimate(x: int, before: int, refresh: int, repaired: int = 0) -> Fraction:
-    """v_{t,0} of Algorithm 3 without noise or clipping for F = x^2/2 - y^2/2, y = 0, one inner step.
+    """Return v_{t,0} of Algorithm 3 without noise or clipping for F = x^2/2 - y^2/2, y = 0, one inner step.
 
     ``x`` is x_t and ``before`` is x_{t-1}; on a refresh v_{t,-1} is the gradient at x_t, else at x_{t-1}.
     ``repaired`` sets x_{t,-1} = x_t on a refresh.
@@ -72,7 +74,9 @@ def estimate(x: int, before: int, refresh: int, repaired: int = 0) -> Fraction:
 
 
 def tracked(period: int, repaired: int, *xs: int) -> Fraction:
-    """v_{t,0} less the gradient at x_t at the end of a run through ``xs``, F as in :func:`estimate`, x_{-1} = x_0."""
+    """Return v_{t,0} less the gradient at x_t at the end of a run through ``xs``, F as in :func:`estimate`, x_{-1} =
+    x_0.
+    """
     v = Fraction(0)
     for t, x in enumerate(xs):
         before = xs[max(t - 1, 0)]
@@ -84,7 +88,9 @@ def tracked(period: int, repaired: int, *xs: int) -> Fraction:
 
 
 def first_difference(record: int, x: int, before: int) -> Fraction:
-    """The increment of v at k = 0 for one record of F = z x^2/2 - y^2/2: y_{t,0} = y_{t,-1}, x_{t,-1} = x_{t-1}."""
+    """Return the increment of v at k = 0 for one record of F = z x^2/2 - y^2/2: y_{t,0} = y_{t,-1}, x_{t,-1} =
+    x_{t-1}.
+    """
     return Fraction(record * (x - before))
 
 

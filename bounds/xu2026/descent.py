@@ -64,7 +64,7 @@ def descent() -> Decision:
 
 
 def _fixed_length() -> tuple[Step, ...]:
-    """A step of length eta, as Algorithm 2 takes it, overshoots."""
+    """Show that a step of length eta, as Algorithm 2 takes it, overshoots."""
     value = x**2 / 2 - y**2 / 2
     rise = (value.subs(x, x - eta) - value).subs(y, 0)  # v = x > 0, so that the step is -eta
     return (
@@ -86,7 +86,7 @@ def _fixed_length() -> tuple[Step, ...]:
 
 
 def _along_the_estimate() -> tuple[Step, ...]:
-    """Steps -eta nabla_t: (9) holds with the true gradient, and fails with (grad_x F, -grad_y F)."""
+    """Take steps -eta nabla_t: (9) holds with the true gradient, and fails with (grad_x F, -grad_y F)."""
     g, inner = slope, symbols("inner", real=True)  # |grad F|, <grad F, nabla>
     dual = y - y**2 / 2
     return (

@@ -29,7 +29,9 @@ MOST = T_PRINTED * LENGTH  # of the movement, L = 1
 
 
 def longer_slope() -> tuple[Step, ...]:
-    """F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)), is still steeper than the rate after T steps."""
+    """Show that F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)), is steeper than the rate after T
+    steps.
+    """
     gradient = g * x / (1 + x)
     return (
         Identity(
@@ -117,7 +119,7 @@ def iterations() -> Decision:
 
 
 def _too_few() -> tuple[Step, ...]:
-    """F_0/(eta alpha) outgrows the printed T on either side of a = n^{-2/3}."""
+    """Show that F_0/(eta alpha) outgrows the printed T on either side of a = n^{-2/3}."""
     few = Region(Le(a, n ** Rational(-2, 3)), Le(1, n * a))
     return (
         Exceeds(

@@ -20,7 +20,7 @@ ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 
 
 def attained(value: Any, records: int, dimension: int, loss: Any, logarithm: Any) -> Identity:
-    """The privacy error is ``value`` at these n, d and epsilon, with delta = exp(-``logarithm``)."""
+    """State that the privacy error is ``value`` at these n, d and epsilon, with delta = exp(-``logarithm``)."""
     at = f"n = {records}, d = {dimension}, epsilon = {loss}, delta = exp(-{logarithm})"
     sizes = (records, dimension, loss, exp(-logarithm))
     return Identity(f"a = {value} occurs: {at}", Subs(ERROR, (n, d, epsilon, delta), sizes), value)

@@ -91,7 +91,7 @@ def refresh() -> Decision:
 
 
 def _refresh_norm() -> tuple[Step, ...]:
-    """The norm of the noise is a n/S_1, the other part of the maximum being smaller."""
+    """Show that the norm of the noise is a n/S_1, the other part of the maximum being smaller."""
     second = (a * sqrt(T / q)).subs(SIZES)
     return (
         Identity(
@@ -110,7 +110,7 @@ def _refresh_norm() -> tuple[Step, ...]:
 
 
 def _refresh_range() -> tuple[Step, ...]:
-    """The norm is within the rate for a <= n^{-2/3}, and above it beyond."""
+    """Show that the norm is within the rate for a <= n^{-2/3}, and above it beyond."""
     at = ((a, Rational(1, 100)), LARGE)
     return (
         Counterexample("n = 10^6, a = 1/100: 1 against 0.11", Le(REFRESH_PRINTED, RATE), at),
@@ -133,7 +133,7 @@ def _refresh_range() -> tuple[Step, ...]:
 
 
 def _larger_refresh() -> tuple[Step, ...]:
-    """Batches that would be large enough take more records than there are."""
+    """Show that batches that would be large enough take more records than there are."""
     return (
         Identity("a batch S_1 = n a^{1/2} gives a^{1/2}", Subs(REFRESH_UNIT, S_1, n * sqrt(a)), sqrt(a)),
         Exceeds(
@@ -204,7 +204,7 @@ def increments() -> Decision:
 
 
 def _increments_norm() -> tuple[Step, ...]:
-    """The noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller."""
+    """Show that the noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller."""
     second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
     return (
         Identity(
@@ -222,7 +222,7 @@ def _increments_norm() -> tuple[Step, ...]:
 
 
 def _increments_range() -> tuple[Step, ...]:
-    """The norm is within the rate for a <= n^{-4/5}, and above it beyond."""
+    """Show that the norm is within the rate for a <= n^{-4/5}, and above it beyond."""
     at = ((a, Rational(1, 1000)), LARGE)
     return (
         Counterexample("n = 10^6, a = 1/1000, K = 1, q = S_2 = 10: 10 against 0.042", Le(INCREMENTS_PRINTED, RATE), at),

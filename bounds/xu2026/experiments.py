@@ -39,7 +39,7 @@ def wins(other: int) -> Fraction:
 
 
 def curvature(first: str, second: str) -> Rational:
-    """The ratio of two methods' curvatures."""
+    """Return the ratio of two methods' curvatures."""
     return Rational(TABLE_2[first][2]) / Rational(TABLE_2[second][2])
 
 
@@ -88,7 +88,9 @@ def table() -> Decision:
 
 
 def queries(outer: int, inner: int, period: int) -> Fraction:
-    """How often u and v are released: ``outer``/``period`` refreshes and ``outer`` * ``inner`` increments of each."""
+    """Return how often u and v are released: ``outer``/``period`` refreshes and ``outer`` * ``inner`` increments of
+    each.
+    """
     return Fraction(2 * (outer // period + outer * inner))
 
 

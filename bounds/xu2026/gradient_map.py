@@ -166,7 +166,7 @@ def error_bound() -> Decision:
 
 
 def _longer_steps() -> tuple[Step, ...]:
-    """Steps up to sqrt(3/(mu L)) do as well."""
+    """Show that steps up to sqrt(3/(mu L)) do as well."""
     d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
     square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
     return (
@@ -193,7 +193,7 @@ def _longer_steps() -> tuple[Step, ...]:
 
 
 def _too_long() -> tuple[Step, ...]:
-    """Steps beyond 2/mu do not."""
+    """Show that steps beyond 2/mu do not."""
     far = 2 / mu + k  # a step beyond 2/mu
     return (
         Identity(

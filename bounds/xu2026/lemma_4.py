@@ -46,17 +46,17 @@ UNIFORM = "a uniform i*, in expectation, delta_1 <= 1/e, (10) and Lemma 1 grante
 
 
 def squared_signs(count: int, level: int) -> Fraction:
-    """P[(sum of ``count`` fair signs)^2 > level]."""
+    """Return P[(sum of ``count`` fair signs)^2 > level]."""
     return Fraction(sum(sum(signs) ** 2 > level for signs in product((-1, 1), repeat=count)), 2**count)
 
 
 def mean_square(count: int) -> Fraction:
-    """E (sum of ``count`` fair signs)^2."""
+    """Return E (sum of ``count`` fair signs)^2."""
     return Fraction(sum(sum(signs) ** 2 for signs in product((-1, 1), repeat=count)), 2**count)
 
 
 def window_share(period: int, first: int, *squares: int) -> Fraction:
-    """What (10) to (12) put in: the sum over i's period up to i, as a share of (q/T) times the whole sum.
+    """Return what (10) to (12) put in: the sum over i's period up to i, as a share of (q/T) times the whole sum.
 
     ``squares`` are |nabla_t|^2 for t = 0, 1, ...; ``first`` = i, or -1 for the mean over all i.
     """
@@ -113,7 +113,7 @@ def total_deviation() -> Decision:
 
 
 def _two_signs() -> tuple[Step, ...]:
-    """An instance in which squares of errors exceed the sum of their bounds, with chance 1/2."""
+    """Give an instance in which squares of errors exceed the sum of their bounds, with chance 1/2."""
     return (
         Cited(
             "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and "
@@ -173,7 +173,7 @@ def lemma_4() -> Decision:
 
 
 def _slope_that_lasts() -> tuple[Step, ...]:
-    """An instance whose slope outlasts the printed bound, whatever the constant."""
+    """Give an instance whose slope outlasts the printed bound, whatever the constant."""
     c = symbols("c", positive=True)
     gradient = 2 * (1 - 1 / T) ** T  # |grad F| after T steps x <- x - (1/T) grad F from distance 2: the least so far
     printed = c * NORM
@@ -205,7 +205,7 @@ def _slope_that_lasts() -> tuple[Step, ...]:
 
 
 def _from_12() -> tuple[Step, ...]:
-    """The end of the proof: what (12) gives for q <= 1/(4 B_2^2 eta^2)."""
+    """End the proof: show what (12) gives for q <= 1/(4 B_2^2 eta^2)."""
     away = eta / 2 - L * eta**2 / 2 - eta**3 * B_2**2 * Q / 2
     letters = {T: (1, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
     period = Le(4 * B_2**2 * eta**2 * Q, 1)

@@ -39,7 +39,7 @@ INNER = 1  # steps of the empirical case
 
 
 def constant_steps(count: int, start: Fraction) -> Fraction:
-    """x after ``count`` steps x - (eta/|v|) v of Algorithm 2 on Phi = x^2/2 with v = x, eta = 1/2 (L = 1)."""
+    """Return x after ``count`` steps x - (eta/|v|) v of Algorithm 2 on Phi = x^2/2 with v = x, eta = 1/2 (L = 1)."""
     x, length = start, LENGTH.subs(L, 1)
     for _ in range(count):
         x -= Fraction(int(length.p), int(length.q)) * (1 if x > 0 else -1)
@@ -47,7 +47,7 @@ def constant_steps(count: int, start: Fraction) -> Fraction:
 
 
 def dual_after(count: int, inner: int) -> Fraction:
-    """y after ``count`` calls of Algorithm 3 with K = ``inner``, exact gradients of F = x y - y^2/2 at x = 1.
+    """Return y after ``count`` calls of Algorithm 3 with K = ``inner``, exact gradients of F = x y - y^2/2 at x = 1.
 
     y_{t+1} = y_{t,s}, s the k in {0, ..., K - 1} with the smallest |y_{t,k} - y_{t,k+1}|, lambda = 1/6, y_0 = 0.
     """
@@ -61,7 +61,7 @@ def dual_after(count: int, inner: int) -> Fraction:
 
 
 def has_estimate(k: int, inner: int) -> Fraction:
-    """Whether the loop of Algorithm 3, k = 0 to K - 1, computes v_{t,k} and u_{t,k}."""
+    """Say whether the loop of Algorithm 3, k = 0 to K - 1, computes v_{t,k} and u_{t,k}."""
     return Fraction(k in range(inner))
 
 
@@ -114,7 +114,7 @@ def schedule() -> Decision:
 
 
 def _proved_order() -> tuple[Step, ...]:
-    """With the proof's T and q both terms of its bound have the claimed order."""
+    """Show that with the proof's T and q both terms of its bound have the claimed order."""
     short = Region(Le(L * F_0, M**2 * a), Le(a, 1))  # where 1/a is the larger
     third = (M * L * F_0) ** Rational(1, 3)
     return (
@@ -131,7 +131,7 @@ def _proved_order() -> tuple[Step, ...]:
 
 
 def _whole_period() -> tuple[Step, ...]:
-    """The period is at least 1 for small a, and not for every a <= 1."""
+    """Show that the period is at least 1 for small a, and not for every a <= 1."""
     return (
         Identity("1/q = T a^2 at the first T, cubed", Subs((T * a**2) ** 3, T, LONG), (a * sqrt(L * F_0) / M) ** 2),
         AtMost(
@@ -150,7 +150,7 @@ def _whole_period() -> tuple[Step, ...]:
 
 
 def _stated_formulas() -> tuple[Step, ...]:
-    """The statement's T and q are other formulas, and give the same order."""
+    """Show that the statement's T and q are other formulas, and give the same order."""
     published = Region(Le(a, 1), Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
     return (
         Counterexample(

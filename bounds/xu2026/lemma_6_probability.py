@@ -71,7 +71,7 @@ def failure_probability() -> Decision:
 
 
 def _chances() -> tuple[Step, ...]:
-    """The chances of failure that add up, against the printed ones."""
+    """Compare the chances of failure that add up with the printed ones."""
     only, other, both = symbols("only other both", positive=True)  # chances that one, the other, both bounds fail
     return (
         Quoted("the slab has a chance of at most delta_2", "002:(10)(13)"),
@@ -95,7 +95,7 @@ def _chances() -> tuple[Step, ...]:
 
 
 def _never_stops() -> tuple[Step, ...]:
-    """An instance that no step can bring out of the phase."""
+    """Give an instance that no step can bring out of the phase."""
     slope = (g / (2 * (1 + x**2))).diff(x)
     grown = (1 + eta_h * g) ** threshold
     # |x| grows at most by 1 + eta_H g in a step, since |slope| <= g |x|, and by eta_H alpha for an error of alpha.

@@ -58,7 +58,7 @@ SADDLE = ((g, Rational(1, 100)), (eta_h, Rational(1, 10)), (r_0, Rational(1, 10*
 
 
 def induction(steps: int, share: Fraction, growth: Fraction) -> Fraction:
-    """|q|/|p| after so many steps of (21) with nu = 0, eta_H Delta = -``share`` and eta_H g = ``growth``."""
+    """Return |q|/|p| after so many steps of (21) with nu = 0, eta_H Delta = -``share`` and eta_H g = ``growth``."""
     w, p = Fraction(1), Fraction(1)
     for _ in range(steps):
         w, p = w * (1 + growth) + share * w, p * (1 + growth)
@@ -124,7 +124,7 @@ def threshold() -> Decision:
 
 
 def _not_apart() -> tuple[Step, ...]:
-    """A saddle on which the printed number of steps is too short."""
+    """Give a saddle on which the printed number of steps is too short."""
     growth = (1 + eta_h * g) ** steps_left * r_0 / 2
     length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
     return (

@@ -119,7 +119,7 @@ def noise_sum() -> Decision:
 
 
 def _first_term() -> tuple[Step, ...]:
-    """An instance in which the first term of the sum is too large already."""
+    """Give an instance in which the first term of the sum is too large already."""
     # x_m = 0, Phi = -x^2/4 nearby, x_t = 1/32 = -x'_t, v_t = 1/16 = -v'_t: |v - grad Phi| = 5/64 <= a^{2/3} = 1/4.
     instance = ((eta_h, Rational(1, 2)), (g, Rational(1, 2)), (r_0, Rational(1, 16)), (nu, Rational(5, 32)))
     return (
@@ -156,7 +156,7 @@ def _first_term() -> tuple[Step, ...]:
 
 
 def _whole_sum() -> tuple[Step, ...]:
-    """The whole geometric sum, and what it takes at |nu| = alpha."""
+    """Compute the whole geometric sum, and what it takes at |nu| = alpha."""
     k = symbols("k", positive=True, integer=True)
     alpha, delta_2, C = symbols("alpha delta_2 C", positive=True)
     curve = sqrt(rho_phi * alpha)  # alpha_H

@@ -91,7 +91,7 @@ def radius() -> Decision:
 
 
 def _three_quarters() -> tuple[Step, ...]:
-    """The printed R makes a factor 3/4 of the 1/2 that (26) allows."""
+    """Show that the printed R makes a factor 3/4 of the 1/2 that (26) allows."""
     at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
     return (
         Identity(
@@ -112,7 +112,7 @@ def _three_quarters() -> tuple[Step, ...]:
 
 
 def _unbounded_sum() -> tuple[Step, ...]:
-    """The sum that (25) stands for exceeds every constant."""
+    """Show that the sum that (25) stands for exceeds every constant."""
     return (
         Counterexample(
             "nor is the sum that (25) stands for, 3/2 eta_H t rho_Phi R with t = t_thres terms, at most 1/4: X = 10, "
@@ -131,7 +131,7 @@ def _unbounded_sum() -> tuple[Step, ...]:
 
 
 def _smaller_radius() -> tuple[Step, ...]:
-    """The R that (26) allows, and the one with which the sum is within 1/4."""
+    """Find the R that (26) allows, and the one with which the sum is within 1/4."""
     return (
         Identity(
             "1/(4 L_Phi eta_H) is the largest R that (26) allows",

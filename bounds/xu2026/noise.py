@@ -125,7 +125,7 @@ def composition() -> Decision:
 
 
 def _every_refresh() -> tuple[Step, ...]:
-    """A record that is in 64 refreshes of a full batch."""
+    """Give a record that is in 64 refreshes of a full batch."""
     single = 2 * sqrt(2 * log(Rational(5, 4) / TINY))  # (1/2, 1e-5)-DP for each query
     return (
         Cited(
@@ -190,7 +190,7 @@ def sampling() -> Decision:
 
 
 def _every_constant() -> tuple[Step, ...]:
-    """No constant C_2 >= 1 helps."""
+    """Show that no constant C_2 >= 1 helps."""
     rate = 1 / (100 * c_2**2)  # q for every C_2, with delta = q/1000
     thousandth = Rational(1, 1000)
     return (

@@ -25,7 +25,7 @@ KEPT = Cited(
 
 
 def chosen(start: int, *estimates: int) -> Fraction:
-    """s of Algorithm 3 on Y = [-1, 1] with lambda = 1/6, from y_{t,0} and u_{t,0}, u_{t,1}, ... alone."""
+    """Return s of Algorithm 3 on Y = [-1, 1] with lambda = 1/6, from y_{t,0} and u_{t,0}, u_{t,1}, ... alone."""
     path = [Fraction(start)]
     for u in estimates:
         path.append(max(Fraction(-1), min(Fraction(1), path[-1] + Fraction(u, 6))))
@@ -33,7 +33,9 @@ def chosen(start: int, *estimates: int) -> Fraction:
 
 
 def broken_at(eta: Fraction, mean_square: Fraction, *estimates: int) -> Fraction:
-    """The first step at which D of Algorithm 2 exceeds its threshold, from v_{m+1}, v_{m+2}, ... alone; 0 if none."""
+    """Return the first step at which D of Algorithm 2 exceeds its threshold, from v_{m+1}, v_{m+2}, ... alone; 0 if
+    none.
+    """
     total = Fraction(0)
     for count, v in enumerate(estimates, start=1):
         total += (eta * v) ** 2

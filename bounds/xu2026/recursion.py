@@ -39,7 +39,7 @@ CONTRACTION = dy**2 - 2 * lam * (mu * L / (mu + L) * dy**2 + dg**2 / (mu + L)) +
 
 
 def chi_square_tail(degrees: int, level: Any) -> Any:
-    """P[|N(0, I_d)|^2 > level] for an even number of degrees of freedom."""
+    """Return P[|N(0, I_d)|^2 > level] for an even number of degrees of freedom."""
     half = level / 2
     return exp(-half) * Add(*(half**j / factorial(j) for j in range(degrees // 2)))
 
@@ -153,7 +153,7 @@ def first_step() -> Decision:
 
 
 def _without_noise() -> tuple[Step, ...]:
-    """The coefficients 9, 21 and 3, if the first increment had no noise."""
+    """Find the coefficients 9, 21 and 3, if the first increment had no noise."""
     young = 3 * theta**2 + Rational(3, 2) * e**2
     return (
         Identity(
@@ -175,7 +175,7 @@ def _without_noise() -> tuple[Step, ...]:
 
 
 def _least_coefficient() -> tuple[Step, ...]:
-    """The coefficient of L^2 |x_i - x_{i-1}|^2 cannot be 1."""
+    """Show that the coefficient of L^2 |x_i - x_{i-1}|^2 cannot be 1."""
     least = 9 * theta**2 + Rational(9, 5) * L**2 * dx**2 + 3 * gamma**2
     read = 9 * theta**2 + L**2 * dx**2 + 3 * gamma**2
     return (
@@ -244,7 +244,7 @@ def contraction() -> Decision:
 
 
 def _expanded() -> tuple[Step, ...]:
-    """The square multiplied out: lambda^2 L^2/S_2 is too little beside the subtracted term."""
+    """Multiply the square out: lambda^2 L^2/S_2 is too little beside the subtracted term."""
     # One step with f = -h y^2/2 for every record, Y = R, no noise: the increment is multiplied by 1 - lambda h.
     truth = (1 - lam * h) ** 2
     printed = CONTRACTION.subs({dy: 1, dg: h})

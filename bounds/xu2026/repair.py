@@ -34,7 +34,7 @@ WORDS = (
 
 
 def with_tree() -> tuple[Step, ...]:
-    """All errors are of the order alpha, and the samples n."""
+    """Show that all errors are of the order alpha, and the samples n."""
     attained = Region(Le(alpha, 1), Le(n ** Rational(-1, 3), alpha), Le(sqrt(a), alpha))
     return (
         Identity("tree noise, eta = alpha, T = 1/alpha^2: the samples", lambda: T / q * S_1 + T * S_2, 2 * n),

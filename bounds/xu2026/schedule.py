@@ -47,7 +47,7 @@ LARGE = (n, Integer(10**6))
 
 
 def sized(formula: Any, **more: Any) -> Subs:
-    """``formula`` at the sizes of Lemma 8's proof; kept as it is written until it is evaluated."""
+    """Return ``formula`` at the sizes of Lemma 8's proof; kept as it is written until it is evaluated."""
     values = [each.subs(a, more.get("a", a)) for each in SIZES.values()]
     return Subs(formula, tuple(SIZES), tuple(values))
 

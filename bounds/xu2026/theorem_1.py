@@ -112,7 +112,7 @@ def theorem() -> Decision:
 
 
 def _same_law() -> tuple[Step, ...]:
-    """With K = 1 the output has the same law for both datasets."""
+    """Show that with K = 1 the output has the same law for both datasets."""
     return (
         Cited(
             "F = cos x + y (sin x + z) - y^2/2 for every record, Y = [-2, 2], z = 1/2 in one dataset and -1/2 in "
@@ -134,7 +134,7 @@ def _same_law() -> tuple[Step, ...]:
 
 
 def _two_slopes() -> tuple[Step, ...]:
-    """No point has a small slope for both datasets."""
+    """Show that no point has a small slope for both datasets."""
     best = sin(x) + z
     half = Rational(1, 2)
     return (

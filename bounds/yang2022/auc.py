@@ -64,7 +64,7 @@ TABLE_5 = {
 
 
 def exceptions(what: int) -> Fraction:
-    """How many entries break a statement about the tables.
+    """Count the entries that break a statement about the tables.
 
     0: Table 2 is the part of Table 5 with delta = 1e-6; 1: no entry falls as epsilon grows; 2: none falls as
     delta grows; 3: linear DP-SGDA is above NSEG at every epsilon and delta.
@@ -81,7 +81,7 @@ def exceptions(what: int) -> Fraction:
 
 
 def dual_gradient(positives: tuple[int, ...], negatives: tuple[int, ...]) -> Fraction:
-    """n times the mean gradient in v at v = 0 of Algorithm 2, full batch, for scores of each class."""
+    """Return n times the mean gradient in v at v = 0 of Algorithm 2, full batch, for scores of each class."""
     down = sum(Fraction(2 * h, len(negatives)) for h in negatives)
     up = sum(Fraction(2 * h, len(positives)) for h in positives)
     return Fraction(down - up)
@@ -97,12 +97,12 @@ def relabel_move(records: int) -> Fraction:
 
 
 def largest_gradient(positives: int, negatives: int) -> Fraction:
-    """The largest gradient in v of one record in Algorithm 2, for scores and v of size at most 1."""
+    """Return the largest gradient in v of one record in Algorithm 2, for scores and v of size at most 1."""
     return Fraction(2, min(positives, negatives)) + Fraction(2, positives + negatives)
 
 
 def weighted(positives: int, negatives: int) -> Fraction:
-    """1 if the weights 1/n_+, 1/n_- of Algorithm 2 exist, 0 if one is a division by zero."""
+    """Return 1 if the weights 1/n_+, 1/n_- of Algorithm 2 exist, 0 if one is a division by zero."""
     try:
         return Fraction(1, positives) * positives * Fraction(1, negatives) * negatives
     except ZeroDivisionError:
@@ -110,7 +110,7 @@ def weighted(positives: int, negatives: int) -> Fraction:
 
 
 def largest_met(*records: int) -> Fraction:
-    """The largest gradient that a run on f = -z w meets."""
+    """Return the largest gradient that a run on f = -z w meets."""
     return Fraction(max(abs(z) for z in records))
 
 

@@ -63,7 +63,7 @@ def class_counts() -> Decision:
 
 
 def _empty_class() -> tuple[Step, ...]:
-    """One positive record, relabelled."""
+    """Relabel the one positive record."""
     return (
         Enumerated("one positive among 21 records: Algorithm 2 runs", weighted, (1, 20), Fraction(1)),
         Enumerated("that record relabelled: 1/n_+ is a division by zero", weighted, (0, 21), Fraction(0)),
@@ -76,7 +76,7 @@ def _empty_class() -> tuple[Step, ...]:
 
 
 def _scales_of_the_data() -> tuple[Step, ...]:
-    """Scales of noise that depend on the class counts tell them."""
+    """Show that scales of noise that depend on the class counts tell them."""
     few, more = largest_gradient(1, 99), largest_gradient(2, 98)
     beyond = 3 / sqrt(Integer(2))  # three standard deviations: P(|N| > 3) = erfc(beyond)
     return (
@@ -99,7 +99,7 @@ def _scales_of_the_data() -> tuple[Step, ...]:
 
 
 def _scales_beforehand() -> tuple[Step, ...]:
-    """Scales fixed beforehand for equal classes are too small for others."""
+    """Show that scales fixed beforehand for equal classes are too small for others."""
     return (
         Enumerated(
             "G_v fixed beforehand: relabelling one of 1000 records, n_+ = 2 to 1, moves n times the mean gradient by",

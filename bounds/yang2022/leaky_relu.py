@@ -23,13 +23,13 @@ s, slope, fall = symbols("s slope fall", positive=True)
 
 
 def objective(c: int, s: int, a: Fraction, b: Fraction) -> Fraction:
-    """F_S(c, s, a, b, v = 0) for one positive record 1 and one negative record -1, p = 1/2."""
+    """Return F_S(c, s, a, b, v = 0) for one positive record 1 and one negative record -1, p = 1/2."""
     up, down = c * _unit(s), c * _unit(-s)
     return Fraction((up - a) ** 2 + (down - b) ** 2, 4) + Fraction(down - up, 2)
 
 
 def pair_loss(c: int, s: int) -> Fraction:
-    """(1 - h(1) + h(-1))^2, which is 4 R_S + 1 at the best a and b."""
+    """Return (1 - h(1) + h(-1))^2, which is 4 R_S + 1 at the best a and b."""
     return (1 - c * _unit(s) + c * _unit(-s)) ** 2
 
 
@@ -38,7 +38,7 @@ _P = Fraction(len(POSITIVES), len(POSITIVES) + len(NEGATIVES))
 
 
 def fixed_objective(s: Fraction, a: Fraction, b: Fraction, v: Fraction) -> Fraction:
-    """F_S(s, a, b, v) with the output weight 1."""
+    """Return F_S(s, a, b, v) with the output weight 1."""
     up = sum((1 - _P) * ((_unit(s * x) - a) ** 2 - 2 * (1 + v) * _unit(s * x)) for x in POSITIVES)
     down = sum(_P * ((_unit(s * x) - b) ** 2 + 2 * (1 + v) * _unit(s * x)) for x in NEGATIVES)
     return Fraction(up + down, len(POSITIVES) + len(NEGATIVES)) - _P * (1 - _P) * v**2
@@ -55,7 +55,7 @@ def fixed_slope(s: Fraction, a: Fraction, b: Fraction, v: Fraction) -> Fraction:
 
 
 def fixed_pair_loss(s: Fraction) -> Fraction:
-    """The mean over the pairs of (1 - h(x) + h(x'))^2."""
+    """Return the mean over the pairs of (1 - h(x) + h(x'))^2."""
     losses = [(1 - _unit(s * x) + _unit(s * y)) ** 2 for x in POSITIVES for y in NEGATIVES]
     return sum(losses, Fraction(0)) / len(losses)
 

@@ -78,7 +78,7 @@ def contraction() -> Decision:
 
 
 def _derived() -> tuple[Step, ...]:
-    """The inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}."""
+    """Show the inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}."""
     return (
         Cited("|v_{t+1} - v(w_{t+1})|^2 <= (1 + e)|v_{t+1} - v(w_t)|^2 + (1 + 1/e)|v(w_t) - v(w_{t+1})|^2", "Young"),
         Cited(
@@ -118,7 +118,7 @@ def _derived() -> tuple[Step, ...]:
 
 
 def _beyond() -> tuple[Step, ...]:
-    """Instances above the bound: any step, and 2 L^4/rho."""
+    """Give instances above the bound: any step, and 2 L^4/rho."""
     return (
         Enumerated(
             "any step: F = -v^2/2, |v| <= 1, at v = 1/2, eta_v = 3, eta_w = 1/100: b_{t+1}",
@@ -147,7 +147,7 @@ def _beyond() -> tuple[Step, ...]:
 
 
 def _at_a_wall() -> tuple[Step, ...]:
-    """An instance above the bound with 2 L^4/rho^2, on a W with a wall."""
+    """Give an instance above the bound with 2 L^4/rho^2, on a W with a wall."""
     return (
         Enumerated(
             "a wall: F = w + w v/2 - v^2/4, |v| <= 1, L = 1, rho = 1/2, mu = 1/4, W = [0, 1], at w = v = 1/100 = v(w): "

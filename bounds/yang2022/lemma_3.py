@@ -62,7 +62,7 @@ OPTIMISATION_ERROR = COMMON + HALF + NOISE_TERM  # as equation (13) prints it
 
 
 def linear_gap(start: Fraction, eta: Fraction, T: int) -> Fraction:
-    """Weak gap of noiseless DP-SGDA on f(w, v; z) = w - v over [-1, 1]^2, w_1 = v_1 = ``start``.
+    """Return the weak gap of noiseless DP-SGDA on f(w, v; z) = w - v over [-1, 1]^2, w_1 = v_1 = ``start``.
 
     Here G_w = G_v = D_w = D_v = 1, and every minibatch has the gradient (1, -1).
     """
@@ -76,7 +76,7 @@ def linear_gap(start: Fraction, eta: Fraction, T: int) -> Fraction:
 
 
 def kinked_gap(eta: Fraction, T: int) -> Fraction:
-    """Weak gap of noiseless DP-SGDA from 0 on f = w - v + z (|w| + |v|) over [-1, 1]^2, records 1 and -1.
+    """Return the weak gap of noiseless DP-SGDA from 0 on f = w - v + z (|w| + |v|) over [-1, 1]^2, records 1 and -1.
 
     F_S = w - v. At 0 the generalised gradients of both f in w are those from 0 to 2, and 0 is taken;
     likewise in v. Here D_w = D_v = 1 and G_w = G_v = 2, and every minibatch has the same gradient at 0.
@@ -141,7 +141,7 @@ NOISE_READING = "Lemma 3: eta d (sigma_w^2 + sigma_v^2)"
 
 
 def _radius(printed: Any, term: Any, name: str) -> Decision:
-    """Lemma 3 or (13), in which the start enters as ``term``."""
+    """Decide Lemma 3 or (13), in which the start enters as ``term``."""
     steps = (
         *PROOF,
         AtMost(f"with |w_1 - w| <= D_w the first term is within {name}", HALF, term),

@@ -82,7 +82,7 @@ def primal() -> Decision:
 
 
 def _above_printed() -> tuple[Step, ...]:
-    """An instance above the bound with G_w alone."""
+    """Give an instance above the bound with G_w alone."""
     return (
         Enumerated("f = (w + 15 z) v - v^2/2, 900 records: the gap is at least", stable_gap, (30,), STABLE_GAP),
         Counterexample(
@@ -101,7 +101,7 @@ def _above_printed() -> tuple[Step, ...]:
 
 
 def _within_printed() -> tuple[Step, ...]:
-    """Where the bound of the proof is within the printed one."""
+    """Show where the bound of the proof is within the printed one."""
     return (
         Inequality(
             "for G_v <= G_w the derived bound is within the printed one",

@@ -78,7 +78,7 @@ def printed(side: Any) -> Any:
 
 
 def lemma_10_bound(power: int) -> Any:
-    """The right side of Lemma 10, with rho to this power below 2 L^4."""
+    """Return the right side of Lemma 10, with rho to this power below 2 L^4."""
     return (
         ((1 + 1 / young) * 2 * L**4 / rho**power * eta**2 + (1 + young) * (1 - rho * theta)) * b
         + (1 + 1 / young) * eta**2 * L**2 / rho**2 * N_w
@@ -137,7 +137,7 @@ def descent() -> Decision:
 
 
 def _too_long_a_step() -> tuple[Step, ...]:
-    """Steps beyond the condition, with and without a projection."""
+    """Take steps beyond the condition, with and without a projection."""
     return (
         Enumerated(
             "f = w^2/2 - v^2/2 on W = R, at w = 1, v = 0, without noise, eta_w = 3: a_{t+1}",
@@ -160,7 +160,7 @@ def _too_long_a_step() -> tuple[Step, ...]:
 
 
 def at(*values: Any) -> tuple[tuple[Any, Any], ...]:
-    """Values of b_{t+1}, L, rho, the steps, e, a_t and b_t in Lemma 10, without noise."""
+    """Return values of b_{t+1}, L, rho, the steps, e, a_t and b_t in Lemma 10, without noise."""
     return (*zip((after, L, rho, eta, theta, young, a, b), values, strict=True), *QUIET)
 
 

@@ -12,24 +12,24 @@ from itertools import combinations, product
 
 
 def draws(n: int, m: int, replacement: bool = True) -> Iterator[tuple[int, ...]]:
-    """All equally likely minibatches: ordered tuples with replacement, else subsets."""
+    """Yield all equally likely minibatches: ordered tuples with replacement, else subsets."""
     return product(range(n), repeat=m) if replacement else combinations(range(n), m)
 
 
 def chance_absent(n: int, m: int, replacement: bool = True) -> Fraction:
-    """Probability that the differing record is in no place of the minibatch."""
+    """Return the probability that the differing record is in no place of the minibatch."""
     absent = [n - 1 not in batch for batch in draws(n, m, replacement)]
     return Fraction(sum(absent), len(absent))
 
 
 def mean_share(n: int, m: int, replacement: bool = True) -> Fraction:
-    """Expected share of the minibatch that the differing record takes up, E[k]/m."""
+    """Return the expected share of the minibatch that the differing record takes up, E[k]/m."""
     shares = [Fraction(batch.count(n - 1), m) for batch in draws(n, m, replacement)]
     return sum(shares, Fraction(0)) / len(shares)
 
 
 def largest_difference(n: int, m: int, replacement: bool = True) -> Fraction:
-    """Largest change of the minibatch's mean gradient, over all draws, in units of G.
+    """Return the largest change of the minibatch's mean gradient, over all draws, in units of G.
 
     The function is f(w; z) = z G w with records in [-1, 1]: record n - 1 changes from +1 to -1,
     the largest change a gradient of norm at most G can make, and the others stay.

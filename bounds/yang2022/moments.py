@@ -31,7 +31,7 @@ EQUATION_3 = c_2 * G_w * sqrt(T * log(1 / delta)) / (n * epsilon)
 
 
 def mixture_moment(order: int) -> Any:
-    """exp alpha(order) of P = (1 - q) N(0) + q N(1) against Q = N(0), variance 1/x, for an integer order."""
+    """Return exp alpha(order) of P = (1 - q) N(0) + q N(1) against Q = N(0), variance 1/x, for an integer order."""
     powers = order + 1  # of P/Q under Q
     parts = (
         math.comb(powers, k) * q**k * (1 - q) ** (powers - k) * exp(x * Rational(k * (k - 1), 2))
@@ -41,12 +41,14 @@ def mixture_moment(order: int) -> Any:
 
 
 def above(root: Any) -> Any:
-    """E[(r - 1)^2; r > 1] under N(0) for r = N(1)/N(0), at variance 1/root^2."""
+    """Return E[(r - 1)^2; r > 1] under N(0) for r = N(1)/N(0), at variance 1/root^2."""
     return exp(root**2) * upper_normal(3 * root / 2) - 2 * upper_normal(root / 2) + upper_normal(-root / 2)
 
 
 def without_replacement() -> tuple[Step, ...]:
-    """A query of sensitivity 1 without replacement: Lemma 2 in the region of its source, with the constant 7/4."""
+    """Bound a query of sensitivity 1 without replacement: Lemma 2 in the region of its source, with the constant
+    7/4.
+    """
     u, w, k, z = symbols("u w k z", positive=True)
     source, extra = q**2 * lam * (lam + 1) * x / (1 - q), lam * (lam + 1) / 2 * q**2 * Rational(3, 2) * x
     return (
@@ -136,7 +138,7 @@ def released() -> Decision:
 
 
 def _two_laws() -> tuple[Step, ...]:
-    """The laws of an output on two neighbours, and the moments of their ratio."""
+    """Give the laws of an output on two neighbours, and the moments of their ratio."""
     k, z = symbols("k z", positive=True)
     return (
         Cited(
@@ -154,7 +156,7 @@ def _two_laws() -> tuple[Step, ...]:
 
 
 def _above_the_moment() -> tuple[Step, ...]:
-    """Their log moment is above the printed one."""
+    """Show that their log moment is above the printed one."""
     known = ((q, Rational(1, 10**4)), (x, 1), (s, 1), (T, 1))
     small = ((q, Rational(1, 10**4)), (x, 16), (s, Rational(1, 4)), (T, 1))
     return (

@@ -13,7 +13,7 @@ def primal_error(
     q: Fraction, p: Fraction, c: Fraction, rho: Fraction, walled: int,
     w: Fraction, v: Fraction, eta_w: Fraction, eta_v: Fraction,
 ) -> Fraction:  # fmt: skip
-    """R_S - min R_S after one step from (w, v); with steps 0, before it."""
+    """Return R_S - min R_S after one step from (w, v); with steps 0, before it."""
     w, _ = _step(q, p, c, rho, walled, w, v, eta_w, eta_v)
     best = _maximiser(c, rho, w)
     return q * w + p * w * w / 2 + c * w * best - rho * best * best / 2
@@ -23,13 +23,13 @@ def dual_error(
     q: Fraction, p: Fraction, c: Fraction, rho: Fraction, walled: int,
     w: Fraction, v: Fraction, eta_w: Fraction, eta_v: Fraction,
 ) -> Fraction:  # fmt: skip
-    """|v(w) - v|^2 after one step from (w, v); with steps 0, before it."""
+    """Return |v(w) - v|^2 after one step from (w, v); with steps 0, before it."""
     w, v = _step(q, p, c, rho, walled, w, v, eta_w, eta_v)
     return (_maximiser(c, rho, w) - v) ** 2
 
 
 def stuck_excess(steps: int) -> Fraction:
-    """R_S - min R_S of F = u^2/2 - v^2/2, u = y + 2 + x/2 - x^2, |x| <= 1, 0 <= y <= 1, from x = 1, y = v = 0.
+    """Return R_S - min R_S of F = u^2/2 - v^2/2, u = y + 2 + x/2 - x^2, |x| <= 1, 0 <= y <= 1, from x = 1, y = v = 0.
 
     The steps are 2/(t + 10). min u = 1/2, at x = -1, y = 0.
     """
@@ -41,7 +41,7 @@ def stuck_excess(steps: int) -> Fraction:
 
 
 def apart(x: Fraction, y: Fraction) -> Fraction:
-    """|pi_S'(pi_S(w)) - pi_S'(w')|^2 for one step eta_w = 1 from 0 on f = (<z, w> - 1)^2/2, n = 1.
+    """Return |pi_S'(pi_S(w)) - pi_S'(w')|^2 for one step eta_w = 1 from 0 on f = (<z, w> - 1)^2/2, n = 1.
 
     The record of S is (1, 0), that of S' the unit vector (x, y). The step goes to w = (1, 0) and w' = (x, y),
     which solve <z, w> = 1 each for its own record.

@@ -14,7 +14,7 @@ _DIGITS = 10**12
 
 
 def expected(records: int, value: Callable[[Fraction], Fraction]) -> Fraction:
-    """E value(mean of the records), rounded down to twelve decimals."""
+    """Return E value(mean of the records), rounded down to twelve decimals."""
     values = [value(Fraction(2 * ones - records, records)) for ones in range(records + 1)]
     common = lcm(*(each.denominator for each in values))
     total, ways = 0, 1  # ways: datasets with this many ones
@@ -25,13 +25,13 @@ def expected(records: int, value: Callable[[Fraction], Fraction]) -> Fraction:
 
 
 def highest(slope: Fraction, radius: Fraction) -> Fraction:
-    """The maximum of slope v - v^2/2 over |v| <= radius."""
+    """Return the maximum of slope v - v^2/2 over |v| <= radius."""
     v = _clip(slope, radius)
     return slope * v - v * v / 2
 
 
 def stable_gap(root: int) -> Fraction:
-    """E[R(w_S) - R_S(w_S)] for f = (w + c z) v - v^2/2, |v| <= 1, n = root^2, c = root/2.
+    """Return E[R(w_S) - R_S(w_S)] for f = (w + c z) v - v^2/2, |v| <= 1, n = root^2, c = root/2.
 
     The output is w_S = -root times the mean, at most 1 in size.
     """
@@ -45,7 +45,7 @@ def stable_gap(root: int) -> Fraction:
 
 
 def saddle_gap(root: int) -> Fraction:
-    """E[R(w_S) - R_S(w_S)] for f = w^2/2 + 2 w v + z v - v^2/2, |w| and |v| at most 1/(2 root), n = root^2.
+    """Return E[R(w_S) - R_S(w_S)] for f = w^2/2 + 2 w v + z v - v^2/2, |w| and |v| at most 1/(2 root), n = root^2.
 
     R_S(w) = w^2/2 + max (2 w + mean) v - v^2/2 has the slope w + 2 v: it vanishes at w = -2 mean/5,
     v = mean/5, or with v at its end at w = -2 v; w_S is that point, or the end of W nearest to it.
@@ -60,7 +60,7 @@ def saddle_gap(root: int) -> Fraction:
 
 
 def corner_gap(records: int) -> Fraction:
-    """E[R(w_S) - R_S(w_S)] for f = y - z x/10 - v^2/2 on |x| <= 1, 0 <= y <= 1, an odd number of records.
+    """Return E[R(w_S) - R_S(w_S)] for f = y - z x/10 - v^2/2 on |x| <= 1, 0 <= y <= 1, an odd number of records.
 
     The saddle point is y = v = 0 with x the sign of the mean: R = 0 there, and R_S = -|mean|/10.
     """

@@ -45,14 +45,14 @@ MARGIN = 0.05
 
 
 def multiplier(steps: Any) -> Any:
-    """Noise of the pair of gradients of one step over their sensitivity, at n = m = 1 and epsilon = 1."""
+    """Return the noise of the pair of gradients of one step over their sensitivity, at n = m = 1 and epsilon = 1."""
     known = dict(NOISE)
     ratio = (2 * G_w / (m * sigma_w)) ** 2 + (2 * G_v / (m * sigma_v)) ** 2
     return (1 / sqrt(ratio.subs(known))).subs({n: 1, m: 1, epsilon: 1, T: steps, delta: EDGE})
 
 
 def excess(rng: Any) -> float:
-    """Exact delta over allowed delta for one pair of releases with replacement, at a random setting.
+    """Return the exact delta over the allowed one for one pair of releases with replacement, at a random setting.
 
     The record is drawn k ~ Binomial(m, 1/n) times and moves the release by k times an entry of
     ``PAIRS``, in units of the sensitivity. The losses of T steps are convolved by FFT.
@@ -64,7 +64,7 @@ def excess(rng: Any) -> float:
 
 
 def curve(records: int, steps: int, loss: float, pair: tuple[float, float], size: int = 2**17) -> float:
-    """The delta of T steps at ``loss`` for mixtures with replacement, in double precision."""
+    """Return the delta of T steps at ``loss`` for mixtures with replacement, in double precision."""
     import numpy as np
 
     batch = max(1, math.ceil(records * math.sqrt(loss / (4 * steps))))
@@ -95,7 +95,7 @@ def curve(records: int, steps: int, loss: float, pair: tuple[float, float], size
 
 
 def _without_replacement() -> tuple[Step, ...]:
-    """The steps for the same settings in [2]: what follows the refutation of its printed noise."""
+    """Take the steps for the same settings in [2]: what follows the refutation of its printed noise."""
     steps = theorem_1_settings.settings.decision().evidence.steps
     start = max((i for i, step in enumerate(steps) if isinstance(step, Counterexample)), default=-1) + 1
     return steps[start:]
@@ -150,7 +150,7 @@ def remark() -> Decision:
 
 
 def _single_record() -> tuple[Step, ...]:
-    """n = 1, where delta may be .999."""
+    """Refute n = 1, where delta may be .999."""
     return (
         Cited(
             "n = m = 1: f = z (G_w w + G_v v), records 1 and -1. With T = 2 the last iterate and the mean one both "
@@ -163,7 +163,7 @@ def _single_record() -> tuple[Step, ...]:
 
 
 def _printed_range() -> tuple[Step, ...]:
-    """What the printed noise, minibatch and delta give for the ratio of sensitivity and noise."""
+    """Show what the printed noise, minibatch and delta give for the ratio of sensitivity and noise."""
     return (
         Identity(
             "n >= 2, without replacement: sigma_w^2 at which the pair of gradients of a step, as one release, has the "

@@ -66,7 +66,7 @@ def remark_constant() -> Decision:
 
 
 def _two_noises() -> tuple[Step, ...]:
-    """The noise of the proof against that of the remark."""
+    """Compare the noise of the proof with that of the remark."""
     at = ((n, 10), (T, 4), (m, 3), (epsilon, 1), (G_w, 1), (delta, Rational(1, 100)))
     square = Pow(REMARK, 2, evaluate=False)
     return (
@@ -93,7 +93,7 @@ def _two_noises() -> tuple[Step, ...]:
 
 
 def _conditions() -> tuple[Step, ...]:
-    """The conditions of Theorem 1 at the constant 8."""
+    """Check the conditions of Theorem 1 at the constant 8."""
     return (
         Identity(
             "Theorem 1's first two conditions, with equality, give the constant 8: s^2 = 4 (m/n)^2 T lambda/epsilon "

@@ -161,7 +161,7 @@ def joint_moment() -> Decision:
 
 
 def _not_a_product() -> tuple[Step, ...]:
-    """The joint moment of two releases of one minibatch is not the product of their moments."""
+    """Show that the joint moment of two releases of one minibatch is not the product of their moments."""
     square = (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X_w
     product = (1 + q**2 * (X_w - 1)) * (1 + q**2 * (X_v - 1))
     return (
@@ -180,7 +180,7 @@ def _not_a_product() -> tuple[Step, ...]:
 
 
 def _above_the_sum() -> tuple[Step, ...]:
-    """An instance whose joint moment exceeds what the two bounds add up to."""
+    """Give an instance whose joint moment exceeds what the two bounds add up to."""
     cap = 1 / (1 - q)  # of P/Q for P = N(0), Q = (1-q) N(0) + q N(mu), r = N(mu)/N(0)
     half, four = ((q, Rational(1, 2)),), ((X_w, 4), (X_v, 4))
     return (

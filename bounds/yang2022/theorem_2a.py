@@ -153,7 +153,7 @@ def step_size() -> Decision:
 
 
 def _exponent() -> tuple[Step, ...]:
-    """The exponent is bounded by c^2 L, and with a step of 1/L by c^2."""
+    """Show that the exponent is bounded by c^2 L, and with a step of 1/L by c^2."""
     return (
         Inequality(
             "the printed step is at most c/(sqrt L sqrt n)",
@@ -193,7 +193,7 @@ def _exponent() -> tuple[Step, ...]:
 
 
 def _distance_part() -> tuple[Step, ...]:
-    """The part 1/(eta T) of the rate carries sqrt L."""
+    """Show that the part 1/(eta T) of the rate carries sqrt L."""
     return (
         Identity(
             "the part 1/(eta T) carries sqrt L with 1/sqrt L: in units of its rate max{...}/n, T = n",

@@ -47,7 +47,7 @@ LAST_ITERATE = (
 
 
 def powers(count: int, power: int) -> Fraction:
-    """A lower bound of sum t^{-2/3} (power 2) or the sum 1/t (power 3), t = 1, ..., count, in thousandths."""
+    """Return a lower bound of sum t^{-2/3} (power 2) or the sum 1/t (power 3), t = 1, ..., count, in thousandths."""
     if power == 3:
         return sum((Fraction(1, k) for k in range(1, count + 1)), Fraction(0))
     # floor(1000 t^{-2/3})/1000 by integer cube roots
@@ -61,7 +61,7 @@ def powers(count: int, power: int) -> Fraction:
 
 
 def _at(factor: Any) -> Any:
-    """k_1 or k_2 at the proof's e and lambda_t, with L = kappa rho; the pole of e at rho eta_v = 1 cancels."""
+    """Return k_1 or k_2 at the proof's e and lambda_t, with L = kappa rho; the pole of e at rho eta_v = 1 cancels."""
     return cancel(factor.subs({young: YOUNG, lam: CHOSEN}).subs(x, rho * theta).subs(L, kappa * rho))
 
 

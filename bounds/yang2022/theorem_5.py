@@ -200,7 +200,7 @@ def rate() -> Decision:
 
 
 def _orders() -> tuple[Step, ...]:
-    """The optimisation error and its root against the printed order."""
+    """Compare the optimisation error and its root with the printed order."""
     error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
     printed = FRONT * (sqrt(X) + sqrt(Y))
     small = Region(

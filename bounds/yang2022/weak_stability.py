@@ -58,7 +58,7 @@ def _neighbours(n: int) -> Iterator[tuple[Dataset, Dataset]]:
 
 
 def stability(n: int, reverse: bool = False) -> Fraction:
-    """The least e for which the mean of n bits is e-weakly-stable.
+    """Return the least e for which the mean of n bits is e-weakly-stable.
 
     ``reverse`` exchanges S and S' in the second supremum. In f the other block cancels, so that each
     supremum is a difference of two values of h.
@@ -72,13 +72,13 @@ def stability(n: int, reverse: bool = False) -> Fraction:
 
 
 def population_gap(n: int) -> Fraction:
-    """The weak population gap of the mean of n fair bits."""
+    """Return the weak population gap of the mean of n fair bits."""
     values = [_h(_mean(data), z) for data in product(BITS, repeat=n) for z in BITS]
     return 2 * (sum(values, Fraction(0)) / len(values) - _least(Fraction(1, 2)))
 
 
 def empirical_gap(n: int, given_data: bool = False) -> Fraction:
-    """The weak empirical gap; with ``given_data`` its maxima are inside the mean over the datasets."""
+    """Return the weak empirical gap; with ``given_data`` its maxima are inside the mean over the datasets."""
     data = list(product(BITS, repeat=n))
     fit = sum((sum((_h(_mean(each), z) for z in each), Fraction(0)) / n for each in data), Fraction(0))
     least = (
@@ -88,12 +88,14 @@ def empirical_gap(n: int, given_data: bool = False) -> Fraction:
 
 
 def _least(chance: Fraction) -> Fraction:
-    """The least mean of h for bits that are one with this chance, reached at the chance."""
+    """Return the least mean of h for bits that are one with this chance, reached at the chance."""
     return (1 - chance) * _h(chance, 0) + chance * _h(chance, 1)
 
 
 def exchanged() -> Identity:
-    """E f(A(S), v; z') = mean_i E f(A(S_i), v; z_i) for two records of any law on two values and any algorithm."""
+    """State E f(A(S), v; z') = mean_i E f(A(S_i), v; z_i) for two records of any law on two values and any
+    algorithm.
+    """
     values = {
         (data, z): symbols(f"f_{''.join(map(str, data))}_{z}", real=True)
         for data in product(BITS, repeat=2)
@@ -109,7 +111,7 @@ def exchanged() -> Identity:
 
 
 def _monotone() -> Identity:
-    """Four gradient inequalities: at u = (w, v) and u' = (w', v'), with the mixed pairs between them."""
+    """State four gradient inequalities: at u = (w, v) and u' = (w', v'), with the mixed pairs between them."""
     here, there, right, left = symbols("here there right left", real=True)  # f at u, u', (w', v), (w, v')
     a, b, c, e = symbols("a b c e", real=True)  # <grad_w f(u), w - w'>, the same at u'; <grad_v f(u), v - v'>, at u'
     return Identity(
@@ -192,7 +194,7 @@ def weak_risk_stability() -> Decision:
 
 
 def _same_order() -> tuple[Step, ...]:
-    """An instance in which one order of the pair in both suprema is too little."""
+    """Give an instance in which one order of the pair in both suprema is too little."""
     return (
         Cited(
             "f = (w - z)^2/2 - (v - z)^2/2 on [0, 1]^2 is convex-concave, smooth, Lipschitz and bounded; records are "

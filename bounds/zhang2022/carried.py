@@ -35,12 +35,12 @@ NBAR = floor(n / K)
 
 
 def _sums(level: Any) -> tuple[tuple[Any, Any], ...]:
-    """What the letters of the phases' sums stand for."""
+    """Return what the letters of the phases' sums stand for."""
     return ((phases, LOGS), (p, 1 / sqrt(n)), (b, sqrt(d * level) / (n * epsilon)))
 
 
 def _phased(theorem: str, power: int) -> tuple[Carried, Carried]:
-    """The rates of Theorems 3.4 and 4.5 and Corollary B.6, with so many logarithms."""
+    """Return the rates of Theorems 3.4 and 4.5 and Corollary B.6, with so many logarithms."""
     unit = L * D * log(n) ** power
     return (
         Carried(theorem, "rate statistical", unit / sqrt(n)),

@@ -22,7 +22,7 @@ LEAST = 1 / sqrt(n)
 
 
 def mean_of_largest() -> Fraction:
-    """E max_y F(x, y) for F = x y - y^2/2, attained at y = x, and x uniform on {-1, 1}."""
+    """Return E max_y F(x, y) for F = x y - y^2/2, attained at y = x, and x uniform on {-1, 1}."""
     return sum((Fraction(x) ** 2 / 2 for x in (-1, 1)), Fraction(0)) / 2
 
 

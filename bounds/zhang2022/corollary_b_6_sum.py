@@ -36,7 +36,7 @@ MEAN_GAP = "a solver with a mean gap of {gap}, m_k = min(mu_k, mu_y)"
 
 
 def _natural(count: Any) -> Counterexample:
-    """n = 10^16, L = D = 1, mu_y = p and log(n) b = p, so that mu = 12 p and m_K = p."""
+    """Give n =  10^16, L = D = 1, mu_y = p and log(n) b = p, so that mu = 12 p and m_K = p."""
     small, bits_ = 1 / Integer(10) ** 8, log(Integer(10) ** 16)
     share, mu_ = small / bits_, 12 * small
     derived = (
@@ -103,7 +103,7 @@ def first() -> Decision:
 
 
 def _each_phase() -> tuple[Step, ...]:
-    """What each phase adds to the weak gap."""
+    """Show what each phase adds to the weak gap."""
     return (
         Cited("the last step: F is L-Lipschitz; Jensen", "definition"),
         Inequality(
@@ -127,7 +127,7 @@ def _each_phase() -> tuple[Step, ...]:
 
 
 def _whole_phases() -> tuple[Step, ...]:
-    """The sum over K = log2 n phases."""
+    """Sum over K = log2 n phases."""
     # the last step's noise: E|x~_K - x_K^|^2 <= 65 L^2 K^2 b^2/(mu_K m_K), where mu_K m_K is the smaller of
     # mu_K mu_y and mu_K^2: at least 3 (L/D)^2 for mu_K = mu n
     terms = (
@@ -158,7 +158,7 @@ def _whole_phases() -> tuple[Step, ...]:
 
 
 def _rounded_down() -> tuple[Step, ...]:
-    """The sum over K = floor(log2 n) phases."""
+    """Sum over K = floor(log2 n) phases."""
     low = 3 * Max(p, 4 * bits * b)
     return (
         Identity(
@@ -188,7 +188,7 @@ def _rounded_down() -> tuple[Step, ...]:
 
 
 def _whole_sum() -> Counterexample:
-    """n = 2^40, K = 40, epsilon = 1, delta = n^-3, d = 10^8, mu_y = 1/sqrt n: every m_k is mu_y."""
+    """Give n =  2^40, K = 40, epsilon = 1, delta = n^-3, d = 10^8, mu_y = 1/sqrt n: every m_k is mu_y."""
     count = Integer(40)
     size, least = 2**count, 1 / Integer(2) ** 20
     noise = log(Rational(5, 2) * size**3)

@@ -40,7 +40,7 @@ ONE_SIDED_PLAIN, ONE_SIDED_FAST = n + n * r**2 + kappa_y**2, n + n * r + sqrt(n)
 
 
 def _summed(solvers: str, name: str, sums: Any, rate: Any, note: str, *more: Step) -> Decision:
-    """The phases' sum against the rate, up to powers of K = O(log n)."""
+    """Compare the phases' sum with the rate, up to powers of K = O(log n)."""
     steps = (
         *accuracy.PHASED,
         *more,

@@ -34,7 +34,7 @@ RISK = 2 * L**2 / (mu * n)  # its expected excess population risk
 
 
 def move_share(records: int, mu_: Fraction, own: int) -> Fraction:
-    """|x_S - x_S'| over 2 L/(mu n), for z x + mu x^2/2 with as many z = 1 as z = -1, one 1 turned into -1.
+    """Return |x_S - x_S'| over 2 L/(mu n), for z x + mu x^2/2 with as many z = 1 as z = -1, one 1 turned into -1.
 
     The quadratic belongs to f if ``own`` is 1, and L is the largest slope on the interval between the two minimisers;
     else it is the regulariser, and L that of z x.
@@ -85,7 +85,7 @@ GENERAL: tuple[Step, ...] = (
 
 
 def chance_of_both(first_bit: int, second_bit: int) -> Fraction:
-    """P[both answers are as if the first block were full], each bit told truly with probability 3/4."""
+    """Return P[both answers are as if the first block were full], each bit told truly with probability 3/4."""
     told = [Fraction(3, 4) if bit == wanted else Fraction(1, 4) for bit, wanted in ((first_bit, 1), (second_bit, 0))]
     return told[0] * told[1]
 

@@ -43,7 +43,8 @@ MOVE, CENTRE = mu_x * p**2 + mu_y * q**2, mu_x * r**2 + mu_y * t**2
 
 
 def energy_share(rng: Any) -> float:
-    """mu n^2/(4 L^2) times the energy between the saddle points of two neighbouring quadratic games, drawn at random.
+    """Return mu n^2/(4 L^2) times the energy between the saddle points of two neighbouring quadratic games, drawn at
+    random.
 
     f = mu_x x^2/2 + a x y - mu_y y^2/2 + b x - c y with |b|, |c| <= 1 differing in one of n records; L is taken
     over a box that holds both saddle points.

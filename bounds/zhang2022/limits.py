@@ -27,7 +27,7 @@ CONVEX = 1 / sqrt(n) + sqrt(d * level) / (n * epsilon)  # in units of L D
 
 
 def chance_zero(records: int, ones: int) -> Fraction:
-    """P[output = 0] of output perturbation on f(x; z) = -z x + x^2/2, noise as the largest |z|.
+    """Return P[output = 0] of output perturbation on f(x; z) = -z x + x^2/2, noise as the largest |z|.
 
     With ``ones`` of the records 1 and the others 0. Without a 1 the estimate of the Lipschitz constant is 0 near the
     minimiser 0, so that there is no noise; with one there is, and a continuous output is 0 with probability 0.
@@ -87,7 +87,7 @@ def lower() -> Decision:
 
 
 def _ceilings() -> tuple[Step, ...]:
-    """Each bound outgrows what bounds every risk, and they fit together at mu of order one."""
+    """Show that each bound outgrows what bounds every risk, and that they fit together at mu of order one."""
     return (
         Exceeds(
             "without a ceiling the convex bound outgrows 2 L D, which bounds every risk, as d grows",

@@ -21,7 +21,7 @@ EPSILON, DELTA = Rational(1, 2), Rational(1, 100)
 
 
 def overshoot(sigma: Any, gap: Any) -> Any:
-    """E max(N - gap, 0)^2 for N ~ N(0, sigma^2)."""
+    """Return E max(N - gap, 0)^2 for N ~ N(0, sigma^2)."""
     t = gap / sigma
     return (sigma**2 + gap**2) * erfc(t / sqrt(2)) / 2 - gap * sigma * exp(-(t**2) / 2) / sqrt(2 * pi)
 
@@ -32,12 +32,12 @@ LIPSCHITZ = "f L-Lipschitz on the whole space"
 
 
 def condition(extended: str) -> str:
-    """What a released point needs: a projection, or f as ``extended`` says."""
+    """Return what a released point needs: a projection, or f as ``extended`` says."""
     return f"x~ is projected onto its set, or {extended}"
 
 
 def readings(extended: str, verdict: Verdict = "proved") -> tuple[tuple[str, Verdict], ...]:
-    """The two readings of a released point, the first with ``verdict``."""
+    """Return the two readings of a released point, the first with ``verdict``."""
     return (
         (condition(extended), verdict),
         ("x~ not projected, f as assumed on its set alone", "refuted"),
@@ -62,13 +62,13 @@ TEN, ONE = Integer(10), Integer(1)
 
 
 def strongly_convex(bound: Any) -> tuple[Step, ...]:
-    """f = x^2/2, L = 1; ``bound`` at n = 10, d = 1, kappa = 1."""
+    """Take f = x^2/2, L = 1; ``bound`` at n = 10, d = 1, kappa = 1."""
     sigma = 4 * sqrt(2 * log(Rational(5, 2) / DELTA)) / (TEN * EPSILON)
     return _escape("f = x^2/2 on [-1, 1], n = 10, epsilon = 1/2, delta = 1/100", sigma, ONE, bound)
 
 
 def saddle(bound: Any) -> tuple[Step, ...]:
-    """f = x^2/2 - y^2/2, L = sqrt 2."""
+    """Take f = x^2/2 - y^2/2, L = sqrt 2."""
     sigma = 8 * sqrt(2) / (TEN * EPSILON) * sqrt(2 * log(5 / DELTA))
     return _escape("f = (x^2 - y^2)/2 on [-1, 1]^2, n = 10, epsilon = 1/2, delta = 1/100", sigma, ONE, bound)
 
@@ -78,7 +78,7 @@ RECORDS, COUNT, SMALL = Integer(16), Integer(4), Rational(1, 100)
 
 
 def convex(bound: Any) -> tuple[Step, ...]:
-    """The last phase of Algorithm 2."""
+    """Follow the last phase of Algorithm 2."""
     root = sqrt(log(Rational(5, 2) / DELTA))
     mu = 14 * COUNT * root / (RECORDS * EPSILON)
     sigma = 4 * sqrt(2) * root / (mu * 2**COUNT * RECORDS / COUNT * EPSILON)
@@ -86,7 +86,7 @@ def convex(bound: Any) -> tuple[Step, ...]:
 
 
 def convex_concave(bound: Any) -> tuple[Step, ...]:
-    """The last phase of Algorithm 4."""
+    """Follow the last phase of Algorithm 4."""
     root = sqrt(log(5 / DELTA))
     mu = 13 * COUNT * root / (RECORDS * EPSILON)
     sigma = 8 * COUNT / (RECORDS * EPSILON) * sqrt(2) * root / (mu * sqrt(2**COUNT))
@@ -94,7 +94,7 @@ def convex_concave(bound: Any) -> tuple[Step, ...]:
 
 
 def one_sided(bound: Any) -> tuple[Step, ...]:
-    """The last phase of the variant without a regulariser in y, mu_y = 1: f = -y^2/2 there."""
+    """Follow the last phase of the variant without a regulariser in y, mu_y = 1: f = -y^2/2 there."""
     root = sqrt(log(Rational(5, 2) / DELTA))
     mu_k = 3 * 4 * COUNT * root / (RECORDS * EPSILON) * 2**COUNT  # above mu_y = 1
     sigma = 4 * COUNT / (RECORDS * EPSILON) * sqrt(2) * root / sqrt(mu_k)

@@ -30,12 +30,12 @@ P = 1 / sqrt(n)
 
 
 def share_of(level: Any) -> Any:
-    """b, for the logarithm ``level`` of the noise."""
+    """Return b, for the logarithm ``level`` of the noise."""
     return sqrt(d * level) / (n * epsilon)
 
 
 def letters(level: Any) -> tuple[Step, ...]:
-    """What p, b and ``phases`` stand for, in the terms where they occur first."""
+    """State what p, b and ``phases`` stand for, in the terms where they occur first."""
     return (
         Identity(
             "a term of the noise with nbar = n/K is L^2 K b/mu",
@@ -77,7 +77,7 @@ TRUE = "nbar the number of records in a block"
 
 
 def rounded(says: str, sums: Callable[[Any], Any], printed: Any, constant: tuple[Any, Any]) -> tuple[Step, ...]:
-    """The sum of a proof's terms, as a function of n/nbar, against the printed bound, for either kind of block."""
+    """Compare the sum of a proof's terms, as a function of n/nbar, with the printed bound, for either kind of block."""
     return (
         *ROUNDED,
         *(
@@ -94,7 +94,7 @@ def rounded(says: str, sums: Callable[[Any], Any], printed: Any, constant: tuple
 
 
 def short(multiplier: Any, epsilon: Any, delta: Any) -> NotPrivate:
-    """n = 8 records in K = 3 blocks of 2: noise for blocks of 8/3 records is 6/7 of what it should be.
+    """Give n =  8 records in K = 3 blocks of 2: noise for blocks of 8/3 records is 6/7 of what it should be.
 
     The minimiser moves by 2 L/(2 mu_k), and the two solver errors, which stop at nbar = 8/3 too, add 2 L/(8/3 mu_k).
     """

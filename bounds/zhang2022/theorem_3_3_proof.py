@@ -32,7 +32,8 @@ MEAN_GAP = "the solver has the mean gap of Remark 1"
 
 
 def rare(says: str, share: Any, bound: Any) -> Counterexample:
-    """A solver that is exact but for a chance of delta/4, with which it returns 1: f = x^2/2 on [-1, 1], n = 10^5.
+    """Return a solver that is exact but for a chance of delta/4, with which it returns 1: f = x^2/2 on [-1, 1], n =
+    10^5.
 
     ``share`` is what the failure adds to the quantity that ``bound`` bounds, at epsilon = d = mu = L = kappa = 1 and
     delta = 1/(2 n).

@@ -132,7 +132,7 @@ def final() -> Decision:
 
 
 def _five_terms() -> tuple[Step, ...]:
-    """The terms of the proof, within the published bound."""
+    """Show that the terms of the proof are within the published bound."""
     terms = (
         9 * L * D * phases * b
         + 65 * L**2 * phases**2 * b**2 / REGULARISER
@@ -156,7 +156,7 @@ def _five_terms() -> tuple[Step, ...]:
 
 
 def _base_ten() -> tuple[Step, ...]:
-    """The terms to base 10 at n = 10^16, above the published bound."""
+    """Show that the terms to base 10 are above the published bound at n = 10^16."""
     # base 10, n = 10^16, K = 16 phases, L = D = 1, where mu = p = 14 K b
     many, small = Integer(16), Rational(1, 10**8)
     share = small / (14 * many)

@@ -41,7 +41,7 @@ RULE = "the energy within L^2/(mu nbar^2) with probability 1 - delta/8, and noth
 
 
 def moved_dual(a: int, mu_: int, next_: int, centre: int) -> Fraction:
-    """y at the saddle of a x y + next (x - centre)^2/2 - mu y^2/2; it is 0 for the centre 0.
+    """Return y at the saddle of a x y + next (x - centre)^2/2 - mu y^2/2; it is 0 for the centre 0.
 
     a y + next (x - centre) = 0 and a x = mu y.
     """
@@ -89,7 +89,7 @@ def stability() -> Decision:
 
 
 def _units() -> tuple[Step, ...]:
-    """The published root has the unit of a length only where L is outside it."""
+    """Show that the published root has the unit of a length only where L is outside it."""
     lam, moved = symbols("lam moved", positive=True)
     return (
         Identity(
@@ -201,7 +201,7 @@ def deviation() -> Decision:
 
 
 def _rounded() -> tuple[Step, ...]:
-    """Noise for nbar = n/K records in a block that has m = floor(n/K), at most 4/3 fewer, and mu_k = 2^k mu."""
+    """Take noise for nbar = n/K records in a block that has m = floor(n/K), at most 4/3 fewer, and mu_k = 2^k mu."""
     energy, size, two = symbols("energy size two", positive=True)  # 2 L/m, |(dx, dy)|, 2^k
     return (
         *ROUNDED,

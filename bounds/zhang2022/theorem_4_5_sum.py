@@ -45,7 +45,7 @@ MIDDLE = Rational(17, 2) * L * D
 
 
 def _sum(count: Any, share: Any, small: Any, mu_: Any, power_: Any) -> Any:
-    """The right side of (27) for L = D = 1, n/nbar = K, with sqrt 257 L^2/sqrt(mu_K mu) for the last step."""
+    """Return the right side of (27) for L = D = 1, n/nbar = K, with sqrt 257 L^2/sqrt(mu_K mu) for the last step."""
     return (
         sqrt(257) * count * share / (mu_ * sqrt(power_))
         + 257 * (count - 1) * count**2 * share**2 / mu_
@@ -55,7 +55,7 @@ def _sum(count: Any, share: Any, small: Any, mu_: Any, power_: Any) -> Any:
 
 
 def _natural(count: Any) -> Counterexample:
-    """n = 10^30 and 13 log(n) b = 2 p, so that mu = 2 p."""
+    """Give n =  10^30 and 13 log(n) b = 2 p, so that mu = 2 p."""
     small = 1 / Integer(10) ** 15
     share = 2 * small / (13 * log(Integer(10) ** 30))
     derived, allowed = symbols("derived allowed", positive=True)
@@ -94,7 +94,7 @@ READINGS: tuple[tuple[str, Verdict], ...] = (
 
 
 def _at(records: int, count: Any) -> tuple[tuple[Any, Any], ...]:
-    """L = D = 1, the least mu there is, and 2^count."""
+    """Return L = D = 1, the least mu there is, and 2^count."""
     return ((L, 1), (D, 1), (mu, 2 / sqrt(Integer(records))), (power, Integer(2) ** count))
 
 
@@ -142,7 +142,7 @@ def last() -> Decision:
 
 
 def _root_of_257() -> tuple[Step, ...]:
-    """The root of 257, whose bound 17 serves for K = log2 n or rounded up."""
+    """Show that 17 for the root of 257 serves for K = log2 n or rounded up."""
     return (
         Inequality(
             "the root of 257 is below 17",
@@ -169,7 +169,7 @@ def _root_of_257() -> tuple[Step, ...]:
 
 
 def _root_of_129() -> tuple[Step, ...]:
-    """The root of 129, by independent noise, serves rounded down too."""
+    """Show that the root of 129, by independent noise, serves rounded down too."""
     unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
     solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
     return (

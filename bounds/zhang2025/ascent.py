@@ -23,7 +23,7 @@ def climb(
     threshold: Number | None = None,
     radius: Number = 1,
 ) -> Fraction:
-    """The last iterate from 0, with per-record clipping at ``threshold`` if one is given."""
+    """Return the last iterate from 0, with per-record clipping at ``threshold`` if one is given."""
     y, bound = Fraction(0), Fraction(radius)
     for i, batch in enumerate(batches):
         gradients = [scale * (Fraction(z) - bend * y) for z in batch]
@@ -35,7 +35,7 @@ def climb(
 
 
 def full_batch_distance(n: int, steps: int, scale: Fraction) -> Fraction:
-    """|y - y'| after ``steps`` full-batch steps, mu = beta = ``scale``, one record 1 or -1, the others 0.
+    """Return |y - y'| after ``steps`` full-batch steps, mu = beta = ``scale``, one record 1 or -1, the others 0.
 
     The threshold is 2 ``scale`` >= G_y, so that nothing is clipped.
     """
@@ -46,24 +46,24 @@ def full_batch_distance(n: int, steps: int, scale: Fraction) -> Fraction:
 
 
 def expected_distance(n: int, steps: int, scale: Fraction) -> Fraction:
-    """E|y - y'| with one uniform record a step, over all draws; as :func:`full_batch_distance`."""
+    """Return E|y - y'| with one uniform record a step, over all draws; as :func:`full_batch_distance`."""
     found = _distances(n, steps, scale)
     return sum(found, Fraction(0)) / len(found)
 
 
 def largest_distance(n: int, steps: int, scale: Fraction) -> Fraction:
-    """The largest |y - y'| over all draws of one record a step."""
+    """Return the largest |y - y'| over all draws of one record a step."""
     return max(_distances(n, steps, scale))
 
 
 def clipped_distance(steps: int, threshold: Fraction) -> Fraction:
-    """|y - y'| after full-batch steps on the records 1, -1 and -1, -1, clipped far below their gradients."""
+    """Return |y - y'| after full-batch steps on the records 1, -1 and -1, -1, clipped far below their gradients."""
     ends = [climb([data] * steps, threshold=threshold) for data in ([1, -1], [-1, -1])]
     return abs(ends[0] - ends[1])
 
 
 def overshot_distance(n: int, steps: int, bend: int) -> Fraction:
-    """|y - y'| after full-batch steps 1/(mu i) with mu = 1 and smoothness ``bend``: early steps exceed 2/beta.
+    """Return |y - y'| after full-batch steps 1/(mu i) with mu = 1 and smoothness ``bend``: early steps exceed 2/beta.
 
     Y = [-1/10, 1/10], so that G_y = 1 + ``bend``/10, which is the threshold.
     """

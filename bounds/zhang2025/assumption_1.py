@@ -71,7 +71,7 @@ def boundedness() -> Decision:
 
 
 def _negative_bound() -> tuple[Step, ...]:
-    """An instance that makes the bound with M negative."""
+    """Give an instance that makes the bound with M negative."""
     shifted = PRINTED.subs(M, least)
     at = (
         (moved, Integer(1)),
@@ -93,7 +93,7 @@ def _negative_bound() -> tuple[Step, ...]:
 
 
 def _no_lower_bound() -> tuple[Step, ...]:
-    """A loss f <= 0 whose Phi has no lower bound."""
+    """Give a loss f <= 0 whose Phi has no lower bound."""
     return (
         Identity("Phi of f = -sqrt(1 + x^2) - y^2/2, squared", lambda: FALLING**2, 1 + x**2),
         Counterexample(

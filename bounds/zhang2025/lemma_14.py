@@ -44,7 +44,7 @@ HALF = Rational(1, 2)
 
 
 def blockwise_slack(x: Fraction, eta: Fraction) -> Fraction:
-    """The right side of (49) less the left on the instance of Lemma 3, from ``x`` with v the exact gradient."""
+    """Return the right side of (49) less the left on the instance of Lemma 3, from ``x`` with v the exact gradient."""
     v = lemma_3.gradient(x)
     after = x - eta * v
     right = 2 / eta * (lemma_3.value(x) - lemma_3.value(after)) - v**2 / 2
@@ -101,7 +101,7 @@ def round() -> Decision:
 
 
 def _one_round() -> tuple[Step, ...]:
-    """The inequality at x_r, for a jointly smooth loss."""
+    """Show the inequality at x_r, for a jointly smooth loss."""
     return (
         Cited(
             "2 <g', v> - e |v|^2 + |q|^2/b at most (2/eta)(Phi(x_{r-1}) - Phi(x_r)), and |q|^2 <= b <q, v>",
@@ -133,7 +133,7 @@ def _one_round() -> tuple[Step, ...]:
 
 
 def _other_smoothness() -> tuple[Step, ...]:
-    """Instances in which it fails: smooth in each block only, and a larger step."""
+    """Give instances in which it fails: smooth in each block only, and a larger step."""
     return (
         Enumerated(
             "smooth in each block only (003:Lem3), l = kappa = 1, eta = 1/4, x_{r-1} = 1/100: the slack is",

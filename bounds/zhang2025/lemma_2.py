@@ -50,7 +50,7 @@ TRIANGLE = 1 + q**2 * ((1 + q) * SQUARE - q * CUBE)
 
 
 def _at(share: Any, rest: Any) -> Any:
-    """The printed bound at lambda = 1 and m = 1."""
+    """Return the printed bound at lambda = 1 and m = 1."""
     return PRINTED.subs({lam: 1, q: share, sigma: rest})
 
 
@@ -109,7 +109,7 @@ def amplification() -> Decision:
 
 
 def _on_a_line() -> tuple[Step, ...]:
-    """The first instance: at sigma = 1/2 no constant of the O is enough."""
+    """Show by the first instance that at sigma = 1/2 no constant of the O is enough."""
     line = 1 / (100 * (1 + hidden))  # small enough for any constant
     return (
         Identity(
@@ -133,7 +133,7 @@ def _on_a_line() -> tuple[Step, ...]:
 
 
 def _in_a_triangle() -> tuple[Step, ...]:
-    """The second instance: nor is it at sigma = 1."""
+    """Show by the second instance that none is at sigma = 1."""
     triangle = 1 / (1000 * (1 + hidden))  # likewise
     return (
         Identity(

@@ -39,7 +39,7 @@ def h(x: Fraction) -> Fraction:
 
 
 def slope(x: Fraction) -> Fraction:
-    """The derivative of ``h``."""
+    """Return the derivative of ``h``."""
     return clip(2 - min(abs(x), Fraction(2)), 1)
 
 
@@ -49,7 +49,7 @@ def maximiser(x: Fraction) -> Fraction:
 
 
 def gradient(x: Fraction) -> Fraction:
-    """The gradient of Phi on the instance: ``grad_x L`` at ``y*(x)``."""
+    """Return the gradient of Phi on the instance: ``grad_x L`` at ``y*(x)``."""
     return 3 * slope(x) * maximiser(x)
 
 

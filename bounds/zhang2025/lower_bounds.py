@@ -125,7 +125,7 @@ CONSTANT = (
 
 
 def always(rate: object) -> Counterexample:
-    """The algorithm that always returns pi against the printed rate, for every constant of the Omega."""
+    """Hold the algorithm that always returns pi against the printed rate, for every constant of the Omega."""
     return Counterexample(
         "returning pi whatever the data are, |grad Phi| = 0 on that dataset: below the bound for every constant",
         Le(hidden * Min(1, rate), sin(p) / sqrt(2)),
@@ -178,7 +178,7 @@ def finite_sum() -> Decision:
 
 
 def _bounded_loss() -> tuple[Step, ...]:
-    """A loss that meets the assumptions, and whose gradient says how well the mean of bits is known."""
+    """Give a loss that meets the assumptions, and whose gradient says how well the mean of bits is known."""
     gradient = (1 + mean) / 2 * sin(p - pi / 4) + (1 - mean) / 2 * sin(p + pi / 4)
     return (
         Identity(
@@ -209,7 +209,7 @@ def _bounded_loss() -> tuple[Step, ...]:
 
 
 def _one_dimension() -> tuple[Step, ...]:
-    """For d_1 = 1 a private algorithm does better than sqrt(d_2), on every dataset."""
+    """Show that for d_1 = 1 a private algorithm does better than sqrt(d_2), on every dataset."""
     return (
         Identity(
             "for d_1 = 1: how far a record moves grad Phi at a point, through f and through y*, f jointly l-smooth",

@@ -35,7 +35,7 @@ GAUSSIAN = lam * (lam + 1) / (2 * sigma**2)  # the moment of one Gaussian releas
 
 
 def flipped_moment(order: int, keep: Fraction, which: int) -> Fraction:
-    """``exp alpha(order)`` of randomised response on two bits, each kept with chance ``keep``.
+    """Return ``exp alpha(order)`` of randomised response on two bits, each kept with chance ``keep``.
 
     ``which`` is the bit that is released: 0, 1, or 2 for both, with independent flips. The supremum
     is over all neighbours, by enumeration.

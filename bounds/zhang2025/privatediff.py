@@ -25,44 +25,44 @@ Gradient = Callable[[Fraction, Fraction, Number], Fraction]
 
 
 def clip(value: Fraction, threshold: Number) -> Fraction:
-    """Algorithm 2: ``value`` scaled down to size ``threshold``."""
+    """Return ``value`` scaled down to size ``threshold``, as in Algorithm 2."""
     return max(-Fraction(threshold), min(Fraction(threshold), value))
 
 
 def h(x: Fraction) -> Fraction:
-    """``x/(1 + x^2)``."""
+    """Return ``x/(1 + x^2)``."""
     return x / (1 + x * x)
 
 
 def slope(x: Fraction) -> Fraction:
-    """The derivative of ``h``."""
+    """Return the derivative of ``h``."""
     return (1 - x * x) / (1 + x * x) ** 2
 
 
 def coupled_x(x: Fraction, y: Fraction, z: Number) -> Fraction:
-    """``grad_x`` of the coupled instance."""
+    """Return ``grad_x`` of the coupled instance."""
     return slope(x) * y
 
 
 def coupled_y(x: Fraction, y: Fraction, z: Number) -> Fraction:
-    """``grad_y`` of the coupled instance."""
+    """Return ``grad_y`` of the coupled instance."""
     return h(x) + z - y
 
 
 def crossed_x(x: Fraction, y: Fraction, z: Number) -> Fraction:
-    """``grad_x`` of the crossed instance."""
+    """Return ``grad_x`` of the crossed instance."""
     return z * slope(x) * y
 
 
 def crossed_y(x: Fraction, y: Fraction, z: Number) -> Fraction:
-    """``grad_y`` of the crossed instance."""
+    """Return ``grad_y`` of the crossed instance."""
     return z * h(x) - (y + 1)
 
 
 def ascent(
     gradient: Gradient, x: Fraction, y: Fraction, batches: Sequence[Sequence[Number]], threshold: Number
 ) -> Fraction:
-    """Algorithm 4: clipped projected ascent from ``y``, one step a minibatch, mu = 1."""
+    """Follow Algorithm 4: clipped projected ascent from ``y``, one step a minibatch, mu = 1."""
     for i, batch in enumerate(batches):
         total = sum((clip(gradient(x, y, z), threshold) for z in batch), Fraction(0))
         y = clip(y + Fraction(1, i + 1) * total / len(batch), 1)
@@ -87,7 +87,7 @@ def difference(
 
 
 def restart_difference(n: int, inner: int) -> Fraction:
-    """How far v_{r+1} moves when r is a multiple of T, on the coupled instance with m = n.
+    """Return how far v_{r+1} moves when r is a multiple of T, on the coupled instance with m = n.
 
     One record changes from 2n to -2n, the others are 0; x_0 = 0, y_0 = 0, ``inner`` steps of Algorithm 4,
     C_0 = 2n + 2 >= G_y and C_1 = 1 >= G_x.
@@ -102,7 +102,7 @@ def restart_difference(n: int, inner: int) -> Fraction:
 
 
 def difference_round(n: int, inner: int) -> Fraction:
-    """How far v_{r+1} moves at r = 1 < T when the outputs up to r are the same on both datasets.
+    """Return how far v_{r+1} moves at r = 1 < T when the outputs up to r are the same on both datasets.
 
     As :func:`restart_difference`, with the past outputs x_0 = 0, x_1 = 1/2 and ytilde_1 = 0, and
     C_{2,1} = C_2/2 + C_3 with C_2 = 15/4 >= l + kappa l and C_3 = 1.
@@ -117,7 +117,7 @@ def difference_round(n: int, inner: int) -> Fraction:
 
 
 def second_batch(n: int, m: int, ordered: bool = True) -> Fraction:
-    """The largest move of v_{r+1} over all pairs of minibatches z_r, z_{r-1}, on the crossed instance.
+    """Return the largest move of v_{r+1} over all pairs of minibatches z_r, z_{r-1}, on the crossed instance.
 
     The middle record changes from 1 to -1, the others are 0; x_0 = x_1 = 0, ytilde_1 = 1, one step of
     Algorithm 4, whose result y_2 = -1 is then the same on both; C_{2,1} = C_3 = 1. ``ordered`` says that a
@@ -153,7 +153,7 @@ def same_batch(n: int, m: int) -> Fraction:
 
 
 def left_over(noise: Fraction) -> Fraction:
-    """What v_2 has besides grad_x at (x_1, y_2) when step 3 has set y_1 to ytilde_1 = y_1 + noise.
+    """Return what v_2 has besides grad_x at (x_1, y_2) when step 3 has set y_1 to ytilde_1 = y_1 + noise.
 
     Coupled instance, one record 0, x_0 = 0, x_1 = 1/2, y_0 = 1/2, no noise on v, nothing clipped.
     """
@@ -167,7 +167,7 @@ def left_over(noise: Fraction) -> Fraction:
 
 
 def chance_of_sign(n: int, m: int, record: int) -> Fraction:
-    """The chance, over the inner minibatch, that d_0 has the size 1 and the sign of ``record``.
+    """Return the chance, over the inner minibatch, that d_0 has the size 1 and the sign of ``record``.
 
     As :func:`restart_difference` with one inner step on m of the n records; ``record`` is 2m or -2m.
     """

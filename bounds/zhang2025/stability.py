@@ -171,7 +171,7 @@ def sensitivity() -> Decision:
 
 
 def _full_batch() -> tuple[Step, ...]:
-    """With the full batch and nothing clipped the printed bound is too small."""
+    """Show that with the full batch and nothing clipped the printed bound is too small."""
     return (
         *(
             Enumerated(

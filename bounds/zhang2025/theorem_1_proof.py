@@ -54,7 +54,7 @@ def _inside(expression: Any) -> Any:
 
 
 def upper_normal(t: Any) -> Any:
-    """P(Z <= t) for a standard normal Z."""
+    """Return P(Z <= t) for a standard normal Z."""
     return (1 + erf(t / sqrt(2))) / 2
 
 
@@ -105,7 +105,7 @@ def theorem() -> Decision:
 
 
 def _sampled_releases() -> tuple[Step, ...]:
-    """For epsilon <= log(1/delta): T sampled releases, by [2], leave epsilon/2 for delta."""
+    """Show for epsilon <= log(1/delta) that T sampled releases, by [2], leave epsilon/2 for delta."""
     multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
     here = (c * multiplier).subs(delta, exp(-ell)).subs(m, q * n)
     large = Rational(1, 10) * (1 + j)  # q > 1/10
@@ -150,7 +150,7 @@ def _sampled_releases() -> tuple[Step, ...]:
 
 
 def _without_condition() -> tuple[Step, ...]:
-    """Without the condition: a dataset on which no constant is enough."""
+    """Give a dataset on which no constant is enough without the condition."""
     at = ((epsilon, 5 * CONSTANT**2), (delta, exp(-1)))
     return (
         Cited(

@@ -54,22 +54,24 @@ SQUARED_RATIO = epsilon**2 / (8 * q**2 * T * ell)  # x of the two gradients of a
 
 
 def _half(root: Any) -> Any:
-    """E[(r - 1)^2; r > 1] at x = ``root``^2."""
+    """Return E[(r - 1)^2; r > 1] at x = ``root``^2."""
     return exp(root**2) * upper_normal(3 * root / 2) - 2 * upper_normal(root / 2) + upper_normal(-root / 2)
 
 
 def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
-    """The epsilon spent, in units of epsilon, by T steps and by delta, at lambda = ``orders`` and Y = ``ratio``."""
+    """Return the epsilon spent, in units of epsilon, by T steps and by delta, at lambda = ``orders`` and Y =
+    ``ratio``.
+    """
     return constant * (orders + 1) / (8 * ratio) + ratio / (2 * orders)
 
 
 def _repaired() -> tuple[Step, ...]:
-    """The constants of the settings, repaired: T steps without replacement are private for n >= 2."""
+    """Repair the constants of the settings: T steps without replacement are private for n >= 2."""
     return (*_one_release(), *_sampled_step(), *_averaged_bits(), *_all_steps())
 
 
 def _one_release() -> tuple[Step, ...]:
-    """The two gradients of a step as one release: the squared ratio x, and where x and q lie."""
+    """Take the two gradients of a step as one release: the squared ratio x, and where x and q lie."""
     known = dict(NOISE)
     return (
         Identity("sigma_x with C_1 put back is this", known[sigma_x], lambda: C_1 * SPREAD),
@@ -98,7 +100,7 @@ def _one_release() -> tuple[Step, ...]:
 
 
 def _sampled_step() -> tuple[Step, ...]:
-    """The divergence of one sampled step: two integrals, bounded by b x."""
+    """Bound the divergence of one sampled step, two integrals, by b x."""
     return (
         Cited(
             "a step drawn without replacement, one record replaced: delta'(log(1 + q (e^t - 1))) <= q delta(t), the "
@@ -134,7 +136,7 @@ def _sampled_step() -> tuple[Step, ...]:
 
 
 def _averaged_bits() -> tuple[Step, ...]:
-    """The moment of a sampled step, averaged over the bits of its minibatch one at a time."""
+    """Average the moment of a sampled step over the bits of its minibatch, one at a time."""
     return (
         Identity(
             "E r^k = exp(x k (k - 1)/2), in exponents at variance 1/x",
@@ -153,7 +155,7 @@ def _averaged_bits() -> tuple[Step, ...]:
 
 
 def _all_steps() -> tuple[Step, ...]:
-    """T steps and delta together spend at most epsilon."""
+    """Show that T steps and delta together spend at most epsilon."""
     divergence = (c**2 + b) * q**2 * x * a * (a - 1) / 2 * T / (a - 1)
     ratio = Rational(5, 4) * (lam + j)  # Y, for lambda = floor(4 Y/5) and 0 <= j <= 1
     return (

@@ -145,13 +145,15 @@ HERE = Fraction(1, 64)  # eta = 1/(16 (kappa + 1)^2 l) at kappa = l = 1
 
 
 def tracking_error(x: Fraction) -> Fraction:
-    """theta_t on the instance of Lemma 3 after one step of eta from (x, y*(x)), without noise."""
+    """Return theta_t on the instance of Lemma 3 after one step of eta from (x, y*(x)), without noise."""
     after = x - HERE * lemma_3.gradient(x)
     return (lemma_3.maximiser(x) - lemma_3.maximiser(after)) ** 2
 
 
 def steep_value(x: Fraction) -> Fraction:
-    """Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3, which meets A1 to A4 with l = kappa = 1."""
+    """Return Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3, which meets A1 to A4 with l = kappa
+    = 1.
+    """
     y = clip(10 * lemma_3.h(x), Fraction(1, 10))
     return 10 * lemma_3.h(x) * y - y**2 / 2
 

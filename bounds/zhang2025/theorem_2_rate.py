@@ -111,7 +111,7 @@ def rate() -> Decision:
 
 
 def _unbounded_loss() -> tuple[Step, ...]:
-    """A loss without a lower bound, on which the mean gradient stays above 1/2."""
+    """Give a loss without a lower bound, on which the mean gradient stays above 1/2."""
     x = symbols("x", positive=True)
     return (
         Identity(

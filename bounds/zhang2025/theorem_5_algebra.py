@@ -140,7 +140,7 @@ def remark_algebra() -> Decision:
 
 
 def _other_conditions() -> tuple[Step, ...]:
-    """The second and the third condition."""
+    """Check the second and the third condition."""
     second = NOISE[sigma_x2].subs(log(1 / delta), 2 * log(n))
     return (
         Identity(

@@ -242,7 +242,7 @@ def remark() -> Decision:
 
 
 def _event() -> tuple[Step, ...]:
-    """An event that tells the two records apart."""
+    """Give an event that tells the two records apart."""
     spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
     half = 1 / (2 * spread)
     chance = upper_normal(half)

@@ -99,7 +99,7 @@ THEOREMS = (
 
 
 def sample_difference(first: int, second: int) -> Fraction:
-    """|grad_x f(x, y*; first) - grad_x f(x, y*; second)| at x = 0 for f = z h(x) - y^2/2, h(x) = x/(1 + x^2)."""
+    """Return |grad_x f(x, y*; first) - grad_x f(x, y*; second)| at x = 0 for f = z h(x) - y^2/2, h(x) = x/(1 + x^2)."""
     return abs(first * slope(Fraction(0)) - second * slope(Fraction(0)))
 
 
@@ -164,7 +164,7 @@ def rate() -> Decision:
 
 
 def _minibatch() -> tuple[Step, ...]:
-    """The minibatch fits into n for a >= n^{-3/4}, and m = n has no sampling error."""
+    """Show that the minibatch fits into n for a >= n^{-3/4}, and that m = n has no sampling error."""
     return (
         Exceeds(
             "m = a^{-4/3} may exceed n: a = n^{-1}",

@@ -135,7 +135,7 @@ def third_radius() -> Decision:
 
 
 def _larger_distance() -> tuple[Step, ...]:
-    """Instances above the bound: the lemma's own logarithm, and y_r perturbed."""
+    """Give instances above the bound: the lemma's own logarithm, and y_r perturbed."""
     return (
         Counterexample(
             "the lemma's own statement has log(log T_2)/theta, without R: at T_2 = R = 10^6, theta = 3/10 it is below "

@@ -95,7 +95,7 @@ def groups() -> Decision:
 
 
 def _group_of_one() -> tuple[Step, ...]:
-    """A bounded loss and a group of one record: Omega(1)."""
+    """Take a bounded loss and a group of one record: Omega(1)."""
     chance = (factor + delta) / (1 + factor)  # of a small gradient on z = 1, where both bounds below agree
     first = 1 / (1 + k)  # y_1
     return (
@@ -121,7 +121,7 @@ def _group_of_one() -> tuple[Step, ...]:
 
 
 def _single_group() -> tuple[Step, ...]:
-    """For d_2 = 1 private descent does better."""
+    """Show that for d_2 = 1 private descent does better."""
     return (
         Cited(
             "d_2 = 1, any loss of bounded range, Lipschitz and smooth: full-batch private descent reaches O(a^{1/2}) "
@@ -139,7 +139,7 @@ def _single_group() -> tuple[Step, ...]:
 
 
 def _printed_proof() -> tuple[Step, ...]:
-    """The proof of the paper, with groups of n/d_2 records."""
+    """Follow the proof of the paper, with groups of n/d_2 records."""
     return (
         Identity(
             "the proof: a group of n/d_2 records in the cited bound",

@@ -109,7 +109,7 @@ def check(
 
 
 def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
-    """The names of dpcheck's own algorithms, and the algorithms that others declare."""
+    """Return the names of dpcheck's own algorithms, and the algorithms that others declare."""
     known = isinstance(names, str | Algorithm | PathLike | Iterable | None)
     require(known, "names", "be a name, an Algorithm or a path, or several", names)
     wanted = [names] if isinstance(names, str | Algorithm | PathLike) else list(dict.fromkeys(names or ALGORITHMS))
@@ -131,7 +131,7 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
 
 
 def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """The stage's findings; one that stops with an error on dpcheck's own algorithm is a finding as well."""
+    """Yield the stage's findings; one that stops with an error on dpcheck's own algorithm is a finding as well."""
     try:
         yield from stage()
     except StoreError:  # of what was given; any other wrong input to a stage is the code's own
@@ -147,14 +147,14 @@ def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Itera
 
 
 def _placed(finding: Finding, name: str) -> Finding:
-    """The finding with the place that its kind points to, where the stage named no better one."""
+    """Return the finding with the place that its kind points to, where the stage named no better one."""
     return replace(finding, place=place_for(finding, name)) if name and finding.place is None else finding
 
 
 def _stages(
     context: Context, names: list[str], declared: list[Algorithm], tables: dict[str, list[dict[str, Any]]]
 ) -> Iterator[tuple[str, str, Callable[[], Iterable[Finding]]]]:
-    """The claims of each paper once, then what concerns each algorithm: its name, a title, and the work.
+    """Yield the claims of each paper once, then what concerns each algorithm: its name, a title, and the work.
 
     Findings about what others declare name their place themselves: its name is empty here.
     """
@@ -169,7 +169,7 @@ def _stages(
 
 
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
-    """What concerns one of dpcheck's own algorithms, apart from its paper's claims."""
+    """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
     from dpcheck.checks.accounting.stage import accounting
     from dpcheck.checks.bases import bases

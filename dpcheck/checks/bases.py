@@ -69,7 +69,7 @@ class Setting:
 
 
 def bases(name: str) -> Iterator[Finding]:
-    """A finding for each base solver that is looked at with algorithm ``name``; nothing where it uses none."""
+    """Yield a finding for each base solver that is looked at with algorithm ``name``; nothing where it uses none."""
     chosen = algorithm(name)
     if not issubclass(chosen, Phased):
         return
@@ -85,7 +85,7 @@ def bases(name: str) -> Iterator[Finding]:
 
 
 def of_base(name: str, base: str, *, minimisation: bool) -> Finding:
-    """Whether it ends where it certifies, on every setting."""
+    """Say whether it ends where it certifies, on every setting."""
     wrong, gradients = "", 0
     for setting in settings(minimisation):
         for energy in ENERGIES:
@@ -126,7 +126,7 @@ def _wrong(base: str, setting: Setting, energy: float, found: Any) -> str:
 
 
 def settings(minimisation: bool) -> Iterator[Setting]:
-    """Well and ill conditioned, without and with a regulariser."""
+    """Yield settings well and ill conditioned, without and with a regulariser."""
     rng = np.random.default_rng(3)
     for kappa in KAPPAS:
         for r in REGULARISERS:
@@ -153,7 +153,7 @@ def _setting(problem: Any, r: tuple[float, float], centre: Array) -> Setting:
 
 
 def passes(base: str, setting: Setting, energy: float) -> int:
-    """How many passes over the records the solver takes: its steps until its certificate, in NumPy."""
+    """Return how many passes over the records the solver takes: its steps until its certificate, in NumPy."""
     z, count, step = np.asarray(setting.problem.start, float), 0, STEPS[base]
     mu, steepest = setting.moduli, setting.steepest
 

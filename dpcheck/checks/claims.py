@@ -26,7 +26,7 @@ _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 
 
 def decided(context: Context, paper: str) -> Iterator[Finding]:
-    """What is decided of a paper's statements, each with its evidence."""
+    """Yield what is decided of a paper's statements, each with its evidence."""
     found = _kept(paper)
     if found is None:
         found = _decide(context, paper)
@@ -37,7 +37,7 @@ def decided(context: Context, paper: str) -> Iterator[Finding]:
 
 
 def as_finding(claim: Claim, found: dict[str, Any]) -> Finding:
-    """What is decided of a claim."""
+    """Return the finding on a claim."""
     return Finding(
         f"{claim.paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", found["verdict"],
         f"{found['note']} (Checked by: {found['trust'] or 'nobody'}.)", evidence=found["evidence"],
@@ -50,12 +50,12 @@ def _decide(context: Context, paper: str) -> dict[str, dict[str, Any]]:
 
 
 def kept(result: ClaimResult) -> dict[str, Any]:
-    """What the cache keeps of a decision."""
+    """Return what the cache keeps of a decision."""
     return {"verdict": result.verdict, "note": result.note, "trust": result.trust, "evidence": result.to_dict()}
 
 
 def _store() -> Store:
-    """The user's cache; InputError where it cannot be written."""
+    """Return the user's cache; InputError where it cannot be written."""
     import pooch
 
     folder = Path(pooch.os_cache("dpcheck"))

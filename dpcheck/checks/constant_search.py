@@ -45,7 +45,7 @@ class Found:
 
 
 def search(problem: Any) -> Iterator[Found]:
-    """Every finite constant that the problem declares, beside what the search found."""
+    """Yield every finite constant that the problem declares, beside what the search found."""
     search = _Search(problem, np.random.default_rng(0))
     for name, declared, size, quotient in (
         ("lipschitz_w", problem.lipschitz_w, problem.dim_w, search.slope_w),
@@ -83,28 +83,28 @@ class _Search:
         self.step = APART
 
     def gradient(self, k: int, x: Array) -> Array:
-        """Both partial gradients of record k at x."""
+        """Return both partial gradients of record k at x."""
         g = np.empty(self.size)
         d = self.d
         self.problem.gradient(self.params, self.records[k], x[:d], x[d:], g[:d], g[d:])
         return g
 
     def inside(self, x: Array) -> Array:
-        """The projection of x."""
+        """Return the projection of x."""
         x = x.copy()
         project(x[: self.d], self.problem.domain_w)
         project(x[self.d :], self.problem.domain_v)
         return x
 
     def point(self) -> Array:
-        """Inside the domains or at their ends."""
+        """Return a point inside the domains or at their ends."""
         return np.concatenate([
             point_of(self.problem.domain_w, self.d, self.rng),
             point_of(self.problem.domain_v, self.size - self.d, self.rng),
         ])  # fmt: skip
 
     def largest(self, quotient: Callable[[int, Array], float], climbs: int = CLIMBS) -> float:
-        """The largest value over random points and records, and after climbing from the best of them."""
+        """Return the largest value over random points and records, and after climbing from the best of them."""
         starts = []
         for _ in range(POINTS):
             k, x = int(self.rng.integers(len(self.records))), self.point()
@@ -124,15 +124,15 @@ class _Search:
         return best
 
     def slope_w(self, k: int, x: Array) -> float:
-        """The length of the gradient in w."""
+        """Return the length of the gradient in w."""
         return float(np.linalg.norm(self.gradient(k, x)[: self.d]))
 
     def slope_v(self, k: int, x: Array) -> float:
-        """The length of the gradient in v."""
+        """Return the length of the gradient in v."""
         return float(np.linalg.norm(self.gradient(k, x)[self.d :]))
 
     def bend(self, k: int, x: Array) -> float:
-        """How fast the gradient moves, a unit of distance, in the direction in which it moves fastest."""
+        """Return how fast the gradient moves, a unit of distance, in the direction in which it moves fastest."""
         jacobian = self._jacobian(lambda y: self.gradient(k, y), x, 0, self.size)
         u = np.linalg.svd(jacobian)[2][0] if jacobian is not None else self.rng.standard_normal(self.size)
         y, z = self._ends(x, u, 0, self.size)
@@ -140,7 +140,7 @@ class _Search:
         return float(np.linalg.norm(self.gradient(k, y) - self.gradient(k, z)) / apart) if apart else 0.0
 
     def less_convex(self, k: int, x: Array) -> float:
-        """Minus the curvature in w, in the direction where f is least convex."""
+        """Return minus the curvature in w, in the direction where f is least convex."""
         return self._curved(lambda y: self.gradient(k, y), x, 0, self.d, 1.0)
 
     def less_concave(self, k: int, x: Array) -> float:
@@ -160,7 +160,7 @@ class _Search:
         return self._curved(mean, x, self.d, self.size, -1.0)
 
     def twist(self, k: int, x: Array) -> float:
-        """How fast the Hessian of the primal function of records that all equal k moves, a unit of distance."""
+        """Return how fast the Hessian of the primal function of records that all equal k moves, a unit of distance."""
         problem = self._alike(k)
         return self._twist(lambda w: np.asarray(problem.primal_hessian(w)), x[: self.d])
 
@@ -222,7 +222,7 @@ class _Search:
         return np.array(columns).T
 
     def _ends(self, x: Array, u: Array, first: int, last: int) -> tuple[Array, Array]:
-        """Two points of the domains near x, apart along u."""
+        """Return two points of the domains near x, apart along u."""
         y, z = x.copy(), x.copy()
         move = self.step * u / (np.linalg.norm(u) + 1e-300)
         y[first:last] += move
@@ -231,7 +231,9 @@ class _Search:
 
 
 def extremes(problem: Any) -> Array:
-    """The problem's records, their opposites, and both as long as the problem admits, as far as it admits them."""
+    """Return the problem's records, their opposites, and both as long as the problem admits, as far as it admits
+    them.
+    """
     rows = problem.records[:: max(1, len(problem.records) // 40)]
 
     def admitted(record: Array) -> bool:

@@ -62,14 +62,14 @@ LOOSE = 4.0  # a constant this many times what the search found is mentioned
 
 
 def constants(context: Context, name: str) -> Iterator[Finding]:
-    """A finding for each problem that algorithm ``name`` runs on, and one on where its own runs stay."""
+    """Yield a finding for each problem that algorithm ``name`` runs on, and one on where its own runs stay."""
     for chosen in PROBLEMS_OF.get(name, ()):
         yield of_problem(name, chosen, example(chosen))
     yield stays(name)
 
 
 def of_problem(name: str, chosen: str, problem: Any) -> Finding:
-    """Whether some point or record exceeds a declared constant, and whether a constant depends on the records."""
+    """Say whether some point or record exceeds a declared constant, and whether a constant depends on the records."""
     found = tuple(search(problem))
     exceeded = [each for each in found if each.exceeded]
     neighbour = with_record(problem, 0, problem.records[1])
@@ -102,7 +102,7 @@ def _public(problem: Any) -> dict[str, Any]:
 
 
 def stays(name: str) -> Finding:
-    """Whether the algorithm's iterates and outputs stay within the domains, with noise that drives them out.
+    """Say whether the algorithm's iterates and outputs stay within the domains, with noise that drives them out.
 
     The same runs in domains without ends show which blocks would leave theirs.
     """
@@ -123,7 +123,9 @@ def stays(name: str) -> Finding:
 
 
 def _left(solver: Any, problem: Any, *, endless: bool = False) -> dict[str, float]:
-    """How far w and v get outside their domains in one run, which is told of domains without ends if ``endless``."""
+    """Return how far w and v get outside their domains in one run, which is told of domains without ends if
+    ``endless``.
+    """
     d, domains = problem.dim_w, [problem.domain_w, problem.domain_v]
     tape = new_tape(problem, (0, 0, 0), at=range(solver.iterations(problem)))
     play, out = Play(solver.packed(problem), np.random.default_rng(0), tape), np.empty((1, d + problem.dim_v))
@@ -140,7 +142,7 @@ def _left(solver: Any, problem: Any, *, endless: bool = False) -> dict[str, floa
 
 
 def loud(solver: Any) -> Any:
-    """The algorithm with noise that takes it to the ends of any bounded domain."""
+    """Return the algorithm with noise that takes it to the ends of any bounded domain."""
     if isinstance(solver, Phased):
         table = solver.phases.copy()
         table[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] *= LOUDER

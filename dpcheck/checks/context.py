@@ -43,9 +43,11 @@ class Context:
         return self.profile == "full"
 
     def stream(self, *key: int) -> int:
-        """A seed of its own for the experiment numbered ``key``."""
+        """Return a seed of its own for the experiment numbered ``key``."""
         return int(np.random.SeedSequence([self.seed, *key]).generate_state(1)[0])
 
     def kept(self, key: list[Any], make: Callable[[], Any]) -> Any:
-        """What ``make`` returns, ready for JSON; from the store where this profile, seed and code have made it."""
+        """Return what ``make`` returns, ready for JSON; from the store where this profile, seed and code have made
+        it.
+        """
         return make() if self.store is None else self.store.kept([self.profile, self.seed, *key], make)

@@ -30,7 +30,7 @@ _TRANSCRIPT, _OUTPUT, _SEARCH = range(3)
 
 
 def stages(context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
-    """All of them, each a title and a call that yields findings."""
+    """Yield all of them, each a title and a call that yields findings."""
     from dpcheck.checks.declared_rate import rate
     from dpcheck.checks.declared_releases import releases
     from dpcheck.checks.declared_sampling import sampling
@@ -43,18 +43,18 @@ def stages(context: Context, own: Algorithm, tables: dict[str, list[dict[str, An
 
 
 def finding(own: Algorithm, what: str, kind: str, subject: str, verdict: str, reason: str, **fields: Any) -> Finding:
-    """About the algorithm's own code, unless ``place`` is given."""
+    """Return a finding about the algorithm's own code, unless ``place`` is given."""
     place = fields.pop("place", None) or place_of(own.code)
     return Finding(f"{own.name}.{what}", kind, f"{own.name}: {subject}", verdict, reason, place=place, **fields)
 
 
 def not_checked(own: Algorithm, what: str, kind: str, subject: str, reason: str) -> Finding:
-    """A stage that does not apply, and what to declare for it."""
+    """Return the finding of a stage that does not apply, and what to declare for it."""
     return finding(own, what, kind, subject, "not checked", reason, place=shown_place(own.place))
 
 
 def certificate(own: Algorithm) -> Iterator[Finding]:
-    """What the declared events are certified at, against what is claimed."""
+    """Compare what the declared events are certified at with what is claimed."""
     subject = "the declared events against the claimed epsilon"
     if own.events is None:
         example = 'Repeated(Sampled((Gaussian(z),), "poisson", n, batch), steps)'
@@ -75,7 +75,7 @@ def certificate(own: Algorithm) -> Iterator[Finding]:
 
 
 def _more(own: Algorithm) -> str:
-    """How much more noise would do, where there is an answer."""
+    """Return how much more noise would do, where there is an answer."""
     if own.epsilon == 0 or own.delta == 0 or any(multiplier == 0 for _, multiplier in own.releases):
         return ""
     factor = calibrate(lambda z: scaled(own.events, z), own.epsilon, own.delta)
@@ -83,7 +83,7 @@ def _more(own: Algorithm) -> str:
 
 
 def membership(context: Context, own: Algorithm) -> Iterator[Finding]:
-    """Everything that is released, and the output alone, on the pair that shows most.
+    """Audit everything that is released, and the output alone, on the pair that shows most.
 
     Null hypothesis: the algorithm is (epsilon, delta)-private on this pair; each audit's level is ``_LEVEL``.
     """
@@ -127,14 +127,14 @@ def candidates(own: Algorithm) -> list[Any]:
 
 
 def bases(own: Algorithm) -> Iterator[tuple[str, Any]]:
-    """The data, and data sets in which all records are equal, where one that differs stands out most."""
+    """Yield the data, and data sets in which all records are equal, where one that differs stands out most."""
     yield "the data", own.data
     for k, record in enumerate(candidates(own)):
         yield f"data whose records all equal replacement {k}", with_records(own.data, range(len(own.data)), record)
 
 
 def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
-    """A copy of ``data`` (array or list) with one record in several places."""
+    """Return a copy of ``data`` (array or list) with one record in several places."""
     copy = data.copy() if isinstance(data, np.ndarray) else list(data)
     for index in indices:
         copy[index] = record
@@ -142,7 +142,9 @@ def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
 
 
 def worst_pair(own: Algorithm, seed: int) -> Pair:
-    """The declared pair, or the one whose outputs differ most, the generator's stream being the same for both."""
+    """Return the declared pair, or the one whose outputs differ most, the generator's stream being the same for
+    both.
+    """
     if own.neighbour is not None:
         return Pair(own.data, own.neighbour, "the two data sets are the declared pair")
     pairs = list(_pairs(own))

@@ -24,7 +24,7 @@ _LOOKS, _LEVEL = 3, 0.05
 
 
 def rate(context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
-    """The measured law against the claimed one, and against the theorem's number where there is a theorem."""
+    """Compare the measured law with the claimed one, and with the theorem's number where there is a theorem."""
     subject, claim = "measured rate against the claimed one", own.rate
     if claim is None:
         reason = (
@@ -59,7 +59,7 @@ def rate(context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]
 
 
 def _rows(frame: pd.DataFrame, factors: list[str]) -> list[dict[str, Any]]:
-    """A row a setting: the mean, its standard error, and the bound where there is one."""
+    """Return a row for each setting: the mean, its standard error, and the bound where there is one."""
     rows = []
     for _, cell in frame.groupby(factors, sort=False):
         row = {name: cell[name].iloc[0] for name in factors}
@@ -72,14 +72,14 @@ def _rows(frame: pd.DataFrame, factors: list[str]) -> list[dict[str, Any]]:
 
 
 def _above(frame: pd.DataFrame, factors: list[str], claim: RateClaim) -> bool:
-    """Whether the mean exceeds the theorem's number at some setting, beyond chance."""
+    """Say whether the mean exceeds the theorem's number at some setting, beyond chance."""
     rows = _rows(frame, factors)
     reach = float(student.isf(_LEVEL / 2 / len(rows), claim.seeds - 1))
     return any(row["measured"] - reach * row["error"] > row.get("bound", np.inf) for row in rows)
 
 
 def _measured(context: Context, own: Algorithm, claim: RateClaim, look: int) -> pd.DataFrame:
-    """A row a measurement, each with a stream of its own."""
+    """Return a row for each measurement, each with a stream of its own."""
     cells = [dict(zip(claim.grid, levels, strict=True)) for levels in itertools.product(*claim.grid.values())]
     seed, rows = context.stream(crc32(own.name.encode()), 30, look), []
     for number, cell in enumerate(cells):

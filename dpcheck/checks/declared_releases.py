@@ -55,7 +55,7 @@ class Moved:
 
 
 def releases(context: Context, own: Algorithm) -> Iterator[Finding]:
-    """One finding for all releases, which names the worst."""
+    """Yield one finding for all releases, which names the worst."""
     skip = partial(not_checked, own, "releases", "noise", _SUBJECT)
     if own.events is None:
         yield skip("No events are declared: say in events= with which noise multiplier each step is released.")
@@ -125,7 +125,9 @@ class _Step:
     seed: int
 
     def look(self, law: str) -> tuple[float | str, str, str] | str:
-        """Units of noise by which the worst record moves the release (or what is wrong), law, pair; or why unknown."""
+        """Measure by how many units of noise the worst record moves the release (or what is wrong), law, pair; or
+        why unknown.
+        """
         first = self._response(self.own.data, law)
         if isinstance(first, str):
             return first
@@ -140,7 +142,7 @@ class _Step:
         return moved(one, other), one.law, worst.words
 
     def _response(self, data: Any, law: str) -> Response | str:
-        """A release that draws nothing has noise 0."""
+        """Return how a release responds to its draws; one that draws nothing has noise 0."""
         recorder = Recorder(self.seed)
         value = self._released(data, recorder)
         if not recorder.bypassed and not any(draw.law for draw in recorder.draws):
@@ -156,7 +158,7 @@ class _Step:
         return self._released(data, Recorder(self.seed, standard=()))
 
     def _worst(self, first: Response) -> Pair | str:
-        """The pair that moves most, each coordinate in units of its own noise."""
+        """Return the pair that moves most, each coordinate in units of its own noise."""
         spread = np.linalg.norm(first.mixing, axis=1)
         best, found = -1.0, Pair(self.own.data, self.own.data, "no record")
         for pair in self._pairs():
@@ -172,7 +174,7 @@ class _Step:
         return found
 
     def _pairs(self) -> Iterator[Pair]:
-        """Neighbours that differ in a record of this step's minibatch, and some others."""
+        """Yield neighbours that differ in a record of this step's minibatch, and some others."""
         own = self.own
         if own.neighbour is not None and len(own.neighbour) == len(own.data):
             yield Pair(own.data, own.neighbour, "the declared pair")
@@ -186,7 +188,7 @@ class _Step:
 
 
 def _member(query: Callable[[Any], Array], base: Any, record: Any) -> int | None:
-    """A record on which the query depends, by bisection over how many of the first records are replaced."""
+    """Return a record on which the query depends, by bisection over how many of the first records are replaced."""
     start = query(base)
 
     def same(count: int) -> bool:

@@ -25,7 +25,7 @@ _CONFIDENCE = 0.999
 
 
 def sampling(context: Context, own: Algorithm) -> Iterator[Finding]:
-    """Population, scheme, size, and how the records are drawn.
+    """Check population, scheme, size, and how the records are drawn.
 
     Null hypothesis: each minibatch is drawn by the declared scheme, independently of the others.
     """
@@ -106,7 +106,7 @@ def _drawn(own: Algorithm, seed: int) -> np.ndarray[Any, np.dtype[np.int64]] | s
 
 
 def _is_minibatch(method: str, arguments: dict[str, Any], n: int) -> bool:
-    """Whether a draw takes record numbers below n; ``choice`` from the records themselves is not seen as such."""
+    """Say whether a draw takes record numbers below n; ``choice`` from the records themselves is not seen as such."""
     if method == "choice":
         return isinstance(arguments["a"], np.ndarray) and int(arguments["a"]) == n
     low, high = arguments.get("low"), arguments.get("high")

@@ -14,7 +14,7 @@ from dpcheck.checks.privacy.real_records import real_data
 
 
 def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterable[Stage]:
-    """The stages of the check, each a title and a call that yields findings."""
+    """Yield the stages of the check, each a title and a call that yields findings."""
     return (
         ("noise of Remark 1", partial(remark_1, context, tables)),
         ("sensitivity of a step", partial(step, context)),

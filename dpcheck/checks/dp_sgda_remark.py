@@ -15,13 +15,13 @@ from dpcheck.findings import Finding
 def step_epsilon(
     n: int, steps: int, batch: int, sigma: float, scheme: Scheme, neighbours: Neighbours = "replace_one"
 ) -> float:
-    """Certified epsilon at delta = 1/n^2 of T joint releases, noise ``sigma`` for G_w = G_v = 1."""
+    """Return the certified epsilon at delta = 1/n^2 of T joint releases, noise ``sigma`` for G_w = G_v = 1."""
     pair = (Gaussian(sigma * batch / 2),) * 2
     return certify(Repeated(Sampled(pair, scheme, n, batch, neighbours), steps), delta=n**-2.0).epsilon
 
 
 def remark_1(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
-    """The slack of Remark 1 on a grid, and the minibatches for which its noise is too little."""
+    """Yield the slack of Remark 1 on a grid, and the minibatches for which its noise is too little."""
     statement = theorem("yang2022.theorem_1")
     rows: list[dict[str, Any]] = []
     sizes = [1000, 10_000] + [100_000] * context.full
@@ -51,7 +51,7 @@ def remark_1(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Itera
 
 
 def _edges(n: int, T: int, m: int, sigma: float, epsilon: float) -> tuple[int, int]:
-    """Largest minibatch for which the noise is too little, and smallest for which it is enough.
+    """Return the largest minibatch for which the noise is too little, and the smallest for which it is enough.
 
     Noise is on the mean, so a smaller minibatch meets the same noise with a larger sensitivity 2G/m.
     Too little is shown by one exact pair: all records equal but one, whose transcript law is that of
@@ -73,7 +73,7 @@ def _edges(n: int, T: int, m: int, sigma: float, epsilon: float) -> tuple[int, i
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Smallest number above ``low`` at which ``holds`` begins, given that it holds at ``high``."""
+    """Return the smallest number above ``low`` at which ``holds`` begins, given that it holds at ``high``."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)

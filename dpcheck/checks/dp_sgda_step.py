@@ -25,7 +25,7 @@ def step(context: Context) -> Iterator[Finding]:
 
 
 def _first_gradient(solver: DPSGDA, problem: Problem) -> History:
-    """The first step on a minibatch of all records, without noise."""
+    """Run the first step on a minibatch of all records, without noise."""
     one = replace(
         solver, eta_w=solver.eta_w[:1], eta_v=solver.eta_v[:1], sigma_w=0.0, sigma_v=0.0,
         batch=len(problem.records), sampling="without_replacement",
@@ -54,7 +54,7 @@ def _sensitivity(game: Bilinear) -> Iterator[Finding]:
 
 
 def _class_counts(rng: np.random.Generator) -> Iterator[Finding]:
-    """Algorithm 2: does the gradient of a record depend on who else is in the data?
+    """Check whether the gradient of a record in Algorithm 2 depends on who else is in the data.
 
     The record at hand stays; another one changes its label. With weights counted on the private
     data, as printed, its gradient moves: a release that no noise covers.

@@ -37,7 +37,9 @@ def place_of(function: Callable[..., Any]) -> str:
 
 
 def shown_place(place: str) -> str:
-    """``"FILE:LINE"`` with the file relative to the checkout or the working folder, where it is in one of them."""
+    """Return ``"FILE:LINE"`` with the file relative to the checkout or the working folder, where it is in one of
+    them.
+    """
     file, _, line = place.rpartition(":")
     path = Path(file).resolve()
     for folder in (_ROOT, Path.cwd()):
@@ -47,7 +49,7 @@ def shown_place(place: str) -> str:
 
 
 def place_for(finding: Finding, name: str) -> str | None:
-    """Where to look for what a finding about algorithm ``name`` says.
+    """Return where to look for what a finding about algorithm ``name`` says.
 
     Rates and bounds: the theorem's file;  schedules and certificates: the solver's ``configure``;  else its kernel.
     """

@@ -12,7 +12,7 @@ from dpcheck.problems.problem import Array
 
 
 def misprojected(problem: Any) -> str:
-    """What is wrong with the projection onto the domains, or nothing.
+    """Return what is wrong with the projection onto the domains, or nothing.
 
     p = P(x) is the nearest point of a convex set if it is in the set and <x - p, y - p> <= 0 for all its points y.
     """
@@ -34,7 +34,7 @@ def misprojected(problem: Any) -> str:
 
 
 def outside(x: Array, domain: Array) -> float:
-    """How far ``x`` is outside its domain, by the definition of each block."""
+    """Return how far ``x`` is outside its domain, by the definition of each block."""
     worst = -math.inf
     for start, stop, kind, radius in domain.tolist():
         part = x[int(start) : int(stop)]

@@ -29,7 +29,7 @@ COUNTS = ((60, 12, 2000, 1e-3, 0.01), (400, 250, 5000, 1e-2, 0.02), (2500, 1200,
 
 
 def testers(name: str) -> Iterator[Finding]:
-    """One finding, which names the first tester that errs."""
+    """Yield one finding, which names the first tester that errs."""
     wrong, place = _first_wrong()
     yield Finding(
         f"{name}.testers", "utility", "the testers, each on what is right and on what is wrong by construction",
@@ -40,7 +40,7 @@ def testers(name: str) -> Iterator[Finding]:
 
 @cache
 def _first_wrong() -> tuple[str, str]:
-    """What errs and where it is, the same for every algorithm; nothing and the first tester's place."""
+    """Return what errs and where it is, the same for every algorithm; nothing and the first tester's place."""
     for tester, work in TESTERS:
         for told in work():
             if told:
@@ -49,7 +49,9 @@ def _first_wrong() -> tuple[str, str]:
 
 
 def membership() -> Iterator[str]:
-    """A Gaussian of known delta, claimed with that and with a third of it; then where a look's verdict turns."""
+    """Test on a Gaussian of known delta, claimed with that and with a third of it; then where a look's verdict
+    turns.
+    """
     delta = _gaussian_delta(EPSILON, SHIFT)
     for share, due in ((1.0, "consistent"), (1 / 3, "violated")):
         audit = audit_privacy(
@@ -75,7 +77,7 @@ def membership() -> Iterator[str]:
 
 
 def noise() -> Iterator[str]:
-    """Normal noise as claimed; of another scale, and of another shape."""
+    """Test on normal noise as claimed, of another scale, and of another shape."""
     rng = np.random.default_rng(1)
     normal, flat = rng.standard_normal((600, 2)), rng.uniform(-math.sqrt(3), math.sqrt(3), (600, 2))
     for sample, due, words in (
@@ -88,7 +90,9 @@ def noise() -> Iterator[str]:
 
 
 def sampling() -> Iterator[str]:
-    """Minibatches drawn as claimed; with a record twice, with one record too few, and always the same records."""
+    """Test on minibatches drawn as claimed; with a record twice, with one record too few, and always the same
+    records.
+    """
     rng, n, size = np.random.default_rng(2), 20, 5
     drawn = np.array([rng.choice(n, size, replace=False) for _ in range(40)])
     twice, fewer, same = drawn.copy(), drawn.copy(), drawn.copy()
@@ -108,7 +112,7 @@ def sampling() -> Iterator[str]:
 
 
 def constants() -> Iterator[str]:
-    """A constant that is public, and one that is read off the data."""
+    """Test on a constant that is public, and one that is read off the data."""
     data, neighbour = np.arange(4.0), np.arange(1.0, 5.0)
     for made, due in ((lambda _: {"bound": 1.0}, "consistent"), (lambda rows: {"bound": rows.max()}, "violated")):
         words = "a public constant" if due == "consistent" else "a constant read off the data"
@@ -116,7 +120,7 @@ def constants() -> Iterator[str]:
 
 
 def rates() -> Iterator[str]:
-    """A law n^(-1/2) that is claimed to be that, to be slower, and to be n^-1."""
+    """Test on a law n^(-1/2) that is claimed to be that, to be slower, and to be n^-1."""
     import pandas as pd
 
     rng, sizes = np.random.default_rng(3), np.repeat([100, 200, 400, 800, 1600], 12)
@@ -141,7 +145,7 @@ def _gaussian(shift: float, rng: np.random.Generator, size: int) -> Array:
 
 
 def _gaussian_delta(epsilon: float, mu: float) -> float:
-    """Balle and Wang 2018, Theorem 8."""
+    """Return delta by Theorem 8 of Balle and Wang 2018."""
 
     def below(x: float) -> float:
         return 0.5 * math.erfc(-x / math.sqrt(2))

@@ -17,7 +17,7 @@ _SURE = 40.0  # expected repeated records, or log of the chance, beyond which th
 
 
 def disagreement(game: Game, events: Sequence[Event]) -> str:
-    """One sentence on what is declared and not so; nothing where all agrees."""
+    """Return a sentence on what is declared and not so; nothing where all agrees."""
     ours, theirs, sampled = game.data.records, game.neighbour.records, list(on_minibatches(events))
     if ours.shape != theirs.shape:
         actual = "add_or_remove_one"
@@ -76,7 +76,7 @@ def _drawn(game: Game, seed: int) -> Iterator[NDArray[np.int64]]:
 
 
 def on_minibatches(events: Sequence[Event]) -> Iterator[Sampled]:
-    """Every event on a minibatch, once however often it is repeated."""
+    """Yield every event on a minibatch, once however often it is repeated."""
     for event in events:
         if isinstance(event, Repeated):
             yield from on_minibatches((event.event,))

@@ -24,7 +24,7 @@ ROUNDING, WASTE = 1e-9, 1e-2  # relative: below the worse order's, and above it
 
 
 def directions(name: str, events: Sequence[Event]) -> Iterator[Finding]:
-    """A finding where the algorithm samples; nothing where all its events read all records."""
+    """Yield a finding where the algorithm samples; nothing where all its events read all records."""
     found = next((event for event in on_minibatches(events) if 0 < event.batch < event.population), None)
     if found is None:
         return
@@ -40,7 +40,7 @@ def directions(name: str, events: Sequence[Event]) -> Iterator[Finding]:
 
 
 def disjoint(name: str, events: Sequence[Event]) -> Iterator[Finding]:
-    """A finding where the algorithm declares releases on disjoint records; their worst decides."""
+    """Yield a finding where the algorithm declares releases on disjoint records; their worst decides."""
     found = next((event for event in events if isinstance(event, Disjoint)), None)
     if found is None:
         return
@@ -58,7 +58,7 @@ def disjoint(name: str, events: Sequence[Event]) -> Iterator[Finding]:
 
 
 def _wrong(one: Sampled, count: int) -> Iterator[str]:
-    """A sentence for what is not that of the second route's worse order."""
+    """Yield a sentence for what is not that of the second route's worse order."""
     events, words = (Repeated(one, count),), f"{count} minibatch{'es' * (count > 1)}"
     due, certified = interval_of(events, DELTA), certify(events, delta=DELTA).epsilon
     if not due.low * (1 - ROUNDING) <= certified <= due.high * (1 + WASTE):

@@ -69,7 +69,7 @@ class Inversion:
         return times, values - values.real[0]
 
     def interval(self, epsilon: float) -> tuple[float, float]:
-        """Two bounds, between which delta(epsilon) lies."""
+        """Return two bounds, between which delta(epsilon) lies."""
         times, values = self.terms
         step = times[1]
         weights = np.where(times == 0, 0.5, 1.0) * step / math.pi
@@ -89,7 +89,7 @@ class Inversion:
         return float(self.log_moment(self.order, np.zeros(1)).real[0]) - math.log(self.order * (self.order + 1))
 
     def _aliases(self, epsilon: float) -> float:
-        """A bound on the terms of Poisson's sum with k != 0, in the unit of delta."""
+        """Return a bound on the terms of Poisson's sum with k != 0, in the unit of delta."""
         w = self.window
         total = 1 / math.expm1(min(self.order * w, 700.0))
         best = math.inf
@@ -106,7 +106,7 @@ class Inversion:
 
 
 def epsilon_interval(log_moment: LogMoment, delta: float) -> tuple[float, float]:
-    """Two bounds, between which the least epsilon >= 0 with delta(epsilon) <= ``delta`` lies."""
+    """Return two bounds, between which the least epsilon >= 0 with delta(epsilon) <= ``delta`` lies."""
     order, most = _best(lambda order: (_chernoff(log_moment, order) - math.log(delta)) / order)
     if most <= 0:
         return 0.0, 0.0
@@ -121,13 +121,13 @@ def epsilon_interval(log_moment: LogMoment, delta: float) -> tuple[float, float]
 
 
 def delta_interval(log_moment: LogMoment, epsilon: float) -> tuple[float, float]:
-    """Two bounds, between which delta(epsilon) lies."""
+    """Return two bounds, between which delta(epsilon) lies."""
     order, most = _best(lambda order: _chernoff(log_moment, order) - order * epsilon)
     return Inversion(log_moment, _BELOW * order, epsilon, max(math.exp(most), _LEAST)).interval(epsilon)
 
 
 def _best(bound: Callable[[float], float]) -> tuple[float, float]:
-    """The order at which a bound that falls, then rises is about least, and its value there."""
+    """Return the order at which a bound that falls, then rises is about least, and its value there."""
     order, here, ratio = 1.0, bound(1.0), 2.0
     if not bound(2.0) < here:
         ratio = 0.5
@@ -144,14 +144,14 @@ def _best(bound: Callable[[float], float]) -> tuple[float, float]:
 
 
 def _chernoff(log_moment: LogMoment, order: float) -> float:
-    """(1 - e^(epsilon - L))^+ <= e^(order (L - epsilon)) order^order / (1 + order)^(1 + order)."""
+    """Bound delta by (1 - e^(epsilon - L))^+ <= e^(order (L - epsilon)) order^order / (1 + order)^(1 + order)."""
     with np.errstate(over="ignore", invalid="ignore"):
         moment = float(log_moment(order, np.zeros(1)).real[0])
     return moment + order * math.log(order) - (1 + order) * math.log1p(order)
 
 
 def _root(curve: Callable[[float], float], delta: float, low: float, high: float) -> float:
-    """Where a curve falls to ``delta`` in [low, high]."""
+    """Return where a curve falls to ``delta`` in [low, high]."""
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if curve(middle) > delta else (low, middle)

@@ -61,7 +61,7 @@ class Stretch:
     ends: bool = False
 
     def points(self, order: float, frequency: float) -> tuple[Array, Array]:
-        """Losses and masses of a Gauss-Legendre rule that integrates e^((order + i frequency) loss) over P."""
+        """Return losses and masses of a Gauss-Legendre rule that integrates e^((order + i frequency) loss) over P."""
         low, high = self._ends(order)
         edges = np.linspace(low, high, max(math.ceil((high - low) / _PANEL), 1) + 1)
         turns = np.diff(self.loss(edges)) * math.hypot(frequency, order) / _PHASE
@@ -79,12 +79,12 @@ class Stretch:
         return loss[several], mass[several]
 
     def most(self, order: float) -> float:
-        """The largest loss that :meth:`points` sees."""
+        """Return the largest loss that :meth:`points` sees."""
         low, high = self._ends(order)
         return -float(self.loss(np.array([low]))[0]) if self.reversed else float(self.loss(np.array([high]))[0])
 
     def _ends(self, order: float) -> tuple[float, float]:
-        """Tilting shifts a Gaussian, by at most the order times the slope."""
+        """Return the ends of what counts: tilting shifts a Gaussian by at most the order times the slope."""
         drift = order * self.slope
         if self.reversed:
             return self.low - (0.0 if self.starts else drift), self.high
@@ -94,7 +94,7 @@ class Stretch:
         return (-loss, mass * np.exp(-loss)) if self.reversed else (loss, mass)
 
     def stick(self, epsilon: float) -> float:
-        """The integral of (P - e^epsilon Q)^+ over the stretch, from the point where the loss is ``epsilon``."""
+        """Return the integral of (P - e^epsilon Q)^+ over the stretch, from the point where the loss is ``epsilon``."""
         sign = -1.0 if self.reversed else 1.0
         low, high = self.low, self.high
         for _ in range(200):
@@ -132,13 +132,13 @@ class Pair:
         return np.log1p(total)
 
     def stick(self, epsilon: float) -> float:
-        """The hockey stick E (1 - e^(epsilon - loss))^+ under P, by quadrature."""
+        """Return the hockey stick E (1 - e^(epsilon - loss))^+ under P, by quadrature."""
         atoms = sum(mass * -math.expm1(min(epsilon - loss, 0.0)) for loss, mass in self.atoms)
         return atoms + sum(chance * stretch.stick(epsilon) for chance, stretch in self.stretches)
 
 
 def pairs_of(event: Sampled) -> tuple[Pair | Drawn, ...]:
-    """The dominating pairs of a sampled Gaussian, one for each direction that matters."""
+    """Return the dominating pairs of a sampled Gaussian, one for each direction that matters."""
     mu = math.sqrt(sum(part.noise_multiplier**-2.0 for part in event.mechanisms))
     share = event.batch / event.population
     match event.scheme, event.neighbours:
@@ -156,7 +156,9 @@ def pairs_of(event: Sampled) -> tuple[Pair | Drawn, ...]:
 
 
 def both_ways(copies: dict[int, float], q: float, mu: float) -> Pair:
-    """The pair that is at least as bad as (1-q) phi_0 + q phi_(k mu) against phi_0 in both directions, k seen."""
+    """Return the pair that is at least as bad as (1-q) phi_0 + q phi_(k mu) against phi_0 in both directions, k
+    seen.
+    """
     stretches: list[tuple[float, Stretch]] = []
     rest = 0.0
     for k, chance in copies.items():
@@ -167,19 +169,21 @@ def both_ways(copies: dict[int, float], q: float, mu: float) -> Pair:
 
 
 def laplace(mu: float) -> Pair:
-    """Two Laplace laws of scale 1 and means 0 and ``mu``: the loss is mu below 0, -mu above mu, mu - 2x between."""
+    """Return the pair of two Laplace laws of scale 1 and means 0 and ``mu``: the loss is mu below 0, -mu above mu,
+    mu - 2x between.
+    """
     between = Stretch(lambda x: 0.5 * np.exp(x - mu), lambda x: 2 * x - mu, 0.0, mu, 2.0, starts=True, ends=True)
     return Pair(((1.0, between),), ((mu, 0.5), (-mu, 0.5 * math.exp(-mu))))
 
 
 def randomised_response(epsilon: float) -> Pair:
-    """The worst of all pure mechanisms of this epsilon: losses epsilon and -epsilon."""
+    """Return the worst of all pure mechanisms of this epsilon: losses epsilon and -epsilon."""
     heads = 1 / (1 + math.exp(-epsilon))
     return Pair((), ((epsilon, heads), (-epsilon, heads * math.exp(-epsilon))))
 
 
 def _added(q: float, mu: float, *, low: float = -math.inf, reversed: bool = False) -> Stretch:
-    """(1-q) phi_0 + q phi_mu against phi_0, whose loss is log(1 - q + q e^(mu x - mu^2/2)), from ``low`` on."""
+    """Return (1-q) phi_0 + q phi_mu against phi_0, whose loss is log(1 - q + q e^(mu x - mu^2/2)), from ``low`` on."""
 
     def loss(x: Array) -> Array:
         grown = mu * x - mu * mu / 2
@@ -194,7 +198,7 @@ def _added(q: float, mu: float, *, low: float = -math.inf, reversed: bool = Fals
 
 
 def _exchanged(q: float, u: float) -> Stretch:
-    """(1-q) phi_0 + q phi_u against (1-q) phi_0 + q phi_-u."""
+    """Return (1-q) phi_0 + q phi_u against (1-q) phi_0 + q phi_-u."""
 
     def part(x: Array) -> Array:
         return np.logaddexp(math.log(q) + u * x - u * u / 2, math.log1p(-q))
@@ -206,7 +210,7 @@ def _exchanged(q: float, u: float) -> Stretch:
 
 
 def _copies(draws: int, population: int) -> dict[int, float]:
-    """Chance of k = 1, 2, ... copies of one record among uniform ``draws``, down to the negligible."""
+    """Return the chance of k = 1, 2, ... copies of one record among uniform ``draws``, down to the negligible."""
     chances: dict[int, float] = {}
     for k in range(1, draws + 1):
         ways = math.lgamma(draws + 1) - math.lgamma(k + 1) - math.lgamma(draws - k + 1)
@@ -218,13 +222,13 @@ def _copies(draws: int, population: int) -> dict[int, float]:
 
 
 def _rule(first: Array, last: Array) -> tuple[Array, Array]:
-    """Points and weights of Gauss and Legendre on these panels."""
+    """Return the points and weights of Gauss and Legendre on these panels."""
     half = (last - first) / 2
     return (((first + last) / 2)[:, None] + half[:, None] * _NODES).ravel(), np.outer(half, _WEIGHTS).ravel()
 
 
 def _counted(parts: NDArray[np.int64]) -> Array:
-    """0, 1, ... for each of these numbers of parts, one after the other."""
+    """Return 0, 1, ... for each of these numbers of parts, one after the other."""
     return np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
 
 

@@ -60,7 +60,7 @@ class Drawn:
         return float(self._delta(np.array([high]))[0])
 
     def _rule(self, order: float, frequency: float) -> tuple[Array, Array]:
-        """Epsilons and weights that integrate over epsilon > 0 what oscillates up to this frequency."""
+        """Return epsilons and weights that integrate over epsilon > 0 what oscillates up to this frequency."""
         low, high = -1e6, 1e6
         for _ in range(200):  # where the likelihood ratio is 1, and epsilon 0
             middle = (low + high) / 2
@@ -87,11 +87,11 @@ class Drawn:
         return self._epsilon(x), weights * self._slope(x) * self._delta(x)
 
     def _parts(self, x: Array) -> Array:
-        """Log of c_k phi_(k mu) / phi_0, (k, n)."""
+        """Return the logarithms of c_k phi_(k mu) / phi_0, (k, n)."""
         return np.array([math.log(c) + k * self.mu * x - (k * self.mu) ** 2 / 2 for k, c in self.copies])
 
     def _height(self, x: Array) -> Array:
-        """log y."""
+        """Return the logarithm of y."""
         return np.asarray(np.logaddexp.reduce(self._parts(x), axis=0))
 
     def _epsilon(self, x: Array) -> Array:
@@ -101,13 +101,13 @@ class Drawn:
         return np.where(height < 1.0, small, large)
 
     def _slope(self, x: Array) -> Array:
-        """The derivative of epsilon."""
+        """Return the derivative of epsilon."""
         parts, height = self._parts(x), self._height(x)
         mean = sum(k * self.mu * np.exp(part - height) for (k, _), part in zip(self.copies, parts, strict=True))
         return np.asarray(mean * self.q * np.exp(height - self._epsilon(x)))
 
     def _delta(self, x: Array) -> Array:
-        """Delta where the likelihood ratio is that at ``x``; all integrands are positive."""
+        """Return delta where the likelihood ratio is that at ``x``; all integrands are positive."""
         parts, height, epsilon = self._parts(x), self._height(x), self._epsilon(x)
         apart, seen = np.zeros_like(x), np.zeros_like(x)
         for (k, c), part in zip(self.copies, parts, strict=True):
@@ -119,7 +119,7 @@ class Drawn:
 
 
 def _gain(x: Array, shift: float) -> Array:
-    """Integral over u > 0 of phi_0(x + u) (e^(shift u) - 1), (n,)."""
+    """Return the integral over u > 0 of phi_0(x + u) (e^(shift u) - 1), (n,)."""
     edges = np.arange(0.0, _REACH + shift + max(0.0, float(-np.min(x))) + _PANEL, _PANEL)
     half = np.diff(edges)[:, None] / 2
     u = ((edges[1:] + edges[:-1])[:, None] / 2 + half * _NODES).ravel()

@@ -49,19 +49,19 @@ class Composed:
 
 
 def interval_of(events: Sequence[Event], delta: float) -> Interval:
-    """Bounds on the epsilon at which ``events`` composed are (epsilon, delta)-private, delta in (0, 1)."""
+    """Return bounds on the epsilon at which ``events`` composed are (epsilon, delta)-private, delta in (0, 1)."""
     found = [_interval(composed, delta) for composed in directions(events)]
     return Interval(max(one.low for one in found), max(one.high for one in found), found[0].method)
 
 
 def deltas_of(events: Sequence[Event], epsilon: float) -> tuple[float, float]:
-    """Bounds on delta at this epsilon >= 0."""
+    """Return bounds on delta at this epsilon >= 0."""
     found = [_deltas(composed, epsilon) for composed in directions(events)]
     return max(low for low, _ in found), max(high for _, high in found)
 
 
 def directions(events: Sequence[Event]) -> list[Composed]:
-    """The composition for each order of the two neighbours that matters."""
+    """Return the composition for each order of the two neighbours that matters."""
     shift, counts = 0.0, Counter[Laplace | Sampled]()
     for event, count in _single(events, 1):
         if isinstance(event, Gaussian):
@@ -76,7 +76,7 @@ def directions(events: Sequence[Event]) -> list[Composed]:
 
 
 def _single(events: Sequence[Event], times: int) -> Iterator[tuple[Gaussian | Laplace | Sampled, int]]:
-    """Each event that is neither a repetition nor a group, with its count; sampling that takes all is none."""
+    """Yield each event that is neither a repetition nor a group, with its count; sampling that takes all is none."""
     for event in events:
         if isinstance(event, Repeated):
             yield from _single((event.event,), times * event.count)
@@ -113,7 +113,7 @@ def _deltas(composed: Composed, epsilon: float) -> tuple[float, float]:
 
 
 def _gaussian(shift: float, delta: float) -> Interval:
-    """Balle and Wang (2018, Theorem 8) as it stands, in many digits."""
+    """Solve Theorem 8 of Balle and Wang (2018) as it stands, in many digits."""
     method = "closed form of the Gaussian in 60 digits"
     if not math.isfinite(shift):
         return Interval(math.inf, math.inf, "a release without noise")
@@ -133,7 +133,7 @@ def _gaussian_delta(shift: float, epsilon: float) -> mpmath.mpf:
 
 
 def _least(curve: Callable[[float], float], delta: float) -> float:
-    """The least epsilon >= 0 at which a decreasing curve is at most ``delta``."""
+    """Return the least epsilon >= 0 at which a decreasing curve is at most ``delta``."""
     if curve(0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0

@@ -25,7 +25,7 @@ CALIBRATED = 0.99  # share of the claim that calibrated noise uses up at least; 
 
 
 def accounting(name: str) -> Iterator[Finding]:
-    """Each variant's game, and its own schedule for the algorithm's example problem."""
+    """Check each variant's game, and its own schedule for the algorithm's example problem."""
     for entry in GAMES[name]():
         label, solver = f"{name}.{entry.label}", entry.game.solver
         words = f"{name}, {entry.words}"
@@ -53,7 +53,7 @@ def accounting(name: str) -> Iterator[Finding]:
 
 
 def compare(label: str, words: str, events: Sequence[Event], found: Interval, delta: float) -> Finding:
-    """The certificate against the interval in which the second route finds the epsilon of the dominating pair."""
+    """Compare the certificate with the interval in which the second route finds the epsilon of the dominating pair."""
     certificate = certify(events, delta=delta)
     verdict, reason = judge(certificate.epsilon, found)
     return Finding(
@@ -65,7 +65,7 @@ def compare(label: str, words: str, events: Sequence[Event], found: Interval, de
 
 
 def judge(certified: float, found: Interval) -> tuple[str, str]:
-    """A certificate may lie above the truth by what its grid adds, and never below it."""
+    """Judge a certificate, which may lie above the truth by what its grid adds, and never below it."""
     if certified < found.low * (1 - ROUNDING):
         short = 1 - certified / found.low
         return "violated", (
@@ -84,7 +84,7 @@ def judge(certified: float, found: Interval) -> tuple[str, str]:
 
 
 def curve(label: str, words: str, events: Sequence[Event], delta: float) -> Finding:
-    """The curve that audits are held against, at half the certified epsilon."""
+    """Check the curve that audits are held against, at half the certified epsilon."""
     epsilon = certify(events, delta=delta).epsilon / 2
     certified, (low, high) = float(privacy_curve(events)(epsilon)), deltas_of(events, epsilon)
     found = f"[{low:.6g}, {high:.6g}] by the second route"
@@ -102,7 +102,7 @@ def curve(label: str, words: str, events: Sequence[Event], delta: float) -> Find
 
 
 def calibration(label: str, words: str, found: Interval, solver: Any) -> Finding:
-    """Noise that is calibrated to the claim uses it up, and no more than it, as the second route sees it."""
+    """Check that noise calibrated to the claim uses it up, and no more than it, as the second route sees it."""
     verdict, reason = "consistent", f"the claim is {EPSILON:g}, the second route's epsilon is at most {found.high:.6f}"
     if found.low > EPSILON * (1 + ROUNDING):
         verdict = "violated"
@@ -124,7 +124,7 @@ def calibration(label: str, words: str, found: Interval, solver: Any) -> Finding
 
 
 def scheme(label: str, words: str, entry: Entry) -> Finding:
-    """The declared scheme and relation against what the game's two data sets and the run's minibatches are."""
+    """Compare the declared scheme and relation with what the game's two data sets and the run's minibatches are."""
     wrong = disagreement(entry.game, entry.events)
     return Finding(
         f"{label}.declared_scheme", "accounting", f"{words}: the declared neighbours and minibatches",
@@ -135,7 +135,7 @@ def scheme(label: str, words: str, entry: Entry) -> Finding:
 
 
 def selection(label: str, words: str, events: Sequence[Event], epsilon: float) -> Finding:
-    """AboveThreshold as it is accounted for: at every epsilon no better than the worst pure mechanism."""
+    """Check AboveThreshold as it is accounted for: at every epsilon no better than the worst pure mechanism."""
     declared = [event for event in events if isinstance(event, Laplace)]
     worst = randomised_response(epsilon)
     verdict, reason = "consistent", f"its declared event is at least as bad as every {epsilon:.4g}-private mechanism"

@@ -43,7 +43,7 @@ class Compared:
 
 
 def comparisons(problem: Any) -> Iterator[Compared]:
-    """Every form that the problem declares, at points of a fixed stream."""
+    """Yield every form that the problem declares, at points of a fixed stream."""
     objective, rng = Objective(problem), np.random.default_rng(0)
     yield _start(objective)
     yield from _gradients(objective, rng)
@@ -67,7 +67,9 @@ def comparisons(problem: Any) -> Iterator[Compared]:
 
 
 def _start(objective: Objective) -> Compared:
-    """It lies in the domains, and some record has a gradient there: a run from a point where none has shows nothing."""
+    """Check that the start lies in the domains and that some record has a gradient there, without which a run shows
+    nothing.
+    """
     start, d = np.asarray(objective.problem.start, float), objective.d
     outside = max(
         (float(np.abs(project(x, domain) - x).max(initial=0.0))
@@ -81,7 +83,7 @@ def _start(objective: Objective) -> Compared:
 
 
 def _gradients(objective: Objective, rng: np.random.Generator) -> Iterator[Compared]:
-    """Those of single records against their values: all else rests on both."""
+    """Compare the gradients of single records with their values: all else rests on both."""
     problem, d = objective.problem, objective.d
     x = np.concatenate(objective.point(rng, 0.3))
     for i in rng.integers(len(problem.records), size=RECORDS):
@@ -95,7 +97,7 @@ def _gradients(objective: Objective, rng: np.random.Generator) -> Iterator[Compa
 
 
 def _at(objective: Objective, w: Array, rng: np.random.Generator) -> Iterator[Compared]:
-    """The best response to w, the primal function and its derivatives there.
+    """Yield the best response to w, the primal function and its derivatives there.
 
     The mean being concave in v, a point that keeps the optimality conditions is as good as an optimiser's.
     """
@@ -136,7 +138,7 @@ def _gap(objective: Objective, w: Array, v: Array, *, last: bool) -> Iterator[Co
 
 
 def _saddle_point(problem: Any) -> Iterator[Compared]:
-    """A stationary point, and the least eigenvalue of the Hessian there."""
+    """Check that the saddle point is stationary, and the least eigenvalue of the Hessian there."""
     w, told = problem.saddle_point()
     slope = float(np.abs(problem.primal_gradient(w)).max())
     yield _zero("saddle_point", "strict saddle", slope, "has a gradient of", "", _at_w(w))
@@ -147,7 +149,9 @@ def _saddle_point(problem: Any) -> Iterator[Compared]:
 
 
 def _minima(problem: Any, rng: np.random.Generator) -> Iterator[Compared]:
-    """Stationary, without a direction of descent, and none lower is found by descending from elsewhere."""
+    """Check that minima are stationary, without a direction of descent, and that descending from elsewhere finds
+    none lower.
+    """
     from scipy.optimize import minimize
 
     minima = np.asarray(problem.minima())
@@ -166,7 +170,7 @@ def _minima(problem: Any, rng: np.random.Generator) -> Iterator[Compared]:
 
 
 def _of_the_population(problem: Any, rng: np.random.Generator) -> Iterator[Compared]:
-    """Forms about the population of ``sample``, by many records drawn from it: within what their mean errs."""
+    """Check forms about the population of ``sample`` by many records drawn from it: within what their mean errs."""
     forms = [form for form in ("weak_gap", "excess") if hasattr(problem, form)]
     if not forms:
         return
@@ -193,7 +197,7 @@ def _of_the_population(problem: Any, rng: np.random.Generator) -> Iterator[Compa
 
 
 def _pl(objective: Objective, rng: np.random.Generator) -> Iterator[Compared]:
-    """The constant of the Polyak-Lojasiewicz inequality |grad_w F|^2 >= 2 pl (F - min over w)."""
+    """Check the constant of the Polyak-Lojasiewicz inequality |grad_w F|^2 >= 2 pl (F - min over w)."""
     problem = objective.problem
     for reach in POINTS:
         w, v = objective.point(rng, reach)
@@ -205,7 +209,7 @@ def _pl(objective: Objective, rng: np.random.Generator) -> Iterator[Compared]:
 
 
 def _optimum(objective: Objective, _: np.random.Generator) -> Iterator[Compared]:
-    """AUC's weights: the least squares of 1 over all differences of a positive record and a negative one."""
+    """Check AUC's weights: the least squares of 1 over all differences of a positive record and a negative one."""
     problem = objective.problem
     X, y = problem.records[:, :-1], problem.records[:, -1]
     differences = (X[y > 0][:, None] - X[y < 0][None]).reshape(-1, X.shape[1])
@@ -218,7 +222,7 @@ _FURTHER: dict[str, Callable[[Objective, np.random.Generator], Iterator[Compared
 
 
 def _declares(problem: Any, form: str, *arguments: Any) -> bool:
-    """Whether the problem has the form; one that refuses its own example has it, and stops the comparison."""
+    """Say whether the problem has the form; one that refuses its own example has it, and stops the comparison."""
     if not hasattr(problem, form):
         return False
     try:
@@ -231,7 +235,7 @@ def _declares(problem: Any, form: str, *arguments: Any) -> bool:
 
 
 def _one(objective: Objective, i: int, x: Array) -> Array:
-    """Both gradients of record i."""
+    """Return both gradients of record i."""
     problem, d, out = objective.problem, objective.d, np.zeros(x.size)
     problem.gradient(problem.params, np.ascontiguousarray(problem.records[i]), x[:d], x[d:], out[:d], out[d:])
     return out

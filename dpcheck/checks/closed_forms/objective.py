@@ -24,12 +24,12 @@ class Objective:
         self.domains = (np.asarray(problem.domain_w), np.asarray(problem.domain_v))
 
     def value(self, w: Array, v: Array) -> float:
-        """The mean of f."""
+        """Return the mean of f."""
         params, value = self.problem.params, self.problem.value
         return math.fsum(value(params, record, w, v) for record in self._rows) / len(self._rows)
 
     def slopes(self, w: Array, v: Array) -> tuple[Array, Array]:
-        """The mean of both partial gradients."""
+        """Return the mean of both partial gradients."""
         problem, out = self.problem, np.zeros(self.size)
         data = data_of(problem, records=self._rows, start=out.copy())
         everyone = np.arange(len(self._rows))
@@ -38,12 +38,13 @@ class Objective:
         return out[: self.d], out[self.d :]
 
     def point(self, rng: np.random.Generator, reach: float) -> tuple[Array, Array]:
-        """A point of both domains about ``reach`` from the problem's start."""
+        """Return a point of both domains about ``reach`` from the problem's start."""
         x = np.asarray(self.problem.start) + reach * rng.standard_normal(self.size)
         return project(x[: self.d], self.domains[0]), project(x[self.d :], self.domains[1])
 
     def residual(self, w: Array, v: Array, blocks: str = "wv") -> float:
-        """How far (w, v) is from the optimality conditions of these blocks: 0 at a saddle point of a convex game.
+        """Return how far (w, v) is from the optimality conditions of these blocks: 0 at a saddle point of a convex
+        game.
 
         Each block is to be where a step along its gradient, projected onto its domain, leaves it. Where a block lies
         outside of its domain, its gradient is to be 0: the form is then meant for the whole space.
@@ -57,14 +58,14 @@ class Objective:
         return worst
 
     def largest(self, w: Array, *, free: bool = False) -> float:
-        """The maximum of the mean over v in its domain, or over the whole space; the mean is concave in v."""
+        """Return the maximum of the mean over v in its domain, or over the whole space; the mean is concave in v."""
         start = np.asarray(self.problem.start[self.d :], float)
         return -least(
             lambda v: (-self.value(w, v), -self.slopes(w, v)[1]), start, np.empty((0, 4)) if free else self.domains[1]
         )
 
     def smallest(self, v: Array, *, free: bool = False) -> float:
-        """The minimum of the mean over w in its domain, or over the whole space; the mean is convex in w."""
+        """Return the minimum of the mean over w in its domain, or over the whole space; the mean is convex in w."""
         start = np.asarray(self.problem.start[: self.d], float)
         return least(
             lambda w: (self.value(w, v), self.slopes(w, v)[0]), start, np.empty((0, 4)) if free else self.domains[0]
@@ -76,7 +77,7 @@ class Objective:
 
 
 def least(function: Callable[[Array], tuple[float, Array]], start: Array, domain: Array) -> float:
-    """The minimum of a convex function, given with its gradient, over a product of blocks."""
+    """Return the minimum of a convex function, given with its gradient, over a product of blocks."""
     from scipy.optimize import minimize
 
     if not start.size:
@@ -112,7 +113,7 @@ def least(function: Callable[[Array], tuple[float, Array]], start: Array, domain
 
 
 def along(function: Callable[[Array], Any], x: Array, u: Array) -> Any:
-    """The derivative of a function at x in direction u, by central differences at two steps, extrapolated."""
+    """Return the derivative of a function at x in direction u, by central differences at two steps, extrapolated."""
 
     def slope(h: float) -> Any:
         return (np.asarray(function(x + h * u)) - np.asarray(function(x - h * u))) / (2 * h)

@@ -22,7 +22,7 @@ def closed_forms(name: str) -> Iterator[Finding]:
 
 
 def of_problem(name: str, chosen: str, problem: Any) -> Finding:
-    """Whether each form that the problem declares is what the numerical route finds; the first that is not."""
+    """Say whether each form that the problem declares is what the numerical route finds; the first that is not."""
     largest: dict[str, float] = {}
     wrong: Compared | None = None
     try:
@@ -44,13 +44,13 @@ def of_problem(name: str, chosen: str, problem: Any) -> Finding:
 
 
 def _raising(problem: Any, error: BaseException) -> str:
-    """The problem's own function that an error came from."""
+    """Return the problem's own function that an error came from."""
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
     return next((name for name in reversed(names) if hasattr(type(problem), name)), "value")
 
 
 def _code(problem: Any, form: str) -> Callable[..., Any]:
-    """The function that computes a form of this problem."""
+    """Return the function that computes a form of this problem."""
     found = getattr(type(problem), form, None)
     found = getattr(found, "fget", found)
     return found if callable(found) else type(problem).gradient  # type: ignore[no-any-return]

@@ -20,31 +20,33 @@ from dpcheck.findings import Finding
 
 @cache
 def on_file() -> dict[str, Any]:
-    """Both parts of ``expected.json``, by name."""
+    """Return both parts of ``expected.json``, by name."""
     found: dict[str, Any] = json.loads(resources.files("dpcheck.checks").joinpath("expected.json").read_text("utf-8"))
     return found
 
 
 @cache
 def expected_verdicts() -> dict[str, str]:
-    """The verdict of each finding, or several as in "violated or inconclusive"; those of claims are the ledger's."""
+    """Return the verdict of each finding, or several as in "violated or inconclusive"; those of claims are the
+    ledger's.
+    """
     return {**on_file()["verdicts"], **of_claims()}
 
 
 def of_claims() -> dict[str, str]:
-    """The verdicts of the papers' claims, which the ledger holds."""
+    """Return the verdicts of the papers' claims, which the ledger holds."""
     return {f"{entry['paper']}.{id}": entry["verdict"] for id, entry in ledger.recorded().items()}
 
 
 @cache
 def expected_certificates() -> dict[str, float]:
-    """The certified epsilon of each finding that has one."""
+    """Return the certified epsilon of each finding that has one."""
     found: dict[str, float] = on_file()["certified"]
     return found
 
 
 def with_expected(finding: Finding) -> Finding:
-    """The finding, and what is expected of it."""
+    """Return the finding, and what is expected of it."""
     return replace(
         finding, expected=expected_verdicts().get(finding.id),
         expected_certified=expected_certificates().get(finding.id),
@@ -52,7 +54,7 @@ def with_expected(finding: Finding) -> Finding:
 
 
 def missing(findings: Iterable[Finding], algorithms: Iterable[str], papers: Iterable[str]) -> Iterator[Finding]:
-    """A finding for each that is expected of these algorithms and papers and that the check did not yield."""
+    """Yield a finding for each that is expected of these algorithms and papers and that the check did not yield."""
     found, algorithms, papers = {finding.id for finding in findings}, set(algorithms), set(papers)
     claims = of_claims()
     for id, verdict in expected_verdicts().items():

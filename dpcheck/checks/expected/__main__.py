@@ -19,7 +19,8 @@ from dpcheck.findings import Finding
 
 
 def differing(findings: Sequence[Finding], algorithms: Iterable[str]) -> Iterator[tuple[str, str, str | float | None]]:
-    """What ``expected.json`` lacks or has otherwise: the part of the file, the id, and the new entry or None for none.
+    """Yield what ``expected.json`` lacks or has otherwise: the part of the file, the id, and the new entry or None
+    for none.
 
     A verdict stays as it is where it is one of several that are expected; a certificate within 1 % stays too.
     """
@@ -43,7 +44,7 @@ def differing(findings: Sequence[Finding], algorithms: Iterable[str]) -> Iterato
 
 
 def updated(found: dict[str, Any], changes: Iterable[tuple[str, str, str | float | None]]) -> dict[str, Any]:
-    """The file with the changes; a new id follows the last one of its variant, or else of its algorithm."""
+    """Return the file with the changes; a new id follows the last one of its variant, or else of its algorithm."""
     parts: dict[str, list[tuple[str, Any]]] = {part: list(entries.items()) for part, entries in found.items()}
     for part, id, entry in changes:
         entries = parts[part]
@@ -56,7 +57,7 @@ def updated(found: dict[str, Any], changes: Iterable[tuple[str, str, str | float
 
 
 def _place(known: Sequence[str], id: str) -> int:
-    """Behind the last id that begins as this one does."""
+    """Return the place behind the last id that begins as this one does."""
     words = id.split(".")
     for length in range(len(words) - 1, 0, -1):
         start = ".".join(words[:length]) + "."

@@ -27,7 +27,7 @@ _RUNS = 1_000  # at most
 
 
 def actual_noise(context: Context, id: str, case: Case, first: Run) -> Finding:
-    """A finding from batches of fresh runs; ``first`` tells how many releases one has."""
+    """Return a finding from batches of fresh runs; ``first`` tells how many releases one has."""
     audit = None
     for batch in range(BATCHES):
         noise = _noise(context, case, first, batch)
@@ -50,7 +50,9 @@ def actual_noise(context: Context, id: str, case: Case, first: Run) -> Finding:
 
 
 def _noise(context: Context, case: Case, first: Run, batch: int) -> Array:
-    """Standardised noise of so many runs' releases, a row a release : (releases, k), k what all of them have."""
+    """Return the standardised noise of so many runs' releases, a row a release : (releases, k), k what all of them
+    have.
+    """
     width = min(
         (
             each.width(case.problem)

@@ -51,7 +51,7 @@ _PROBLEMS = {"ada_dp_spider": "sensing", "dp_rgda": "tanh_auc", "dp_spider": "se
 
 
 def cases(name: str) -> Iterator[Case]:
-    """Small runs of algorithm ``name`` that reach all that it releases."""
+    """Yield small runs of algorithm ``name`` that reach all that it releases."""
     chosen = algorithm(name)
     problem, others = (example(_PROBLEMS.get(name, chosen.example), seed=seed) for seed in (0, 1))
     given = {variant: (variant, dict(chosen.tiny)) for variant in chosen.variants}

@@ -52,7 +52,7 @@ def cause_of_gradient(theirs: Array, ours: Array, query: Query | None, causes: d
 
 
 def _other_gradients(q: Query) -> Iterator[tuple[str, Callable[[], Array]]]:
-    """What the mean is under the usual mistakes."""
+    """Yield what the mean is under the usual mistakes."""
     from dpcheck.checks.inside.geometry import clip
 
     def parts(batch: Any, x: Array, old_batch: Any = None, old: Array | None = None) -> list[Array]:
@@ -88,14 +88,14 @@ def _other_gradients(q: Query) -> Iterator[tuple[str, Callable[[], Array]]]:
 
 
 def _points(q: Query) -> list[Array]:
-    """The iterate before, the next one and the start."""
+    """Return the iterate before, the next one and the start."""
     path, at = q.replay.history.path, q.replay.step
     last = len(path) - 1
     return [np.array(path[min(max(row, 0), last)]) for row in (at - 1, at + 1, 0)]
 
 
 def _mixed(q: Query, block: str) -> Array | None:
-    """The point with one block of the next iterate."""
+    """Return the point with one block of the next iterate."""
     path, at, d = q.replay.history.path, q.replay.step + 1, q.replay.d
     if at >= len(path):
         return None

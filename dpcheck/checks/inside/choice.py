@@ -48,7 +48,7 @@ def chances(scores: Array, scale: float) -> Array:
 
 
 def choice(context: Context, id: str, case: Case) -> Finding:
-    """How often each iterate is chosen over many runs."""
+    """Return how often each iterate is chosen over many runs."""
     problem: Any = replace(case.problem, records=case.problem.records[:_RECORDS])  # type: ignore[type-var]
     solver = _near_the_threshold(case.solver, problem)
     paths, counts = np.empty((_RUNS, solver.steps, problem.dim_w)), np.zeros(solver.steps + 1)
@@ -88,14 +88,14 @@ def _scored(solver: Any, problem: Any, points: Array) -> Array:
 
 
 def _iterates(solver: Any, problem: Any, history: History) -> Array:
-    """All that a run chooses from, w_1 to w_T: those on its path, and the last by one step more."""
+    """Return all that a run chooses from, w_1 to w_T: those on its path, and the last by one step more."""
     last = history.path[-1] - solver.eta * history.released[: solver.steps].sum(0)
     project(last, problem.domain_w)
     return np.vstack([history.path[1:], last])
 
 
 def _near_the_threshold(configured: Any, problem: Any) -> Any:
-    """Steps that always happen, and an accuracy that puts the first score below 0, by the slope alone."""
+    """Return steps that always happen, and an accuracy that puts the first score below 0, by the slope alone."""
     solver = replace(configured, steps=_STEPS, refreshes=_STEPS, kappa=1e300, gamma=1e-300, curvature=1e6)
     start = np.asarray(problem.start, float)
     slope = -float(_scored(replace(solver, alpha=0.0), problem, start[None])[0])

@@ -28,7 +28,7 @@ class Group:
 
 
 def declared(events: Sequence[Event]) -> tuple[Group, ...]:
-    """All that these events allow to be released."""
+    """Return all that these events allow to be released."""
     return tuple(group for event in events for group in _groups(event))
 
 
@@ -47,18 +47,18 @@ def _groups(event: Event) -> Iterator[Group]:
 
 
 def multiplier(history: History, row: int) -> float:
-    """Recorded noise over recorded sensitivity; infinity where nothing can move."""
+    """Return the recorded noise over recorded sensitivity; infinity where nothing can move."""
     sigma, sensitivity = history.noise[row].tolist()
     return sigma / sensitivity if sensitivity > 0 else math.inf
 
 
 def along_a_tree(run: Run) -> bool:
-    """Whether fresh minibatches are declared disjoint: a record's releases then share what is declared for it."""
+    """Say whether fresh minibatches are declared disjoint: a record's releases then share what is declared for it."""
     return len(run.history.drawn) > 0 and any(isinstance(event, Disjoint) for event in run.events)
 
 
 def differences(run: Run) -> Iterator[str]:
-    """A sentence for each way in which a recorded run departs from its declared events."""
+    """Yield a sentence for each way in which a recorded run departs from its declared events."""
     history, problem, allowed = run.history, run.problem, declared(run.events)
     releases = layout(run.solver, problem, history)
     yield from _counts(run, releases, allowed)
@@ -91,7 +91,9 @@ def _drawn_again(history: History) -> Iterator[str]:
 
 
 def _counts(run: Run, releases: tuple[Release, ...], allowed: Sequence[Group]) -> Iterator[str]:
-    """Too few or too many releases; a run that may end early has to release something on each of its minibatches."""
+    """Yield a sentence for too few or too many releases; a run that may end early has to release something on each
+    of its minibatches.
+    """
     made, drawn = len(run.history.clean), len(run.history.drawn)
     due = sum(group.count * len(group.multipliers) for group in allowed)
     if run.outcome == "finished" and not along_a_tree(run):
@@ -105,7 +107,7 @@ def _counts(run: Run, releases: tuple[Release, ...], allowed: Sequence[Group]) -
 
 
 def _faults(run: Run, group: tuple[Release, ...], wanted: Group) -> list[str]:
-    """What tells this group of releases from the declared one."""
+    """Return what tells this group of releases from the declared one."""
     history, found = run.history, list[str]()
     if (group[0].draw is None) != (wanted.sampled is None):
         what = "all records" if group[0].draw is None else "a minibatch"
@@ -142,7 +144,9 @@ def _batch_faults(run: Run, release: Release, wanted: Sampled) -> Iterator[str]:
 
 
 def _declared_form(seen: float, wanted: Group) -> float:
-    """AboveThreshold is declared as a Laplace mechanism that is at least as bad (see ``sto_spider``)."""
+    """Return the multiplier by which AboveThreshold is declared as a Laplace mechanism that is at least as bad (see
+    ``sto_spider``).
+    """
     if not wanted.laplace:
         return seen
     from dpcheck.solvers.sto_spider import pure
@@ -151,7 +155,7 @@ def _declared_form(seen: float, wanted: Group) -> float:
 
 
 def _distance(run: Run, group: tuple[Release, ...], wanted: Group) -> float:
-    """How many of the faults there are, and then how far the multipliers are apart."""
+    """Return how many faults there are, and then how far the multipliers are apart."""
     apart = sum(
         min(1.0, abs(_declared_form(multiplier(run.history, release.row), wanted) / z - 1)) if 0 < z < math.inf else 1.0
         for release, z in zip(group, wanted.multipliers, strict=True)

@@ -23,17 +23,17 @@ Numbers = dict[str, Any]
 
 
 def _a(p: Problem, eps: float, delta: float) -> float:
-    """sqrt(d log(1/delta))/(n epsilon)."""
+    """Return sqrt(d log(1/delta))/(n epsilon)."""
     return math.sqrt(max(p.dim_w, p.dim_v) * math.log(1 / delta)) / (len(p.records) * eps)
 
 
 def _remark_1(n: int, T: int, eps: float) -> int:
-    """Remark 1 of Yang et al.: m = max(1, n sqrt(epsilon/(4T))), rounded up and at most n."""
+    """Return the minibatch of Remark 1 of Yang et al., m = max(1, n sqrt(epsilon/(4T))), rounded up and at most n."""
     return min(n, math.ceil(max(1.0, n * math.sqrt(eps / (4 * T)))))
 
 
 def dp_sgda_clipped(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
-    """Zhang et al. 2025, Theorem 2, with every constant 1."""
+    """Return the numbers of Theorem 2 of Zhang et al. 2025 with every constant 1."""
     n, l, kappa = len(p.records), p.smoothness, p.smoothness / p.concavity
     T = math.ceil(n * eps / math.sqrt(max(p.dim_w, p.dim_v) * math.log(1 / delta)))
     m = _remark_1(n, T, eps)
@@ -45,20 +45,20 @@ def dp_sgda_clipped(p: Problem, eps: float, delta: float, variant: str) -> Numbe
 
 
 def nseg(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
-    """T = n, the minibatch of DP-SGDA, eta = 1/(L N)."""
+    """Return the numbers of NSEG: T = n, the minibatch of DP-SGDA, eta = 1/(L N)."""
     n = len(p.records)
     N = max(math.sqrt(n), math.sqrt(max(p.dim_w, p.dim_v) * math.log(1 / delta)) / eps)
     return {"steps": n, "batch": _remark_1(n, 2 * n, eps), "eta": 1 / (p.smoothness * N)}
 
 
 def dptd(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
-    """nu_t = a/sqrt(t + b) with a = 1/4, b = 3."""
+    """Return the steps nu_t = a/sqrt(t + b) with a = 1/4, b = 3."""
     t = np.arange(1, len(p.records) + 1)
     return {"nu": 0.25 / np.sqrt(t + 3), "batch": 1, "chi": 2.0, "eta": 2.0, "alpha": 3.0, "beta": 3.0}
 
 
 def spider(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
-    """T, b2, eta of Arora et al. with constant 1 and F_0 = 1."""
+    """Return T, b2, eta of Arora et al. with constant 1 and F_0 = 1."""
     n, a, L0, L1 = len(p.records), _a(p, eps, delta), p.lipschitz_w, p.smoothness
     T = math.ceil(max((L1**0.25 / (math.sqrt(L0) * a)) ** (4 / 3), 1 / a))
     b2 = min(n, max(math.ceil(n / math.sqrt(T)), math.ceil(1 / (T * a**2))))
@@ -72,7 +72,8 @@ def dp_spider(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
 
 
 def privatediff(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
-    """Zhang et al. 2025, the proof of Theorem 6: its thresholds, and the ascent's steps 1/(mu i).
+    """Return the numbers in the proof of Theorem 6 of Zhang et al. 2025: its thresholds, and the ascent's steps
+    1/(mu i).
 
     The failure theta of C3 is 1/20. Repaired, theta is within the logarithm, and no step is above 1/l.
     """
@@ -89,7 +90,7 @@ def privatediff(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
 
 
 def nispp(p: Problem, eps: float, delta: float, variant: str) -> Numbers:
-    """A batch of sqrt n, and lam = (L/D) max{1, a sqrt n} over the root of the number of phases n/B."""
+    """Return a batch of sqrt n, and lam = (L/D) max{1, a sqrt n} over the root of the number of phases n/B."""
     n, batch = len(p.records), math.ceil(math.sqrt(len(p.records)))
     steep, wide = math.hypot(p.lipschitz_w, p.lipschitz_v), math.hypot(p.domain_w[0, 3], p.domain_v[0, 3])
     lam = steep / wide * max(1.0, _a(p, eps, delta) * math.sqrt(n)) / math.sqrt(n // batch)

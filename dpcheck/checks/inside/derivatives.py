@@ -51,7 +51,7 @@ def of_the_value(problem: Any) -> Gradient:
 
 
 def _complex_step(problem: Any, record: Array, x: Array, d: int) -> Array:
-    """Im f(x + ih)/h."""
+    """Return Im f(x + ih)/h."""
     value = getattr(problem.value, "py_func", problem.value)
     g = np.empty(x.size)
     for i in range(x.size):
@@ -63,7 +63,7 @@ def _complex_step(problem: Any, record: Array, x: Array, d: int) -> Array:
 
 
 def _differences(problem: Any, record: Array, x: Array, d: int) -> Array:
-    """Central differences at two steps, extrapolated."""
+    """Return central differences at two steps, extrapolated."""
 
     def slope(i: int, h: float) -> float:
         ends = []
@@ -77,7 +77,8 @@ def _differences(problem: Any, record: Array, x: Array, d: int) -> Array:
 
 
 def departures(problem: Problem, rng: np.random.Generator, points: int = 4) -> Iterator[tuple[str, float]]:
-    """Where the problem's kernels leave the derivative of its value: a sentence and by how much, the sizes relative.
+    """Yield where the problem's kernels leave the derivative of its value: a sentence and by how much, the sizes
+    relative.
 
     One record at each of some points of the domains, then the clipped mean and the clipped difference over several.
     """
@@ -119,7 +120,7 @@ def departures(problem: Problem, rng: np.random.Generator, points: int = 4) -> I
 
 
 def _told(words: str, theirs: Array, ours: Array, d: int, where: str) -> Iterator[tuple[str, float]]:
-    """A sentence for each block, with the difference relative to the larger of 1 and the block."""
+    """Yield a sentence for each block, with the difference relative to the larger of 1 and the block."""
     for block, part in (("w", slice(0, d)), ("v", slice(d, None))):
         if ours[part].size:
             by = float(np.linalg.norm(theirs[part] - ours[part]))

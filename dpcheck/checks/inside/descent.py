@@ -15,7 +15,7 @@ def bounds(replay: Replay) -> tuple[float, float]:
 
 
 def descent_ascent(replay: Replay) -> None:
-    """Yang et al. 2022, Algorithm 1, and Zhang et al. 2025, Algorithm 1: both updates from the same (w_t, v_t).
+    """Follow Algorithm 1 of Yang et al. 2022 and of Zhang et al. 2025: both updates from the same (w_t, v_t).
 
     The paper of the latter counts t = 0, ..., T; here x_0, ..., x_{T-1} are the T candidates for its output.
     """
@@ -51,12 +51,14 @@ def descent_ascent(replay: Replay) -> None:
 
 
 def nseg(replay: Replay) -> None:
-    """Boob and Guzman's single loop: z_t = P(u_t - g (F_B1(u_t) + xi1)), u_{t+1} = P(u_t - g (F_B2(z_t) + xi2))."""
+    """Follow Boob and Guzman's single loop: z_t = P(u_t - g (F_B1(u_t) + xi1)), u_{t+1} = P(u_t - g (F_B2(z_t) +
+    xi2)).
+    """
     s, d = replay.s, replay.d
     G_w, G_v = bounds(replay)
 
     def step(u: Array, at: Array, half: str) -> Array:
-        """P(u - eta (F_B(at) + noise)), F = (grad_w, -grad_v); the release is of (grad_w, grad_v)."""
+        """Return P(u - eta (F_B(at) + noise)), F = (grad_w, -grad_v); the release is of (grad_w, grad_v)."""
         batch = replay.minibatch(s.batch, s.sampling)
 
         def both(x: Array) -> Array:
@@ -80,7 +82,7 @@ def nseg(replay: Replay) -> None:
 
 
 def dptd(replay: Replay) -> None:
-    """Zhao et al. 2023, reconstructed: the step, then the renewal of the averages."""
+    """Follow Zhao et al. 2023, reconstructed: the step, then the renewal of the averages."""
     s, d = replay.s, replay.d
     G_w, G_v = bounds(replay)
     x = replay.start

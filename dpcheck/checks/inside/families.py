@@ -38,7 +38,7 @@ def families(name: str) -> Iterator[tuple[str, Problem]]:
 
 
 def _worst_case(name: str) -> Problem:
-    """The games' problem on records in general position, with or without v as the algorithm takes it."""
+    """Return the games' problem on records in general position, with or without v as the algorithm takes it."""
     dim_v = 1 if example(algorithm(name).example).dim_v else 0
     rows = np.random.default_rng(5).normal(size=(8, 5))
     return WorstCase(rows, convexity=0.3, concavity=0.7, dim_v=dim_v)

@@ -18,7 +18,7 @@ _NOTHING: Array = np.zeros(0)
 
 
 def auc(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """Equation (26) of Yang et al. 2022, with the classes' weights of the problem."""
+    """Return the gradients of equation (26) of Yang et al. 2022, with the classes' weights of the problem."""
     s_plus, s_minus, s_zero = problem.params
     x, y = record[:-1], record[-1]
     theta, a, b = w[:-2], w[-2], w[-1]
@@ -37,39 +37,39 @@ def auc(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
 
 
 def bilinear(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = a <w, v> + <b, w> - <c, v>."""
+    """Return the gradients of f = a <w, v> + <b, w> - <c, v>."""
     b, c = np.split(record, 2)
     return problem.coupling * v + b, problem.coupling * w - c
 
 
 def quadratic(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = mu_x/2 |w|^2 + a <w, v> - mu_y/2 |v|^2 + <b, w> - <c, v>."""
+    """Return the gradients of f = mu_x/2 |w|^2 + a <w, v> - mu_y/2 |v|^2 + <b, w> - <c, v>."""
     b, c = np.split(record, 2)
     return problem.mu_x * w + problem.coupling * v + b, problem.coupling * w - problem.mu_y * v - c
 
 
 def cosine(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = sum_i a cos w_i + v_i (b sin w_i + z_i) - mu v_i^2/2."""
+    """Return the gradients of f = sum_i a cos w_i + v_i (b sin w_i + z_i) - mu v_i^2/2."""
     a, b, mu = problem.amplitude, problem.coupling, problem.mu_y
     return -a * np.sin(w) + b * v * np.cos(w), b * np.sin(w) + record - mu * v
 
 
 def quartic(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = w_1^4/4 - (c/2) w_1^2 + 1/2 sum_{i>=2} w_i^2 + <v, b w + z> - mu/2 |v|^2."""
+    """Return the gradients of f = w_1^4/4 - (c/2) w_1^2 + 1/2 sum_{i>=2} w_i^2 + <v, b w + z> - mu/2 |v|^2."""
     own = w.copy()
     own[0] = w[0] ** 3 - problem.curvature * w[0]
     return own + problem.coupling * v, problem.coupling * w + record - problem.mu_y * v
 
 
 def double_well(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = w_1^4/4 - (g/2) w_1^2 + 1/2 sum_{i>=2} w_i^2 + <z, w>."""
+    """Return the gradients of f = w_1^4/4 - (g/2) w_1^2 + 1/2 sum_{i>=2} w_i^2 + <z, w>."""
     slope = w.copy()
     slope[0] = w[0] ** 3 - problem.descent * w[0]
     return slope + record, _NOTHING
 
 
 def sensing(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = (<A, U V'> - b)^2/2."""
+    """Return the gradients of f = (<A, U V'> - b)^2/2."""
     A, b = record[:-1].reshape(problem.rows, -1), record[-1]
     U = w[: problem.rows * problem.rank].reshape(problem.rows, problem.rank)
     V = w[problem.rows * problem.rank :].reshape(-1, problem.rank)
@@ -78,22 +78,22 @@ def sensing(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Arr
 
 
 def linear(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = <z, w>."""
+    """Return the gradients of f = <z, w>."""
     return record, _NOTHING
 
 
 def mean_estimation(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = mu/2 |w - z|^2."""
+    """Return the gradients of f = mu/2 |w - z|^2."""
     return problem.mu * (w - record), _NOTHING
 
 
 def product(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = <z, w> v - mu/2 v^2."""
+    """Return the gradients of f = <z, w> v - mu/2 v^2."""
     return record * v[0], np.array([record @ w]) - problem.mu * v
 
 
 def product_mirror(problem: Any, record: Array, w: Array, v: Array) -> tuple[Array, Array]:
-    """f = mu/2 w^2 - <z, v> w."""
+    """Return the gradients of f = mu/2 w^2 - <z, v> w."""
     return problem.mu * w - record @ v, -record * w[0]
 
 

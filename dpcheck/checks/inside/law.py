@@ -56,7 +56,7 @@ def minibatches(case: Case, scheme: str, size: int, stream: Callable[..., int]) 
 
 
 def _drawn(case: Case, scheme: str, size: int, seed: Callable[[int], int]) -> Index:
-    """Rows of record numbers, padded with -1: those of this size, where the scheme fixes it."""
+    """Return rows of record numbers, padded with -1: those of this size, where the scheme fixes it."""
     rows: list[Index] = []
     for k in range(_ROWS):
         drawn = case.solver.run(case.problem, seed=seed(k), record=True).history.drawn

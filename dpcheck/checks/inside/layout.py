@@ -34,37 +34,37 @@ class Release:
         return f"the release of {self.what} {self.where}"
 
     def width(self, problem: Problem) -> int:
-        """How many numbers it has."""
+        """Return how many numbers it has."""
         return {"w": problem.dim_w, "v": problem.dim_v, JOINT: problem.dim_w + problem.dim_v}.get(self.what, 1)
 
     def reads(self, history: History, record: int) -> bool:
-        """Whether this record is in its minibatch or among the records that its schedule names."""
+        """Say whether this record is in its minibatch or among the records that its schedule names."""
         if self.draw is not None:
             return self.draw < len(history.drawn) and record in history.drawn[self.draw]
         return self.records is None or self.records[0] <= record < self.records[1]
 
 
 def layout(solver: Solver, problem: Problem, history: History) -> tuple[Release, ...]:
-    """All releases of a run, in order."""
+    """Return all releases of a run, in order."""
     if isinstance(solver, Phased):
         return _phased(solver)
     return _LAYOUTS.get(solver.name, _by_events)(solver, problem, history)
 
 
 def _pairs(_: Any, __: Problem, history: History) -> tuple[Release, ...]:
-    """A minibatch a step, on which w and v are released one after the other."""
+    """Return a minibatch for each step, on which w and v are released one after the other."""
     rows = range(len(history.clean))
     return tuple(Release(row, "wv"[row % 2], f"at step {row // 2 + 1}", row // 2) for row in rows)
 
 
 def _halves(_: Any, __: Problem, history: History) -> tuple[Release, ...]:
-    """Two minibatches a step, both blocks as one vector on each."""
+    """Return two minibatches for each step, both blocks as one vector on each."""
     rows, which = range(len(history.clean)), ("first", "second")
     return tuple(Release(row, JOINT, f"in the {which[row % 2]} half of step {row // 2 + 1}", row) for row in rows)
 
 
 def _descent(_: Any, __: Problem, history: History) -> tuple[Release, ...]:
-    """A minibatch a step, and one release on it."""
+    """Return a minibatch for each step, and one release on it."""
     return tuple(Release(row, "w", f"at step {row + 1}", row) for row in range(len(history.clean)))
 
 
@@ -75,13 +75,15 @@ def _with_choice(solver: Any, problem: Problem, history: History) -> tuple[Relea
 
 
 def _ascents(solver: Any, __: Problem, history: History) -> tuple[Release, ...]:
-    """Both blocks on each minibatch, of which a step of the descent takes several."""
+    """Return both blocks on each minibatch, of which a step of the descent takes several."""
     rows = range(len(history.clean))
     return tuple(Release(row, "wv"[row % 2], f"on minibatch {row // 2 + 1}", row // 2) for row in rows)
 
 
 def _rounds(solver: Any, __: Problem, history: History) -> tuple[Release, ...]:
-    """The maximiser, which reads all records, and a gradient in w on a minibatch; as printed the other way round."""
+    """Return the maximiser, which reads all records, and a gradient in w on a minibatch; as printed the other way
+    round.
+    """
     draws = 1 if solver.repaired else 1 + len(solver.eta_y)  # a round; the gradient reads the first
     found = []
     for row in range(len(history.clean)):
@@ -91,7 +93,7 @@ def _rounds(solver: Any, __: Problem, history: History) -> tuple[Release, ...]:
 
 
 def _phased(solver: Phased) -> tuple[Release, ...]:
-    """What the schedule releases in each phase."""
+    """Return what the schedule releases in each phase."""
     found: list[Release] = []
     drawn = solver.sampling != "single_pass"
     for k, row in enumerate(solver.phases):
@@ -104,7 +106,7 @@ def _phased(solver: Phased) -> tuple[Release, ...]:
 
 
 def _by_events(solver: Solver, problem: Problem, history: History) -> tuple[Release, ...]:
-    """An algorithm that is not known here: its releases follow its events."""
+    """Return the releases of an algorithm that is not known here, which follow its events."""
     from dpcheck.checks.inside.declared import declared
 
     found: list[Release] = []

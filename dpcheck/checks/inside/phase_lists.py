@@ -50,7 +50,7 @@ def constants(problem: Problem) -> tuple[int, float, float]:
 
 
 def algorithm_1(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Strongly convex: minimise, add noise."""
+    """Return the phase of a strongly convex problem: minimise, add noise."""
     n, L, _ = constants(problem)
     mu = problem.convexity
     sigma = 4 * L * math.sqrt(2 * math.log(2.5 / delta)) / (mu * n * eps)
@@ -58,7 +58,7 @@ def algorithm_1(problem: Problem, eps: float, delta: float) -> list[Phase]:
 
 
 def algorithm_2(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Convex: phases of growing regularisation about the point released last."""
+    """Return the phases of a convex problem, with growing regularisation about the point released last."""
     n, L, D = constants(problem)
     noise = 14 * math.log2(n) * math.sqrt(problem.dim_w * math.log(2.5 / delta)) / (n * eps)
     mu, (blocks, nb) = (L / D) * max(1 / math.sqrt(n), noise), split(n)
@@ -71,7 +71,7 @@ def algorithm_2(problem: Problem, eps: float, delta: float) -> list[Phase]:
 
 
 def algorithm_3(problem: Problem, eps: float, delta: float, *, tight: bool = False) -> list[Phase]:
-    """Strongly convex-strongly concave; tight : one Gaussian for both parts."""
+    """Return the phase of a strongly convex-strongly concave problem; tight : one Gaussian for both parts."""
     n, L, _ = constants(problem)
     moduli = problem.convexity, problem.concavity
     mu = min(moduli)
@@ -84,12 +84,12 @@ def algorithm_3(problem: Problem, eps: float, delta: float, *, tight: bool = Fal
 
 
 def algorithm_3_tight(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Algorithm 3 by its inequality (12)."""
+    """Return the phase of Algorithm 3 by its inequality (12)."""
     return algorithm_3(problem, eps, delta, tight=True)
 
 
 def _phased(problem: Problem, eps: float, delta: float, part: str) -> list[Phase]:
-    """Algorithm 4 (w) or 5 (v)."""
+    """Return the phases of Algorithm 4 (w) or 5 (v)."""
     n, L, D = constants(problem)
     d = max(problem.dim_w, problem.dim_v)
     noise = 13 * math.log2(n) * math.sqrt(d * math.log(5 / delta)) / (n * eps)
@@ -104,22 +104,22 @@ def _phased(problem: Problem, eps: float, delta: float, part: str) -> list[Phase
 
 
 def algorithm_4(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """The primal half."""
+    """Return the phases of the primal half."""
     return _phased(problem, eps, delta, "w")
 
 
 def algorithm_5(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """The dual half."""
+    """Return the phases of the dual half."""
     return _phased(problem, eps, delta, "v")
 
 
 def algorithms_4_and_5(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """One after the other."""
+    """Return the phases of one after those of the other."""
     return algorithm_4(problem, eps, delta) + algorithm_5(problem, eps, delta)
 
 
 def _one_sided(problem: Problem, eps: float, delta: float, part: str) -> list[Phase]:
-    """Appendix B.4: f is strongly curved in the other part by itself."""
+    """Return the phases of Appendix B.4: f is strongly curved in the other part by itself."""
     n, L, D = constants(problem)
     d, curved = (problem.dim_w, problem.concavity) if part == "w" else (problem.dim_v, problem.convexity)
     noise = 4 * math.log2(n) * math.sqrt(d * math.log(2.5 / delta)) / (n * eps)
@@ -135,17 +135,17 @@ def _one_sided(problem: Problem, eps: float, delta: float, part: str) -> list[Ph
 
 
 def convex_strongly_concave(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Corollary B.6."""
+    """Return the phases of Corollary B.6."""
     return _one_sided(problem, eps, delta, "w")
 
 
 def strongly_convex_concave(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Its mirror image."""
+    """Return the phases of its mirror image."""
     return _one_sided(problem, eps, delta, "v")
 
 
 def nispp(problem: Problem, batch: int, lam: float, sigma: float, drawn: Sequence[Any] = ()) -> list[Phase]:
-    """u_{k+1} solves VI(F_{B_k} + lam (. - w_k)) to L/(lam B); w_{k+1} = u_{k+1} + N(sigma).
+    """Return the phases: u_{k+1} solves VI(F_{B_k} + lam (. - w_k)) to L/(lam B); w_{k+1} = u_{k+1} + N(sigma).
 
     drawn : the minibatches, a row each, or nothing for one pass over the records
     """

@@ -81,7 +81,9 @@ def _followed(replay: Replay, phases: list[Phase], energy: float | None, quiet: 
 
 
 def _released(replay: Replay, phase: Phase, exact: Array, quiet: bool) -> Iterator[tuple[Any, ...]]:
-    """Per private quantity: its name, the run's, the exact one, its modulus, what was released, how to put it back."""
+    """Yield for each private quantity its name, the run's, the exact one, its modulus, what was released, how to put
+    it back.
+    """
     d, size = replay.d, len(exact)
     if phase.joint:
         scale = np.repeat(np.sqrt(np.array(phase.moduli, float)), [d, size - d])

@@ -61,7 +61,7 @@ def privatediff(replay: Replay, *, to_the_letter: bool = False) -> None:
 
 
 def _moved(replay: Replay) -> float:
-    """How far one record moves the end of an ascent by full passes, as the repaired analysis has it."""
+    """Return how far one record moves the end of an ascent by full passes, as the repaired analysis has it."""
     s, problem = replay.s, replay.problem
     length = float(2 * s.C0 * np.sum(s.eta_y))
     if max(s.eta_y) <= problem.ascent_limit:

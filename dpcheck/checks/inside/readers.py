@@ -18,7 +18,7 @@ _MOST = 200  # records that are exchanged, one at a time, evenly spread
 
 
 def moves(run: Run, others: Array, seed: int) -> dict[int, Moves]:
-    """For each of the records looked at, which releases it moves : (releases,).
+    """Return for each of the records looked at, which releases it moves : (releases,).
 
     others : (n, k) what replaces each record;  seed : of the recorded run
     A replay is fed the releases of the run, so that only what a release itself reads can move it.
@@ -33,11 +33,11 @@ def moves(run: Run, others: Array, seed: int) -> dict[int, Moves]:
 
 
 def strangers(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
-    """A sentence for each release that a record moves which it is not declared to read."""
+    """Yield a sentence for each release that a record moves which it is not declared to read."""
     releases, history = layout(run.solver, run.problem, run.history), run.history
 
     def may(release: Release, record: int) -> bool:
-        """Along a tree a release is a sum over its own minibatch and those before."""
+        """Say whether a release may read a record: along a tree it is a sum over its own minibatch and those before."""
         earlier = history.drawn[: release.draw] if along_a_tree(run) else history.drawn[:0]
         return release.reads(history, record) or record in earlier
 
@@ -50,7 +50,7 @@ def strangers(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
 
 
 def shared(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
-    """A sentence for each set of releases declared disjoint in which one record moves more than is declared.
+    """Yield a sentence for each set of releases declared disjoint in which one record moves more than is declared.
 
     Several releases of one record amount to one, whose squared shift in units of the noise is the sum of theirs.
     """

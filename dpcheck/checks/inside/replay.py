@@ -221,7 +221,7 @@ class Replay:
         return noise
 
     def _next(self, returned: bool) -> Array | None:
-        """The w-part of the next iterate, which is the output after the last one if it is ``returned``."""
+        """Return the w-part of the next iterate, which is the output after the last one if it is ``returned``."""
         if self._kept < len(self.history.path):
             return np.array(self.history.path[self._kept, : self.d])
         return np.array(self.run.x) if returned else None

@@ -62,7 +62,7 @@ class _Run:
         return found
 
     def release(self, g: Array, sigma: float, sensitivity: float, words: str) -> Array:
-        """Published, the mean of a minibatch is clipped; repaired, each record's part of it."""
+        """Compare a release: as published the mean of a minibatch is clipped, repaired each record's part of it."""
         return self.replay.release(g, sigma, sensitivity, words)
 
     def renewed(self, point: Array) -> tuple[Array, Array]:
@@ -88,7 +88,7 @@ class _Run:
         return found[0], found[1]
 
     def updater(self, x: Array, x_before: Array, y: Array, refresh: bool) -> Array:
-        """Algorithm 3: y, with v and u at it."""
+        """Follow Algorithm 3: return y, with v and u at it."""
         s, K = self.s, self.s.K
         last = self.last_asked if s.once and not refresh else np.concatenate([x_before, y])  # line 3
         if refresh:  # lines 5 to 8
@@ -112,7 +112,7 @@ class _Run:
         return ys[best]
 
     def follow(self) -> None:
-        """Algorithm 2."""
+        """Follow Algorithm 2."""
         replay, s, d = self.replay, self.s, self.d
         point = replay.start
         x_before = point[:d]

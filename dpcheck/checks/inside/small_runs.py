@@ -66,7 +66,9 @@ _CLIPS: dict[str, Any] = {"clip_w": 0.8, "clip_v": 0.6}
 
 
 def dp_sgda() -> Iterator[Case]:
-    """Every sampling; the average as by default, the last and a uniform iterate; falling steps from a start off 0."""
+    """Yield cases of every sampling; the average as by default, the last and a uniform iterate; falling steps from a
+    start off 0.
+    """
     for label, variant, sampling in (
         ("as_printed", "as_printed", "with_replacement"),
         ("repaired", "repaired", "without_replacement"),
@@ -85,7 +87,7 @@ def dp_sgda() -> Iterator[Case]:
 
 
 def dp_sgda_clipped() -> Iterator[Case]:
-    """A uniform iterate."""
+    """Yield cases that return a uniform iterate."""
     for variant in algorithm("dp_sgda_clipped").variants:
         for name in ("quadratic", "cosine", "auc"):
             settings = _CLIPS | {"steps": 9, "batch": 5, "eta_w": 0.3, "eta_v": 0.2}
@@ -95,7 +97,7 @@ def dp_sgda_clipped() -> Iterator[Case]:
 
 
 def nseg_cases() -> Iterator[Case]:
-    """Every sampling."""
+    """Yield cases of every sampling."""
     for sampling in ("without_replacement", "with_replacement", "poisson"):
         for name in ("bilinear", "cosine"):
             settings = _CLIPS | {"steps": 9, "batch": 3, "eta": 0.2, "sampling": sampling}
@@ -104,7 +106,7 @@ def nseg_cases() -> Iterator[Case]:
 
 
 def dptd_cases() -> Iterator[Case]:
-    """Large steps, so that the boxes bind."""
+    """Yield cases of large steps, so that the boxes bind."""
     for variant in algorithm("dptd").variants:
         for name in ("quadratic", "cosine"):
             settings = _CLIPS | {"steps": 9, "batch": 4, "chi": 1.8, "eta": 1.2, "alpha": 3.0, "beta": 2.5}
@@ -113,7 +115,7 @@ def dptd_cases() -> Iterator[Case]:
 
 
 def privatediff_cases() -> Iterator[Case]:
-    """Two restarts; a threshold of differences below and beyond its cap."""
+    """Yield cases of two restarts; a threshold of differences below and beyond its cap."""
     for variant in algorithm("privatediff").variants:
         for name, C3 in (("quadratic", 0.002), ("cosine", 0.2)):
             settings: dict[str, Any] = {
@@ -146,20 +148,24 @@ def _spider(
 
 
 def dp_spider_cases() -> Iterator[Case]:
-    """A bound on differences that grows with the distance, and its cap."""
+    """Yield cases with a bound on differences that grows with the distance, and its cap."""
     for places, Ls in ((("double_well", "sensing"), 0.9), (("double_well",), 90.0)):
         yield from _spider("dp_spider", dp_spider, places, steps=30, period=7, Ls=Ls)
 
 
 def ada_dp_spider_cases() -> Iterator[Case]:
-    """Escapes that are left, that certify, and a budget that is spent; long steps out of the well to the domain."""
+    """Yield cases of escapes that are left, that certify, and of a budget that is spent; long steps out of the well
+    to the domain.
+    """
     settings: dict[str, Any] = {"steps": 60, "refreshes": 12, "chi": 0.03, "R": 0.08, "Gamma": 4, "Q": 3}
     yield from _spider("ada_dp_spider", ada_dp_spider, kappa=1e-3, **settings)
     yield from _spider("ada_dp_spider", ada_dp_spider, ("double_well",), kappa=0.02, **settings | {"eta": 0.6})
 
 
 def sto_spider_cases() -> Iterator[Case]:
-    """Noise near saddles, where no domain is near, and both ends of the selection; the domain's edge without noise."""
+    """Yield cases of noise near saddles, where no domain is near, and both ends of the selection; the domain's edge
+    without noise.
+    """
     settings = {
         "steps": 30, "refreshes": 9, "kappa": 4e-3, "Gamma": 6, "r": 0.15, "alpha": 0.15, "curvature": 0.3,
         "sigma_select": 0.3,
@@ -176,7 +182,7 @@ _BRANCHES: tuple[dict[str, Any], ...] = (
 
 
 def dp_rgda_cases() -> Iterator[Case]:
-    """The three ways of Algorithm 2, as printed, repaired, and on the population with its tree."""
+    """Yield cases of the three ways of Algorithm 2, as printed, repaired, and on the population with its tree."""
     for label, variant, K, name in (
         ("as_printed", "as_printed", 3, "cosine"), ("as_printed", "as_printed", 1, "quartic"),
         ("repaired", "repaired", 2, "cosine"), ("repaired", "repaired", 3, "quartic"),
@@ -223,7 +229,7 @@ def output_cases(name: str) -> Iterator[Case]:
 
 
 def nispp_cases() -> Iterator[Case]:
-    """Both samplings; the phases' problems are made from the batches drawn."""
+    """Yield cases of both samplings; the phases' problems are made from the batches drawn."""
     for sampling in ("single_pass", "with_replacement"):
         solver = configure("nispp", problem("game"), **PRIVACY, batch=8, lam=0.6, sampling=sampling)
         schemes = (("with_replacement", 8),) if sampling == "with_replacement" else ()

@@ -65,7 +65,7 @@ class Drift:
 
 
 def dp_spider(replay: Replay) -> None:
-    """Arora et al. 2023, Algorithm 1: a refresh every q steps, a uniform one of w_1, ..., w_T returned."""
+    """Follow Algorithm 1 of Arora et al. 2023: a refresh every q steps, a uniform one of w_1, ..., w_T returned."""
     estimate, w, path = Estimate(replay), replay.start, []
     for t in range(replay.s.steps):
         replay.step = t
@@ -76,7 +76,7 @@ def dp_spider(replay: Replay) -> None:
 
 
 def ada_dp_spider(replay: Replay) -> None:
-    """Tao et al. 2025, Algorithms 1 and 2: refreshed by drift, with rounds of an escape from one anchor."""
+    """Follow Algorithms 1 and 2 of Tao et al. 2025: refreshed by drift, with rounds of an escape from one anchor."""
     s, estimate, drift, w = replay.s, Estimate(replay), Drift(replay), replay.start
     anchor: Array | None = None
     tried: list[int] = []  # the rounds from the anchor: steps of each
@@ -105,7 +105,9 @@ def ada_dp_spider(replay: Replay) -> None:
 
 
 def sto_spider(replay: Replay) -> None:
-    """Liu et al. 2023, Algorithm 1 and its selection: noise near saddles, then a private choice among all iterates."""
+    """Follow Algorithm 1 of Liu et al. 2023 and its selection: noise near saddles, then a private choice among all
+    iterates.
+    """
     s, estimate, drift, w = replay.s, Estimate(replay), Drift(replay), replay.start
     seen: list[Array] = []
     v, frozen = np.full(replay.d, np.inf), 0
@@ -126,7 +128,7 @@ def sto_spider(replay: Replay) -> None:
 
 
 def _select(replay: Replay, seen: list[Array]) -> None:
-    """AboveThreshold (Dwork and Roth 2014, Algorithm 1): without noise the first score >= 0, with it any."""
+    """Select by AboveThreshold (Dwork and Roth 2014, Algorithm 1): without noise the first score >= 0, with it any."""
     s = replay.s
     chosen, theirs = replay.selected(s.sigma_select, seen)
     shown = chosen if chosen >= 0 else len(seen) - 1
@@ -146,12 +148,12 @@ def _select(replay: Replay, seen: list[Array]) -> None:
 
 
 def _last_is_returned(replay: Replay, t: int) -> bool:
-    """Whether the run chose the iterate that step ``t`` makes, or none, for which it returns the last."""
+    """Say whether the run chose the iterate that step ``t`` makes, or none, for which it returns the last."""
     return int(replay.history.released[-1, 0]) in (-1, t)
 
 
 def second_order_score(replay: Replay, w: Array) -> float:
-    """min((alpha - |grad|)/D1, (lambda_min + sqrt(rho alpha))/D2), everything clipped per record."""
+    """Return min((alpha - |grad|)/D1, (lambda_min + sqrt(rho alpha))/D2), everything clipped per record."""
     s, n, d, h = replay.s, replay.n, len(w), 1e-4
     everyone = np.arange(n)
 

@@ -72,7 +72,7 @@ class _Seen:
 
 
 def _variant(context: Context, name: str, label: str, cases: list[Case]) -> Iterator[Finding]:
-    """Replays first, all deterministic; then what is random besides noise."""
+    """Check replays first, which are all deterministic; then what is random besides noise."""
     words, seen = _words(label), _Seen()
     for case in cases:
         for replay in case.replays():
@@ -103,7 +103,7 @@ def _variant(context: Context, name: str, label: str, cases: list[Case]) -> Iter
 
 
 def _perturbations(case: Case) -> list[Array]:
-    """Enough of a case's perturbations to tell one law from another, or those of some runs."""
+    """Return enough of a case's perturbations to tell one law from another, or those of some runs."""
     found: list[Array] = []
     for replay in case.replays(_RUNS):
         found += replay.chances
@@ -113,7 +113,7 @@ def _perturbations(case: Case) -> list[Array]:
 
 
 def _sampling(context: Context, name: str, label: str, words: str, case: Case) -> Finding:
-    """The law of the minibatches, of each size that a run draws."""
+    """Check the law of the minibatches, of each size that a run draws."""
     judged = [draws(scheme) for scheme in dict.fromkeys(scheme for scheme, _ in case.schemes)]
     judged += [law.minibatches(case, scheme, size, context.stream) for scheme, size in case.schemes]
     bad = next((each for each in judged if not each.ok), judged[-1])
@@ -126,7 +126,7 @@ def _judged(id: str, kind: str, subject: str, judged: law.Judged) -> Finding:
 
 
 def _schedule(name: str) -> Iterator[Finding]:
-    """The default schedule against its formulas, where no theorem of the registry carries them."""
+    """Compare the default schedule with its formulas, where no theorem of the registry carries them."""
     if name not in DEFAULTS:
         return
     differs, count = compared(name)
@@ -138,7 +138,7 @@ def _schedule(name: str) -> Iterator[Finding]:
 
 
 def _problems(name: str) -> Finding:
-    """The gradients of the problems that the algorithm's checks run on, against the derivatives of their values."""
+    """Compare the gradients of the problems that the algorithm's checks run on with the derivatives of their values."""
     worst, sentence, place, names = 0.0, "", None, []
     for label, problem in families(name):
         names.append(label)
@@ -156,5 +156,5 @@ def _problems(name: str) -> Finding:
 
 
 def _words(label: str) -> str:
-    """ "repaired.with_replacement" as in a sentence."""
+    """Return a label such as "repaired.with_replacement" as in a sentence."""
     return label.replace(".", ", ").replace("_", " ")

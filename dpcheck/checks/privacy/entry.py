@@ -65,7 +65,8 @@ def entry(
     settings: dict[str, Any], *, label: str = "", words: str = "", remark: str = "",
     events: Callable[[Any], tuple[Event, ...]] | None = None, place: int = 0, **fields: Any,
 ) -> Entry:  # fmt: skip
-    """Algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for ``problem``.
+    """Return the entry of algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for
+    ``problem``.
 
     events : of the configured algorithm, its own where it states them rightly
     fields : further ones of the entry
@@ -79,5 +80,5 @@ def entry(
 
 
 def blank(n: int = RECORDS, **constants: Any) -> WorstCase:
-    """n records without gradients, by which a schedule is made."""
+    """Return n records without gradients, by which a schedule is made."""
     return WorstCase(np.zeros((n, 5)), **constants)

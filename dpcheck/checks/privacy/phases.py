@@ -23,7 +23,9 @@ _SAME = 1e-9  # of a declared sensitivity: what is below has not moved
 
 
 def phases(context: Context, name: str) -> Iterator[Finding]:
-    """On the last game of the algorithm, whose canary is in every block, with parts that are declared disjoint."""
+    """Check phases on the last game of the algorithm, whose canary is in every block, with parts that are declared
+    disjoint.
+    """
     entries = GAMES[name]() if name in GAMES else ()
     games = [entry for entry in entries if any(isinstance(event, Disjoint) for event in entry.events)]
     for entry in games[-1:]:
@@ -34,7 +36,9 @@ def phases(context: Context, name: str) -> Iterator[Finding]:
 
 
 def shifts(entry: Entry, seed: int) -> tuple[Array, list[int]]:
-    """How far each record moves each release, in units of its noise : (records, releases); minibatches it is in."""
+    """Return how far each record moves each release, in units of its noise : (records, releases); minibatches it is
+    in.
+    """
     game, data = entry.game, entry.game.data
     plain = with_record(data, game.place, game.roles[2])
     history = game.solver.run(plain, seed=seed, record=True).history
@@ -51,7 +55,7 @@ def shifts(entry: Entry, seed: int) -> tuple[Array, list[int]]:
 
 
 def judged(entry: Entry, found: Array, times: list[int]) -> tuple[str, str]:
-    """The verdict on these shifts, and its reason."""
+    """Return the verdict on these shifts, and its reason."""
     if max(times, default=0) > 1:
         record = int(np.argmax(times))
         return "violated", f"Record {record} is in {times[record]} minibatches; it is declared to be in one."

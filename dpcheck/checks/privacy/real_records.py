@@ -23,7 +23,7 @@ STEPS = 100
 
 
 def gradients_at(problem: Problem, solver: DPSGDA, points: Array) -> Array:
-    """Clipped gradients of every record at every point, in noise units : (n, points, d_w + d_v)."""
+    """Return clipped gradients of every record at every point, in noise units : (n, points, d_w + d_v)."""
     d = problem.dim_w
     found = np.empty((len(problem.records), len(points), d + problem.dim_v))
     for record, row in zip(problem.records, found, strict=True):
@@ -39,7 +39,7 @@ def gradients_at(problem: Problem, solver: DPSGDA, points: Array) -> Array:
 
 
 def real_data(context: Context) -> Iterator[Finding]:
-    """The released model of DP-SGDA for AUC on real records, one of them exchanged.
+    """Audit the released model of DP-SGDA for AUC on real records, one of them exchanged.
 
     The pair is searched among the real records and their mirror images, each with both labels, by
     the distance of their clipped gradients along a run without noise; the audit's runs are fresh.

@@ -31,7 +31,7 @@ def sandwiches(context: Context, name: str) -> Iterator[Finding]:
 
 
 def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator[Finding]:
-    """Audits of the whole noisy transcript, of all iterates and of the output, beside the certificate.
+    """Audit the whole noisy transcript, of all iterates and of the output, beside the certificate.
 
     The transcript is scored by its likelihood ratio, the others by scores learned from earlier runs. Before them:
     how far the canary moves each release, which a broken audit's reason names too.
@@ -103,7 +103,7 @@ def audit(
 
 
 def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...], delta: float) -> dict[str, Any]:
-    """Epsilon of the least common factor on the noise that the audit's own runs reject (family assumed)."""
+    """Return epsilon of the least common factor on the noise that the audit's own runs reject (family assumed)."""
     law = tuple(law_of(event) for event in events)
     bound = rejected_multiplier(scores, neighbour_scores, lambda factor: privacy_curve(scaled(law, factor)), guess=1.0)
     epsilon = 0.0 if bound.multiplier == np.inf else certify(scaled(events, bound.multiplier), delta=delta).epsilon
@@ -112,7 +112,7 @@ def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...], de
 
 
 def law_of(event: Event) -> Event:
-    """What a pair's outputs obey at most, if all records but the canary equal the one that replaces it.
+    """Return what a pair's outputs obey at most, if all records but the canary equal the one that replaces it.
 
     A minibatch without replacement then shifts the mean by one sensitivity with probability m/n and not at all
     otherwise: the law of Poisson sampling when the canary is added or removed.
@@ -128,7 +128,7 @@ def finding(
     id: str, subject: str, audited: PrivacyAudit, certified: float, evidence: dict[str, Any],
     entry: Entry | None = None, told: str = "",
 ) -> Finding:  # fmt: skip
-    """One line of the sandwich; a transcript certified above the claim is a violation of its own.
+    """Return a line of the sandwich; a transcript certified above the claim is a violation of its own.
 
     told : a sentence on the release that tells most, for a violation
     """

@@ -60,20 +60,22 @@ def shares(context: Context, entry: Entry) -> list[Share]:
 
 
 def _can_move(game: Game, release: Release) -> bool:
-    """Whether the pair differs in the block that is released, or all records couple it to the other in a solution."""
+    """Say whether the pair differs in the block that is released, or all records couple it to the other in a
+    solution.
+    """
     canary, replaced, others = game.roles
     columns = _COLUMNS.get(release.what, slice(None))
     return bool((canary[columns] != replaced[columns]).any() or (isinstance(game.solver, Phased) and others[4] != 0))
 
 
 def most_telling(found: list[Share]) -> str:
-    """A sentence on the release that moves farthest in units of its noise."""
+    """Return a sentence on the release that moves farthest in units of its noise."""
     most = max(found, key=lambda each: _rounded(each.shift))
     return f"the canary moves {most}, whose noise is {most.multiplier:.4g} sensitivities"
 
 
 def share(id: str, entry: Entry, found: list[Share]) -> Finding:
-    """Whether releases move by no more than they declare, and by as much as the game is made for."""
+    """Say whether releases move by no more than they declare, and by as much as the game is made for."""
     largest = max(found, key=lambda each: _rounded(each.share))
     due = [each for each in found if each.due and not each.still]
     least = min(due, key=lambda each: _rounded(each.share), default=largest)

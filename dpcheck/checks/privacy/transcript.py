@@ -73,7 +73,8 @@ class Game:
         return solver if same else replace(solver, sampling="without_replacement")
 
     def scores(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
-        """Log-likelihood ratios, data over neighbour, of ``size`` whole noisy transcripts of runs on ``problem``.
+        """Return log-likelihood ratios, data over neighbour, of ``size`` whole noisy transcripts of runs on
+        ``problem``.
 
         Exact, save that a private choice which ends a run is not looked at. The noise is what the run says it is.
         """
@@ -100,7 +101,9 @@ class Game:
         return scores
 
     def reached(self, seed: int) -> Array:
-        """Share of its declared sensitivity by which the canary moves each release of one run : (releases,)."""
+        """Return the share of its declared sensitivity by which the canary moves each release of one run :
+        (releases,).
+        """
         return self.shares(seed)[0]
 
     def shares(self, seed: int) -> tuple[Array, History, NDArray[np.bool_]]:
@@ -120,11 +123,11 @@ class Game:
         return shares, history, ~np.any(clean, axis=(0, 2))
 
     def outputs(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
-        """Final outputs of ``size`` runs : (size, d_w + d_v)."""
+        """Return the final outputs of ``size`` runs : (size, d_w + d_v)."""
         return self.solver.outputs(problem, rng, size)
 
     def paths(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
-        """All iterates and the output of ``size`` runs, one after the other : (size, (T + 1) (d_w + d_v))."""
+        """Return all iterates and the output of ``size`` runs, one after the other : (size, (T + 1) (d_w + d_v))."""
         solver = self.solver
         tape = new_tape(problem, (0, 0, 0), at=range(solver.iterations(problem)), mode=COUNT)
         outputs = np.empty((size, tape.path.size + problem.dim_w + problem.dim_v))

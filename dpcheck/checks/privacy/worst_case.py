@@ -28,7 +28,7 @@ from dpcheck.problems.problem import Array, Defaults, ball
 
 @kernel(GRADIENT_SIGNATURE)
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
-    """Partial gradients of one record (b, c, p, q, a); v may be empty."""
+    """Compute the partial gradients of one record (b, c, p, q, a); v may be empty."""
     slope = record[0] / np.sqrt(w.size)
     for i in range(w.size):
         out_w[i] = slope + (params[0] + record[2]) * w[i]
@@ -46,7 +46,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
 
 @kernel(VALUE_SIGNATURE)
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
-    """f of one record."""
+    """Return f of one record."""
     total, slope = 0.0, record[0] / np.sqrt(w.size)
     for i in range(w.size):
         total += slope * w[i] + 0.5 * (params[0] + record[2]) * w[i] * w[i]
@@ -103,5 +103,5 @@ class WorstCase(Defaults):
 
 
 def record(b: float = 0.0, c: float = 0.0, p: float = 0.0, q: float = 0.0, a: float = 0.0) -> Array:
-    """(b, c, p, q, a)."""
+    """Return the record (b, c, p, q, a)."""
     return np.array([b, c, p, q, a], float)

@@ -17,7 +17,7 @@ from dpcheck.solvers import algorithm
 
 
 def schedules(name: str) -> Iterator[Finding]:
-    """A finding a variant: whether its numbers are those of its theorems."""
+    """Yield a finding for each variant: whether its numbers are those of its theorems."""
     chosen = algorithm(name)
     place = place_of(getattr(chosen, "schedule", chosen.configure))
     found = bindings()
@@ -26,6 +26,6 @@ def schedules(name: str) -> Iterator[Finding]:
 
 
 def bindings() -> dict[tuple[str, str], Binding]:
-    """For each algorithm and variant what of it a theorem gives."""
+    """Return for each algorithm and variant what of it a theorem gives."""
     modules = (importlib.import_module(f"{__name__}.{paper}") for paper in PAPERS)
     return {key: binding for module in modules for key, binding in module.BINDINGS.items()}

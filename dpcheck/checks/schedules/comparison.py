@@ -31,7 +31,7 @@ class Number:
         return math.isclose(self.found, self.promised, rel_tol=TOLERANCE)
 
     def __str__(self) -> str:
-        """What differs, from which theorem, where, and by what factor."""
+        """Return what differs, from which theorem, where, and by what factor."""
         at = ", ".join(f"{letter} = {value:g}" for letter, value in self.at.items())
         factor = f"a factor {self.found / self.promised:.4g}" if self.promised else "where it is to be 0"
         return f"{self.name} is {self.found:.6g} where {self.theorem} has {self.promised:.6g} at {at} ({factor})"
@@ -83,7 +83,9 @@ def _promised(theorem: Theorem, given: Mapping[str, float]) -> dict[str, float]:
 
 
 def compared(name: str, variant: str, binding: Binding | Unbound | None, place: str) -> Finding:
-    """The finding of one variant: violated where a number differs, inconclusive where there is none to compare."""
+    """Return the finding of one variant: violated where a number differs, inconclusive where there is none to
+    compare.
+    """
     found: list[Number] = []
     evidence: dict[str, Any] = {}
     if isinstance(binding, Binding):
@@ -111,7 +113,7 @@ def compared(name: str, variant: str, binding: Binding | Unbound | None, place: 
 
 
 def _judged(found: list[Number], unbound: str) -> tuple[str, str]:
-    """Of each number that differs the setting where it does so most."""
+    """Return for each number that differs the setting where it does so most."""
     worst: dict[str, Number] = {}
     for each in found:
         if not each.same:
@@ -128,7 +130,7 @@ def _judged(found: list[Number], unbound: str) -> tuple[str, str]:
 
 
 def _distance(number: Number) -> float:
-    """How far apart the two are, in orders."""
+    """Return how far apart the two are, in orders."""
     if number.found <= 0 or number.promised <= 0 or not math.isfinite(number.found):
         return math.inf
     return abs(math.log(number.found / number.promised))

@@ -41,7 +41,7 @@ def _configured(variant: str, theorem: str, case: tuple[Any, ...]) -> tuple[Any,
 
 
 def _printed() -> Iterator[Number]:
-    """The sizes that Lemma 5 states, and those of Lemma 8's proof; the noise of Algorithm 3."""
+    """Yield the sizes that Lemma 5 states, and those of Lemma 8's proof; the noise of Algorithm 3."""
     for case in EMPIRICAL:
         run, letters = _configured("as_printed", "1", case)
         yield from numbers(
@@ -59,7 +59,7 @@ def _printed() -> Iterator[Number]:
 
 
 def _repaired() -> Iterator[Number]:
-    """What the repair keeps: refreshes on all records, and the accuracy."""
+    """Yield what the repair keeps: refreshes on all records, and the accuracy."""
     for case in EMPIRICAL:
         run, letters = _configured("repaired", "1", case)
         yield from numbers(STATED, letters | {"C_u": letters["L"] * run.eta}, S_1=run.S1, order=("alpha", run.alpha))

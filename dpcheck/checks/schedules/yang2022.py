@@ -35,7 +35,7 @@ def _letters(case: tuple[Any, ...]) -> dict[str, float]:
 
 
 def _convex(variant: str, theorem: str, cases: tuple[tuple[Any, ...], ...]) -> Iterator[Number]:
-    """T, m, eta, and as printed the noise."""
+    """Yield T, m, eta, and as printed the noise."""
     printed = variant == "as_printed"
     for case in cases:
         run: Any = algorithm("dp_sgda").configure(
@@ -53,7 +53,7 @@ def _convex(variant: str, theorem: str, cases: tuple[tuple[Any, ...], ...]) -> I
 
 
 def _strongly_concave(variant: str) -> Iterator[Number]:
-    """T, m, and as printed the noise and the first, second and last step."""
+    """Yield T, m, and as printed the noise and the first, second and last step."""
     printed = variant == "as_printed"
     for (n, rho, pl), (_, *rest) in zip(CURVED, SMOOTH, strict=True):
         case = (n, *rest[:-1], max(rest[-1], rho, pl**0.5))

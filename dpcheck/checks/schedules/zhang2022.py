@@ -25,7 +25,7 @@ SMOOTHNESS = 5.0
 
 
 def _configured(name: str, case: tuple[Any, ...], **constants: Any) -> tuple[list[dict[str, float]], dict[str, float]]:
-    """The phases of the schedule, and the theorems' letters but for the moduli and D."""
+    """Return the phases of the schedule, and the theorems' letters but for the moduli and D."""
     n, dim_w, dim_v, epsilon, delta, L_w, L_v, R_w, R_v = case[:9]
     dims = {"dim_w": dim_w, "dim_v": dim_v} | constants
     problem = Declared(
@@ -43,7 +43,7 @@ def _configured(name: str, case: tuple[Any, ...], **constants: Any) -> tuple[lis
 def _phases(
     theorem: str, letters: dict[str, float], rows: list[dict[str, float]], part: str, other: bool = False
 ) -> Iterator[Number]:
-    """K, mu by the regulariser mu 2^k of the part, and its noise, in the first two phases and the last."""
+    """Yield K, mu by the regulariser mu 2^k of the part, and its noise, in the first two phases and the last."""
     label = {"w": "x", "v": "y"}[part]
     for k in sorted({1, min(2, len(rows)), len(rows)}):
         row = rows[k - 1]
@@ -86,7 +86,7 @@ def _saddle() -> Iterator[Number]:
 
 
 def _half(name: str, parts: str) -> Iterator[Number]:
-    """Algorithm 4, 5, or both."""
+    """Yield the numbers of Algorithm 4, 5, or both."""
     for case in CASES:
         rows, letters = _configured(name, case)
         each = len(rows) // len(parts)
@@ -96,7 +96,9 @@ def _half(name: str, parts: str) -> Iterator[Number]:
 
 
 def _one_sided(name: str, part: str) -> Iterator[Number]:
-    """Corollary B.6, or its mirror image: d and D are those of the part, mu_y the modulus of the other."""
+    """Yield the numbers of Corollary B.6, or its mirror image: d and D are those of the part, mu_y the modulus of
+    the other.
+    """
     place = "wv".index(part)
     for case in CASES:
         n, L, D = case[0], math.hypot(*case[5:7]), case[7 + place]

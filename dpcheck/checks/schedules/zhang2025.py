@@ -40,7 +40,9 @@ def _letters(case: tuple[Any, ...]) -> dict[str, float]:
 
 
 def _clipped(variant: str) -> Iterator[Number]:
-    """T and steps of Theorem 2; as printed the minibatch and noise of Theorem 1, repaired the larger minibatch."""
+    """Yield T and steps of Theorem 2; as printed the minibatch and noise of Theorem 1, repaired the larger
+    minibatch.
+    """
     printed = variant == "as_printed"
     for case in LARGE:
         run: Any = algorithm("dp_sgda_clipped").configure(
@@ -61,7 +63,7 @@ def _clipped(variant: str) -> Iterator[Number]:
 
 
 def _privatediff(variant: str) -> Iterator[Number]:
-    """R, T, T_2, m of Theorem 6; as printed also eta_x and the noise of Remark 2."""
+    """Yield R, T, T_2, m of Theorem 6; as printed also eta_x and the noise of Remark 2."""
     printed = variant == "as_printed"
     for case in MIDDLE:
         noiseless = {} if printed else {"private": False, "eta_x": 1.0}

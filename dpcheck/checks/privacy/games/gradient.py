@@ -12,7 +12,9 @@ CLIPS: dict[str, Any] = {"clip_w": 1.0, "clip_v": 1.0}
 
 
 def dp_sgda() -> Iterator[Entry]:
-    """Repaired with either sampling; as printed there is no clipping, the records keep to the Lipschitz constant."""
+    """Yield games of either sampling, repaired; as printed there is no clipping, and the records keep to the
+    Lipschitz constant.
+    """
     settings = CLIPS | {"steps": STEPS, "batch": BATCH, "eta": 0.05}
     for sampling, roles in (("without_replacement", PAIR), ("poisson", QUIET)):
         yield entry(
@@ -40,5 +42,5 @@ def dptd() -> Iterator[Entry]:
 
 
 def nseg() -> Iterator[Entry]:
-    """Two minibatches a step."""
+    """Yield games of two minibatches a step."""
     yield entry("nseg", "repaired", blank(**FAR), PAIR, ONE, CLIPS | {"steps": STEPS // 2, "batch": BATCH, "eta": 0.05})

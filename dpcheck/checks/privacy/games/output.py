@@ -39,14 +39,16 @@ def _entry(
     name: str, problem: WorstCase, roles: Sequence[Array], remark: str, *, variant: str = "as_printed",
     settings: Mapping[str, Any] = MappingProxyType({}), **more: Any,
 ) -> Entry:  # fmt: skip
-    """A game that releases solutions, and the share of the declared sensitivity that its remark leaves."""
+    """Return a game that releases solutions, and the share of the declared sensitivity that its remark leaves."""
     return entry(
         name, variant, problem, roles, WHOLE, dict(settings), remark=remark, least_share=_LEAST[remark], **more
     )
 
 
 def _near(size: int, a: float = 0.0, **slopes: float) -> tuple[Array, Array, Array]:
-    """Slopes of norm at most 1 that put the solution of ``size`` records where the file says; all couple by ``a``."""
+    """Return slopes of norm at most 1 that put the solution of ``size`` records where the file says; all couple by
+    ``a``.
+    """
     others = (1.5 - 1e-6) / (size - 1)  # a little nearer than 1/2, as numbers are rounded
 
     def scaled(factor: float) -> Array:
@@ -56,7 +58,9 @@ def _near(size: int, a: float = 0.0, **slopes: float) -> tuple[Array, Array, Arr
 
 
 def single(name: str) -> Iterator[Entry]:
-    """One phase on all records in a ball of radius 3/n, which costs that share of the Lipschitz constant."""
+    """Yield games of one phase on all records in a ball of radius 3/n, which costs that share of the Lipschitz
+    constant.
+    """
     n = 40
     if name == "output_perturbation":
         constants: dict[str, Any] = {"convexity": 1.0, "radius_w": 3 / n, "lipschitz_w": 1 + 3 / n}
@@ -83,7 +87,7 @@ def single(name: str) -> Iterator[Entry]:
 
 
 def phased(name: str) -> Iterator[Entry]:
-    """Phases on three records each."""
+    """Yield games of phases on three records each."""
     n, size = 9, blocks(9)[0][1]
     sides = {"w": "b", "v": "c"}
     released = ("w", "v") if name == "phased_minimax_output_perturbation" else ("v" if name in _DUAL else "w",)
@@ -141,6 +145,6 @@ def _modulus(block: str) -> str:
 
 
 def _second(part: str, variant: str = "as_printed") -> dict[str, Any]:
-    """Label and words of an entry beside the variant's first, whose transcript alone is audited."""
+    """Return the label and words of an entry beside the variant's first, whose transcript alone is audited."""
     words = f"{variant.replace('_', ' ')}, {_WORDS[part]}"
     return {"label": f"{variant}.{part}", "words": words, "brief": True}

@@ -26,7 +26,8 @@ def _minimised(n: int = RECORDS) -> WorstCase:
 
 
 def dp_spider() -> Iterator[Entry]:
-    """Two refreshes; as printed with the constant that the paper leaves open, one refresh and one difference.
+    """Yield games of two refreshes; as printed with the constant that the paper leaves open, one refresh and one
+    difference.
 
     The fewer releases the output rests on, the more it alone tells; what is printed is too little for any number.
     """
@@ -38,13 +39,17 @@ def dp_spider() -> Iterator[Entry]:
 
 
 def ada_dp_spider() -> Iterator[Entry]:
-    """No escape within these steps; drift calls for a second refresh in three runs of four, for a third in few."""
+    """Yield a game without an escape within its steps; drift calls for a second refresh in three runs of four, for a
+    third in few.
+    """
     settings = _SMALL | {"refreshes": 2, "kappa": 300.0, "chi": 1e-9, "R": 1.0}
     yield entry("ada_dp_spider", "repaired", _minimised(), _PAIR, ONE, settings)
 
 
 def sto_spider() -> Iterator[Entry]:
-    """Nearly all of epsilon is left to the descent, whose second estimate is a refresh too, as its norm asks for."""
+    """Yield a game that leaves nearly all of epsilon to the descent, whose second estimate is a refresh too, as its
+    norm asks for.
+    """
     settings = _SMALL | {"refreshes": 2, "kappa": 1e9, "gamma": 1e9, "Gamma": STEPS, "r": 1e-9}
     settings |= {"alpha": 1.0, "selection": 0.001}
     remark = "the private choice at the end, 0.1 % of epsilon, is not looked at"
@@ -53,7 +58,8 @@ def sto_spider() -> Iterator[Entry]:
 
 
 def dp_rgda() -> Iterator[Entry]:
-    """Repaired, differences are clipped to a fixed norm, hence the curvatures; the first of a run is always 0, which
+    """Yield games; repaired, differences are clipped to a fixed norm, hence the curvatures; the first of a run is
+    always 0, which
     many steps of the ascent make a small part of what the certificate counts.
 
     Under Theorem 2 a record is in one minibatch. Which one is given away, as the certificate does not rest on it: the
@@ -86,7 +92,7 @@ def dp_rgda() -> Iterator[Entry]:
 
 
 def _clipped_means(solver: Any) -> tuple[Event, ...]:
-    """DP-RGDA as printed: the clipped mean of a minibatch moves by 2C, whatever its size."""
+    """Return the events of DP-RGDA as printed: the clipped mean of a minibatch moves by 2C, whatever its size."""
 
     def pair(sigma: float, C: float, batch: int, count: int) -> Event:
         both = (Gaussian(sigma / (2 * C)),) * 2
@@ -99,7 +105,8 @@ def _clipped_means(solver: Any) -> tuple[Event, ...]:
 
 
 def privatediff() -> Iterator[Entry]:
-    """V ends where the maximiser lies, at 1/n, so that C0 is hardly more than the canary's gradient.
+    """Yield a game in which V ends where the maximiser lies, at 1/n, so that C0 is hardly more than the canary's
+    gradient.
 
     As printed every record's gradient in w is v, clipped to hardly more than its sign: all turn round with the
     maximiser, and that with the canary.
@@ -116,7 +123,7 @@ def privatediff() -> Iterator[Entry]:
     problem = replace(problem, radius_w=C, lipschitz_v=1 + 1 / n + C, lipschitz_w=1 / n)
 
     def moves(solver: Any) -> tuple[Event, ...]:
-        """Gradients that all flip sign move their mean by 2C; y moves within V."""
+        """Return the true events: gradients that all flip sign move their mean by 2C; y moves within V."""
         count = solver.rounds + 1
         refreshes = math.ceil(count / solver.restart)
         parts = (
