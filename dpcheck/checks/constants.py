@@ -57,7 +57,7 @@ PUBLIC = (
     "lipschitz_w", "lipschitz_v", "smoothness", "convexity", "concavity", "ascent_limit", "hessian_lipschitz",
     "domain_w", "domain_v", "params",
 )  # fmt: skip
-LOUDER = 1e3  # noise, where a run shall come to the ends of its domain
+LOUDER = 1e3  # noise that takes a run to the ends of its domain
 LOOSE = 4.0  # a constant this many times what the search found is mentioned
 
 

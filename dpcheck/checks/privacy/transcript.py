@@ -76,7 +76,7 @@ class Game:
         """Return log-likelihood ratios, data over neighbour, of ``size`` whole noisy transcripts of runs on
         ``problem``.
 
-        Exact, save that a private choice which ends a run is not looked at. The noise is what the run says it is.
+        Exact, except that a private choice which ends a run is not looked at. The noise is what the run says it is.
         """
         solver, fixed, sets = self.solver, self._fixed, self._sets
         numbers = solver.packed(problem)._replace(counts=fixed.packed(problem).counts)

@@ -59,8 +59,7 @@ def sto_spider() -> Iterator[Entry]:
 
 def dp_rgda() -> Iterator[Entry]:
     """Yield games; repaired, differences are clipped to a fixed norm, hence the curvatures; the first of a run is
-    always 0, which
-    many steps of the ascent make a small part of what the certificate counts.
+    always 0, which many steps of the ascent make a small part of what the certificate counts.
 
     Under Theorem 2 a record is in one minibatch. Which one is given away, as the certificate does not rest on it: the
     canary is in a refresh or in a difference that two nodes of the tree hold in half of the runs, else in one node.
@@ -108,7 +107,7 @@ def privatediff() -> Iterator[Entry]:
     """Yield a game in which V ends where the maximiser lies, at 1/n, so that C0 is hardly more than the canary's
     gradient.
 
-    As printed every record's gradient in w is v, clipped to hardly more than its sign: all turn round with the
+    As printed every record's gradient in w is v, clipped to hardly more than its sign: all flip sign with the
     maximiser, and that with the canary.
     """
     n = 20
