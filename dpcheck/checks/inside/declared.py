@@ -145,7 +145,7 @@ def _declared_form(seen: float, wanted: Group) -> float:
     """AboveThreshold is declared as a Laplace mechanism that is at least as bad (see ``sto_spider``)."""
     if not wanted.laplace:
         return seen
-    from dpcheck.solvers.sto_spider import pure
+    from dpcheck.schedules.sto_spider import pure
 
     return pure(seen).noise_multiplier
 
