@@ -23,8 +23,9 @@ from dpcheck.kernels.named import Play
 from dpcheck.kernels.tape import MARKS
 from dpcheck.problems import example
 from dpcheck.problems.problem import ball, with_record
+from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import algorithm, configure
-from dpcheck.solvers.output_perturbation import FIELDS, Phased
+from dpcheck.solvers.output_perturbation import Phased
 from dpcheck.solvers.tapes import new_tape, perform
 
 # algorithm -> the problems that it runs on here: its example, those of its rate experiments, and each further family

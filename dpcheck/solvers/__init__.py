@@ -91,7 +91,7 @@ def configure(
     variant : {"as_printed", "repaired"}, optional
         ``"repaired"`` by default, where there is one.
     **overrides : object
-        Parameters in place of the schedule's; see the algorithm's own ``configure``.
+        Numbers in place of the schedule's, as the algorithm's ``schedules`` describe them.
 
     Returns
     -------
@@ -110,23 +110,21 @@ def configure(
     >>> configure("dp_sgda", example("quadratic"), epsilon=1.0, delta=1e-5, steps=50, batch=10).batch
     10
     """
-    from dpcheck.solvers.departures import departures
+    from dpcheck.schedules.domains import require_length
     from dpcheck.solvers.promises import Given, broken
-    from dpcheck.solvers.solver import require_length
 
     chosen = algorithm(name)
-    known = _options(chosen)
-    for option in overrides:
-        require(option in known, option, f"be an option of {name} ({', '.join(known)})", overrides[option])
-        if isinstance(overrides[option], int):
-            require_length(overrides[option], option)
+    for option, value in overrides.items():
+        if isinstance(value, int):
+            require_length(value, option)
     variant = chosen.variants[-1] if variant is None else variant
     try:
-        configured: Solver = chosen.configure(problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
+        schedule = chosen.scheduled(problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
+        configured = chosen.of(schedule)
         told = (
             *broken(configured, problem, Given(epsilon, delta, variant, overrides)),
             *configured.notes,
-            *departures(configured, problem, epsilon, delta, variant, overrides),
+            *schedule.departures(),
         )
     except MemoryError as error:
         raise InputError(f"the work must fit into memory: {one_line(error)}") from error
@@ -167,7 +165,7 @@ def solve(
     watch : callable, optional
         Called as ``watch(releases so far, releases in all)`` while the run goes on.
     **overrides : object
-        Parameters in place of the theorem's schedule; see the algorithm's own ``configure``.
+        Numbers in place of the theorem's schedule, as the algorithm's ``schedules`` describe them.
 
     Returns
     -------
@@ -236,7 +234,6 @@ def _spread(iterations: int, count: int) -> list[int]:
 
 
 def _options(chosen: type[Solver]) -> list[str]:
-    import inspect
+    from dpcheck.schedules.schedule import options
 
-    given = ("problem", "epsilon", "delta", "variant")
-    return [name for name in inspect.signature(chosen.configure).parameters if name not in given]
+    return options(chosen.schedule_of(chosen.variants[-1], {}))

@@ -20,42 +20,23 @@ Theorem 3     steps from t = 1 on, beyond the proof's     from t_0 + 1 on, where
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
-from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
+from dpcheck.errors import require, require_count
+from dpcheck.events import Event, Repeated, Sampled, Scheme
 from dpcheck.kernels import sgda as kernels
 from dpcheck.kernels.named import Numbers
 from dpcheck.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import (
-    SCHEMES,
-    Sizes,
-    Solver,
-    fill,
-    gaussian,
-    modulus,
-    pack,
-    private_modulus,
-    require_norm,
-    smoothness_for_eta,
-)
+from dpcheck.schedules.dp_sgda import SCHEDULES
+from dpcheck.schedules.noise import gaussian
+from dpcheck.solvers.packing import SCHEMES, fill, pack
+from dpcheck.solvers.solver import Solver
 
 OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
-
-
-def printed_batch(n: int, steps: int, epsilon: float) -> int:
-    """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))), rounded up and at most n."""
-    return min(n, math.ceil(max(1.0, n * math.sqrt(epsilon / (4 * steps)))))
-
-
-def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) -> float:
-    """Return Remark 1's standard deviation, 8 G sqrt(T log(1/delta)) / (n epsilon)."""
-    return 8 * G * math.sqrt(steps * math.log(1 / delta)) / (n * epsilon)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,122 +147,5 @@ class DPSGDA(GradientDescentAscent):
         """The step sizes in w, which Theorem 2 has in v too."""
         return self.eta_w
 
-    @classmethod
-    def configure(
-        cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
-        steps: int | None = None, batch: int | None = None, eta: float | None = None,
-        sampling: Scheme | None = None, clip_w: float = math.inf, clip_v: float = math.inf,
-        output: str | None = None, theorem: str = "2a", pl: float | None = None, private: bool = True,
-    ) -> Self:  # fmt: skip
-        """Set up DP-SGDA by Theorem 2a, 2b or 3, save what is given.
-
-        Parameters
-        ----------
-        problem : Problem
-            The objective with its n records; neighbours replace one record.
-        epsilon, delta : float
-            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
-        variant : {"repaired", "as_printed"}
-            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
-        steps : int, optional
-            T; n by default, n^2 for Theorem 2b.
-        batch : int, optional
-            Minibatch m, at most n; by default Remark 1's max(1, n sqrt(epsilon/(4T))).
-        eta : float, optional
-            Step size > 0 in w and v. By default, with N = max(sqrt n, sqrt(d log(1/delta))/epsilon), 1/(L N) where the
-            proof has L, the smoothness, as unit; 1/(n N) for Theorem 2b; for Theorem 3 its proof's steps, which fall
-            with t.
-        sampling : {"with_replacement", "without_replacement", "poisson"}, optional
-            By default with replacement as printed, and without in the repaired variant.
-        clip_w, clip_v : float
-            Clipping norms (l2) of one record's gradients, > 0, inf for none.
-        output : {"average", "last", "uniform"}, optional
-            The average by default, for Theorem 3 the last iterate.
-        theorem : {"2a", "2b", "3"}
-            2a for smooth convex-concave problems, 2b for those that are not smooth, 3 (and 5) for problems strongly
-            concave in v whose mean obeys the Polyak-Lojasiewicz inequality in w.
-        pl : float, optional
-            Modulus of that inequality, > 0; given with Theorem 3 and only there.
-        private : bool
-            False switches the noise off, for a baseline without privacy.
-
-        Returns
-        -------
-        DPSGDA
-            The configuration.
-
-        Raises
-        ------
-        InputError
-            For values outside their domain, and for a problem that the algorithm is not made for.
-
-        References
-        ----------
-        Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Algorithm 1, Remark 1, Theorems 2 and
-        3.
-        """
-        sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
-            require_norm(clip, name)
-        n = sizes.n
-        theorem = str(theorem)  # a command line reads 3 as a number
-        require(theorem in ("2a", "2b", "3"), "theorem", "be 2a, 2b or 3", theorem)
-        require((pl is None) == (theorem != "3"), "pl", "be given with theorem 3, and not without", pl)
-        if steps is None:
-            steps = n**2 if theorem == "2b" else n
-        require_count(steps, "steps")
-        batch = printed_batch(n, steps, epsilon) if batch is None else batch
-        require_count(batch, "batch")
-        require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        if eta is not None:
-            require_positive(eta, "eta")
-            eta_w = eta_v = np.full(steps, eta)
-        elif pl is not None:
-            eta_w, eta_v = falling(problem, pl, steps, late=variant == "repaired")
-        else:
-            slowest = max(math.sqrt(n), sizes.privacy_error * n)
-            eta_w = eta_v = np.full(steps, 1 / ((n if theorem == "2b" else smoothness_for_eta(problem)) * slowest))
-        bounds = (min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))
-        if sampling is None:
-            sampling = "with_replacement" if variant == "as_printed" else "without_replacement"
-        require(sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", sampling)
-        if not private:
-            sigma_w = sigma_v = 0.0
-        elif variant == "as_printed":
-            sigma_w, sigma_v = (printed_noise(G, n, steps, epsilon, delta) for G in bounds)
-        else:
-            sigma_w, sigma_v = certified_noise(bounds, sampling, n, batch, steps, epsilon, delta)
-        notes = private_modulus(problem) if theorem == "3" else ()
-        if variant == "as_printed" and sampling == "with_replacement":
-            notes = (*notes, cls.understated)
-        output = ("last" if theorem == "3" else "average") if output is None else output
-        return cls(eta_w, eta_v, sigma_w, sigma_v, batch, sampling, clip_w, clip_v, output, notes)
-
-
-def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Array, Array]:
-    """Return eta_w = 2/(mu t) and eta_v = 2 M/(mu t^{2/3}), mu = ``pl``, the steps of Theorem 3's proof, (T,) each.
-
-    ``late`` : t from t_0 on, from where eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, as the proof needs
-    """
-    L, rho = problem.smoothness, modulus(problem)
-    require_positive(pl, "pl")
-    require(math.isfinite(L), "problem", "be smooth", problem.name)
-    require(rho > 0, "problem", "be strongly concave in v", problem.name)
-    kappa, bend = L / rho, L + L**2 / rho
-    M = max(8 * kappa**2 * math.sqrt(bend / pl), 4 * math.sqrt(2) * kappa**2)
-    t = np.arange(1, steps + 1) + (max(2 * bend / pl, (2 * L * M / pl) ** 1.5) if late else 0.0)
-    return 2 / (pl * t), 2 * M / (pl * t ** (2 / 3))
-
-
-def certified_noise(
-    bounds: Sequence[float], sampling: Scheme, n: int, batch: int, steps: int, epsilon: float, delta: float
-) -> list[float]:
-    """Return the noise on minibatch means of blocks with these per-record bounds, the joint multiplier split evenly."""
-    from dpcheck.accounting import calibrate
-
-    def events(multiplier: float) -> Sequence[Event]:
-        pair = (Gaussian(multiplier * math.sqrt(2)),) * 2
-        return (Repeated(Sampled(pair, sampling, n, batch), steps),)
-
-    multiplier = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
-    return [multiplier * 2 * G / batch for G in bounds]
+    theorems = ("2a", "2b", "3")
+    schedules = SCHEDULES

@@ -19,21 +19,23 @@ noise     sigma^2 = 14 G^2 T alpha'/(n^2 beta' epsilon),  one multiplier for all
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from dpcheck.accounting import calibrate
-from dpcheck.errors import require, require_count, require_positive
-from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.errors import require
+from dpcheck.events import Event, Repeated, Sampled
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import Sizes, Solver, fill, gaussian, pack, require_norm
+from dpcheck.schedules.dptd import Printed, Repaired
+from dpcheck.schedules.noise import gaussian
+from dpcheck.schedules.schedule import Schedule
+from dpcheck.solvers.packing import fill, pack
+from dpcheck.solvers.solver import Solver
 
 
 class Reals(NamedTuple):
@@ -126,82 +128,7 @@ class DPTD(Solver):
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 8}
     kernel = staticmethod(run)
-
-    @classmethod
-    def configure(
-        cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
-        steps: int | None = None, batch: int = 1, clip_w: float = math.inf, clip_v: float = math.inf,
-        chi: float = 2.0, eta: float = 2.0, alpha: float = 3.0, beta: float = 3.0, a: float = 0.25, b: float = 3.0,
-        private: bool = True,
-    ) -> Self:  # fmt: skip
-        """Set up DPTD with T = n steps nu_t = a/sqrt(t + b), save what is given.
-
-        Parameters
-        ----------
-        problem : Problem
-            The objective with its n records; neighbours replace one record.
-        epsilon, delta : float
-            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
-        variant : {"repaired", "as_printed"}
-            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
-        steps : int, optional
-            T; n by default.
-        batch : int
-            Minibatch m, at most n.
-        clip_w, clip_v : float
-            Clipping norms (l2) of one record's gradients, > 0, inf where the problem is Lipschitz.
-        chi, eta, alpha, beta : float
-            Factors of the steps and of the averages, > 0.
-        a, b : float
-            Factor and offset of nu_t, > 0.
-        private : bool
-            False switches the noise off, for a baseline without privacy.
-
-        Returns
-        -------
-        DPTD
-            The configuration.
-
-        Raises
-        ------
-        InputError
-            For values outside their domain, and for a problem that the algorithm is not made for.
-
-        References
-        ----------
-        Q. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
-        2025, appendix (DPTD of Zhao et al. 2023).
-        """
-        sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        n = sizes.n
-        steps = n if steps is None else steps
-        require_count(steps, "steps")
-        require_count(batch, "batch")
-        require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        for name, value in (
-            ("chi", chi), ("eta", eta), ("alpha", alpha), ("beta", beta), ("a", a), ("b", b),
-        ):  # fmt: skip
-            require_positive(value, name)
-        for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
-            require_norm(clip, name)
-        bounds = (min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))
-        require(math.isfinite(sum(bounds)), "problem", "be Lipschitz, or clipped", problem.name)
-        nu = a / np.sqrt(np.arange(1, steps + 1) + b)
-        require(max(alpha, beta) * float(nu[0]) <= 1, "a", "keep alpha nu_1 and beta nu_1 at most 1", a)
-        if not private:
-            noise = [np.zeros(steps)] * 2
-        elif variant == "as_printed":
-            order = math.log(1 / delta) / (0.5 * epsilon) + 1
-            noise = [np.full(steps, G * math.sqrt(14 * steps * order / (0.5 * epsilon)) / n) for G in bounds]
-        else:
-
-            def events(z: float) -> tuple[Event, ...]:
-                pair = (Gaussian(z * math.sqrt(2)),) * 2
-                return (Repeated(Sampled(pair, "without_replacement", n, batch), steps),)
-
-            z = calibrate(events, epsilon=epsilon, delta=delta) * math.sqrt(2)
-            noise = [z * rate * nu * 2 * G / batch for rate, G in zip((alpha, beta), bounds, strict=True)]
-        return cls(nu, noise[0], noise[1], batch, clip_w, clip_v, chi, eta, alpha, beta)
+    schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
 
     def quiet(self) -> Self:
         """Return the same configuration without noise."""

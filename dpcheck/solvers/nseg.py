@@ -28,22 +28,24 @@ a step that falls with n as T grows with n^2.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.accounting import calibrate
-from dpcheck.errors import require, require_count, require_positive
-from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
+from dpcheck.errors import require
+from dpcheck.events import Event, Repeated, Sampled, Scheme
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import POISSON, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.dp_sgda import printed_batch
-from dpcheck.solvers.solver import SCHEMES, Sizes, Solver, fill, gaussian, pack, require_norm, smoothness_for_eta
+from dpcheck.schedules.noise import gaussian
+from dpcheck.schedules.nseg import Extragradient
+from dpcheck.schedules.nseg import sensitivity as sensitivity_of
+from dpcheck.schedules.schedule import Schedule
+from dpcheck.solvers.packing import SCHEMES, fill, pack
+from dpcheck.solvers.solver import Solver
 
 
 class Reals(NamedTuple):
@@ -128,92 +130,16 @@ class NSEG(Solver):
     paper = "yang2022"
     source = "Boob and Guzman 2024, Algorithm 1; Yang et al. 2022, Section 4"
     reconstructed = "two minibatches a step, and one noise for both blocks, from the accountant"
-    choices = (*Solver.choices, "sampling")
     variants = ("repaired",)
     example = "bilinear"
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 5}
     kernel = staticmethod(run)
-
-    @classmethod
-    def configure(
-        cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
-        steps: int | None = None, batch: int | None = None, eta: float | None = None,
-        sampling: Scheme = "without_replacement", clip_w: float = math.inf, clip_v: float = math.inf,
-        private: bool = True,
-    ) -> Self:  # fmt: skip
-        """Set up noisy stochastic extragradient by the schedule of its sampling, save what is given.
-
-        Parameters
-        ----------
-        problem : Problem
-            The objective with its n records; neighbours replace one record.
-        epsilon, delta : float
-            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
-        variant : {"repaired"}
-            The one variant that there is.
-        steps : int, optional
-            T; n by default, n^2 with replacement.
-        batch : int, optional
-            Minibatch m, at most n; n sqrt(epsilon/(8 n)) by default, 1 with replacement.
-        eta : float, optional
-            Step size > 0; 1/(L N) by default, 1/(L n N) with replacement, with N = max(sqrt n, sqrt(d
-            log(1/delta))/epsilon).
-        sampling : {"without_replacement", "with_replacement", "poisson"}
-            How minibatches are drawn.
-        clip_w, clip_v : float
-            Clipping norms (l2) of one record's gradients, > 0, inf where the problem is Lipschitz.
-        private : bool
-            False switches the noise off, for a baseline without privacy.
-
-        Returns
-        -------
-        NSEG
-            The configuration.
-
-        Raises
-        ------
-        InputError
-            For values outside their domain, and for a problem that the algorithm is not made for.
-
-        References
-        ----------
-        D. Boob, C. Guzman. Optimal algorithms for differentially private stochastic monotone variational inequalities
-        and saddle-point problems. Mathematical Programming 2024, Algorithm 1.
-
-        Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Section 4.
-        """
-        sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        n = sizes.n
-        require(sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", sampling)
-        many = sampling == "with_replacement"
-        if steps is None:
-            steps = n**2 if many else n
-        require_count(steps, "steps")
-        if batch is None:
-            batch = 1 if many else printed_batch(n, 2 * steps, epsilon)
-        require_count(batch, "batch")
-        require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        for name, clip in (("clip_w", clip_w), ("clip_v", clip_v)):
-            require_norm(clip, name)
-        if eta is None:
-            eta = 1 / (smoothness_for_eta(problem) * math.sqrt(n) * max(1, sizes.privacy_error * math.sqrt(n)))
-            eta = eta / n if many else eta
-        require_positive(eta, "eta")
-        sensitivity = _sensitivity(problem, batch, clip_w, clip_v)
-        require(math.isfinite(sensitivity), "problem", "be Lipschitz, or clipped", problem.name)
-
-        def events(z: float) -> tuple[Event, ...]:
-            return (Repeated(Sampled((Gaussian(z),), sampling, n, batch), 2 * steps),)
-
-        sigma = sensitivity * calibrate(events, epsilon=epsilon, delta=delta) if private else 0.0
-        taken = f"{2 * steps * batch} {sampling.replace('_', ' ')}"
-        note = f"Table 1 of Yang et al. counts n^2 gradients, with replacement; this run takes {taken}"
-        return cls(steps, batch, eta, sigma, sampling, clip_w, clip_v, () if many else (note,))
+    schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Extragradient}
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """Return two minibatches a step, one joint Gaussian each; iterate t is z_t, which saw 2t + 1 of them."""
-        multiplier = gaussian(self.sigma, _sensitivity(problem, self.batch, self.clip_w, self.clip_v))
+        multiplier = gaussian(self.sigma, sensitivity_of(problem, self.batch, self.clip_w, self.clip_v))
         step = Sampled((multiplier,), self.sampling, len(problem.records), self.batch)
         seen = self.steps if iterations is None else iterations
         return (Repeated(step, min(2 * seen + 1, 2 * self.steps)),)
@@ -222,10 +148,5 @@ class NSEG(Solver):
         """Pack what :func:`run` reads."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
-        sensitivity = _sensitivity(problem, self.batch, self.clip_w, self.clip_v)
+        sensitivity = sensitivity_of(problem, self.batch, self.clip_w, self.clip_v)
         return pack(fill(Reals, self, sensitivity=sensitivity), fill(Counts, self, scheme=SCHEMES[self.sampling]))
-
-
-def _sensitivity(problem: Problem, batch: int, clip_w: float, clip_v: float) -> float:
-    """Return the sensitivity (l2) of the minibatch mean of both blocks as one vector."""
-    return 2 * math.hypot(min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v)) / batch

@@ -15,32 +15,26 @@ solver stops by a deterministic certificate, so the sensitivities hold surely an
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from dpcheck.errors import require, require_count, require_positive
+from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.named import Numbers, named
-from dpcheck.kernels.parts import BALL, copy, project, scale
+from dpcheck.kernels.parts import copy, project, scale
 from dpcheck.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
 from dpcheck.kernels.stand_ins import no_difference, no_mean
 from dpcheck.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
 from dpcheck.problems.problem import Array, Problem, data_of
-from dpcheck.solvers.solver import SCHEMES, Sizes, Solver, fill, pack
+from dpcheck.schedules.budget import Sizes
+from dpcheck.schedules.phases import FIELDS, Phase, Phases, without_noise
+from dpcheck.schedules.schedule import Schedule
+from dpcheck.solvers.packing import SCHEMES, fill, pack
+from dpcheck.solvers.solver import Solver
 
-# The columns of a schedule, a row a phase; JOINT releases (w, v) as one vector in the units of the moduli.
-FIELDS = (
-    "first", "last", "fresh", "r_w", "r_v", "mu_w", "mu_v", "energy",
-    "sigma_w", "sensitivity_w", "sigma_v", "sensitivity_v", "joint",
-)  # fmt: skip
-Phase = dict[str, float]
-# The base where none is named: saddle_svrg up to kappa = sqrt(records of a phase), and no slower beyond it, where
-# saddle_svrg's kappa^2 gradients are many times those of extragradient (tests/measured/saddle_bases.csv).
-SADDLE_BASE = "accelerated_svrg"
 _SCHEMES = {"single_pass": -1, "with_replacement": SCHEMES["with_replacement"]}  # as the kernel has them
 
 
@@ -159,9 +153,7 @@ class Phased(Solver):
 
     def quiet(self) -> Self:
         """Return the same configuration without noise."""
-        phases = self.phases.copy()
-        phases[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] = 0.0
-        return replace(self, phases=phases)
+        return replace(self, phases=without_noise(self.phases))
 
     def origins(self) -> tuple[str, ...]:
         """Return what is reconstructed of the algorithm and of its base solver."""
@@ -234,94 +226,4 @@ class OutputPerturbation(Phased):
         """
         raise TypeError(f"{cls.__name__} must define schedule")
 
-    @classmethod
-    def configure(
-        cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "as_printed",
-        base: str | None = None, most: int = 100_000_000, private: bool = True,
-    ) -> Self:  # fmt: skip
-        """Set up the theorem's schedule.
-
-        Parameters
-        ----------
-        problem : Problem
-            The objective with its n records, convex in w and concave in v, Lipschitz and smooth; neighbours replace one
-            record.
-        epsilon, delta : float
-            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
-        variant : {"as_printed"}
-            The one variant that there is.
-        base : str, optional
-            Base solver of a phase, one of :data:`dpcheck.bases.BASES`.
-        most : int
-            Gradient evaluations that a phase may take.
-        private : bool
-            False switches the noise off, for a baseline without privacy.
-
-        Returns
-        -------
-        OutputPerturbation
-            The configuration.
-
-        Raises
-        ------
-        InputError
-            For values outside their domain, and for a problem that the algorithm is not made for.
-
-        References
-        ----------
-        L. Zhang et al. Bring your own algorithm for optimal differentially private stochastic minimax optimization.
-        NeurIPS 2022, Algorithms 1 to 5, Theorems 3.3, 3.4, 4.3 and 4.5, Corollary B.6.
-        """
-        from dpcheck.bases import require_base
-
-        sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        kind = "have no v" if cls.minimisation else "have a v"
-        require((problem.dim_v == 0) == cls.minimisation, "problem", kind, problem.name)
-        require_convex(problem)
-        base = ("gradient_descent" if cls.minimisation else SADDLE_BASE) if base is None else base
-        require_base(base, minimisation=cls.minimisation)
-        require_count(most, "most")
-        L = math.hypot(problem.lipschitz_w, problem.lipschitz_v)
-        for what, value in (("Lipschitz", L), ("smooth", problem.smoothness)):
-            require(math.isfinite(value), "problem", f"be {what}", problem.name)
-        phases = np.array([[float(phase[name]) for name in FIELDS] for phase in cls.schedule(problem, sizes, L)])
-        if not private:
-            phases[:, [FIELDS.index("sigma_w"), FIELDS.index("sigma_v")]] = 0.0
-        return cls(phases, max(problem.smoothness, 1e-12), base, most)
-
-
-def phase(records: tuple[int, int], **values: float) -> Phase:
-    """Make a row with everything that is not named at 0."""
-    return dict.fromkeys(FIELDS, 0.0) | {"first": records[0], "last": records[1]} | values
-
-
-def blocks(n: int) -> list[tuple[int, int]]:
-    """Return K = floor(log2 n) blocks of floor(n/K) records."""
-    K = n.bit_length() - 1
-    require(K >= 1, "n", "be at least 2", n)
-    return [(k * (n // K), (k + 1) * (n // K)) for k in range(K)]
-
-
-def radius_of(domain: Array, name: str) -> float:
-    """Return the radius of the least ball about 0 that holds a domain; an error where there is no bound."""
-    squares = [radius**2 * (1 if kind == BALL else stop - start) for start, stop, kind, radius in domain.tolist()]
-    bounded = len(squares) > 0 and math.isfinite(sum(squares))
-    require(bounded, "problem", f"bound {name}", "one that leaves it free")
-    return math.sqrt(sum(squares))
-
-
-def gaussian_factor(share: float, delta: float, epsilon: float) -> float:
-    """Return sqrt(2 log(share/delta))/epsilon, the noise multiplier that the paper's proofs take."""
-    require_positive(epsilon, "epsilon")
-    return math.sqrt(2 * math.log(share / delta)) / epsilon
-
-
-def require_convex(problem: Problem) -> None:
-    """Require f to be convex-concave: where it is not, one record moves a minimiser from well to well."""
-    require(problem.convexity >= 0, "problem", "be convex in w", problem.name)
-    require(problem.dim_v == 0 or problem.concavity >= 0, "problem", "be concave in v", problem.name)
-
-
-def require_modulus(value: float, name: str, problem: Problem) -> None:
-    """Require strong convexity or concavity."""
-    require(value > 0, "problem", f"be strongly {name}", problem.name)
+    schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Phases}

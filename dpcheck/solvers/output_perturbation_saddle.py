@@ -11,16 +11,9 @@ import math
 from typing import ClassVar, Literal
 
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.output_perturbation import (
-    OutputPerturbation,
-    Phase,
-    blocks,
-    gaussian_factor,
-    phase,
-    radius_of,
-    require_modulus,
-)
-from dpcheck.solvers.solver import Sizes
+from dpcheck.schedules.budget import Sizes
+from dpcheck.schedules.phases import Phase, blocks, gaussian_factor, phase, radius_of, require_modulus
+from dpcheck.solvers.output_perturbation import OutputPerturbation
 
 
 class Saddle(OutputPerturbation):

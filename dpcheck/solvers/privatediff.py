@@ -33,30 +33,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.accounting import calibrate
-from dpcheck.errors import require, require_count, require_positive
-from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.errors import require
+from dpcheck.events import Event
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.solvers.solver import (
-    Sizes,
-    Solver,
-    fill,
-    gaussian,
-    modulus,
-    noise_share,
-    pack,
-    private_modulus,
-    require_length,
-    require_share,
-)
+from dpcheck.schedules.noise import gaussian
+from dpcheck.schedules.privatediff import Printed, Repaired, releases
+from dpcheck.schedules.schedule import Schedule
+from dpcheck.solvers.packing import fill, pack
+from dpcheck.solvers.solver import Solver
 
 
 class Reals(NamedTuple):
@@ -200,128 +192,7 @@ class PrivateDiff(Solver):
     )
     tiny: ClassVar[dict[str, Any]] = {"rounds": 6, "restart": 3, "inner": 4, "batch": 5}
     kernel = staticmethod(run)
-
-    @classmethod
-    def configure(
-        cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
-        rounds: int | None = None, restart: int | None = None, inner: int | None = None, batch: int | None = None,
-        eta_x: float | None = None, eta_y: float | None = None, C0: float | None = None, C1: float | None = None,
-        C2: float | None = None, C3: float | None = None, sensitivity_y: float | None = None, failure: float = 0.05,
-        M: float = 1.0, private: bool = True,
-    ) -> Self:  # fmt: skip
-        """Set up PrivateDiff Minimax by Theorem 6 with every constant 1, save what is given.
-
-        Parameters
-        ----------
-        problem : Problem
-            The objective with its n records, strongly concave in v and smooth unless eta_y, C2 and C3 are given;
-            neighbours replace one record.
-        epsilon, delta : float
-            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
-        variant : {"repaired", "as_printed"}
-            ``"as_printed"`` follows the paper as published, ``"repaired"`` mends what cannot stand there.
-        rounds, restart, inner, batch : int, optional
-            R, T, T2 and m of the paper; a^(-4/3), a^(2/3) R, a^(-4/3) and a^(-4/3) by default, with
-            a = sqrt(d log(1/delta))/(n epsilon).
-        eta_x : float, optional
-            Step size in w, > 0.
-        eta_y : float, optional
-            One step size > 0 for the whole ascent, in place of 1/(mu i).
-        C0, C1, C2, C3 : float, optional
-            Clipping thresholds > 0; the problem's G_v and G_w, (1 + kappa) l, and Theorem 6's by default.
-        sensitivity_y : float, optional
-            Sensitivity (l2) of the maximiser in place of Lemma 9's; as printed only.
-        failure : float
-            theta of C3, a probability in (0, 1).
-        M : float
-            Bound on f, > 0, in Lemma 9.
-        private : bool
-            False switches the noise off, for a baseline without privacy.
-
-        Returns
-        -------
-        PrivateDiff
-            The configuration.
-
-        Raises
-        ------
-        InputError
-            For values outside their domain, and for a problem that the algorithm is not made for.
-
-        References
-        ----------
-        Q. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
-        2025, Algorithms 3 and 4, Theorems 5 and 6, Remark 2.
-        """
-        sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        n, a, l = sizes.n, sizes.privacy_error, problem.smoothness
-        mu = modulus(problem)
-        repaired = variant == "repaired"
-        given = None not in (eta_y, C2, C3) and (repaired or sensitivity_y is not None)
-        require(given or mu > 0, "problem", "be strongly concave in v", problem.name)
-        require(given or math.isfinite(l), "problem", "be smooth", problem.name)
-        require(not repaired or sensitivity_y is None, "sensitivity_y", "be left to the analysis", sensitivity_y)
-        rounds = max(2, math.ceil(a ** (-4 / 3))) if rounds is None else rounds
-        require_count(rounds, "rounds")
-        restart = max(1, math.ceil(a ** (2 / 3) * rounds)) if restart is None else restart
-        inner = max(2, math.ceil(a ** (-4 / 3))) if inner is None else inner
-        batch = min(n, max(1, math.ceil(a ** (-4 / 3)))) if batch is None else batch
-        for name, value in (("restart", restart), ("inner", inner), ("batch", batch)):
-            require_count(value, name)
-            require_length(value, name)
-        require(batch <= n, "batch", f"be at most the number of records, {n}", batch)
-        require_share(failure, "failure")
-        kappa = l / mu if mu > 0 else math.inf
-        C0 = problem.lipschitz_v if C0 is None else C0
-        C1 = problem.lipschitz_w if C1 is None else C1
-        C2 = (1 + kappa) * l if C2 is None else C2
-        C3 = threshold_C3(problem, rounds, inner, failure, repaired) if C3 is None else C3
-        for name, bound in (("C0", C0), ("C1", C1), ("C2", C2), ("C3", C3), ("M", M)):
-            require_positive(bound, name)
-        if eta_y is None:
-            ascent = ascent_steps(problem, inner, repaired)
-        else:
-            require_positive(eta_y, "eta_y")
-            ascent = np.full(inner, eta_y)
-        if repaired:
-            sensitivity_y = moved(problem, C0, ascent)
-            refreshes = math.ceil((rounds + 1) / restart)
-
-            share_1, share_2 = noise_share(batch, n, refreshes), noise_share(batch, n, rounds + 1 - refreshes)
-            share_y = math.sqrt(rounds + 1)
-
-            def events(z: float) -> tuple[Event, ...]:
-                return _events(z * share_1, z * share_2, z * share_y, n, batch, rounds, refreshes)
-
-            needed = private or eta_x is None  # the default step depends on the noise, also where none is added
-            z = calibrate(events, epsilon=epsilon, delta=delta) if needed else 0.0
-            sigma_1, sigma_2 = 2 * z * share_1 / batch, 2 * z * share_2 / batch
-            sigma_y = z * share_y * sensitivity_y
-        else:
-            share = 4 * math.sqrt(rounds * math.log(1 / delta)) / (n * epsilon)  # Remark 2
-            sigma_1, sigma_2 = share / math.sqrt(restart), share
-            sensitivity_y = (2 * C0**2 + l * M) / (mu * n) if sensitivity_y is None else sensitivity_y  # Lemma 9
-            require_positive(sensitivity_y, "sensitivity_y")
-            sigma_y = share * sensitivity_y * n
-        if eta_x is None:
-            noise = max(sigma_2, 1e-300) * math.sqrt(2 * restart * sizes.d)
-            eta_x = min(1.0, 1 / noise) / (2 * C2)
-        require_positive(eta_x, "eta_x")
-        if not private:
-            sigma_1 = sigma_2 = sigma_y = 0.0
-        notes = private_modulus(problem)
-        if not repaired:
-            notes = (*notes, f"Assumption 1 bounds f by M; {M:g} is taken, not derived", cls.understated)
-        return cls(
-            rounds, restart, batch, eta_x, ascent, C0, C1, C2, C3, sigma_1, sigma_2, sigma_y, sensitivity_y,
-            repaired, notes,
-        )  # fmt: skip
-
-    kept = ("inner",)
-
-    def setting(self, option: str, problem: Problem) -> Any:
-        """Return T2 as the length of the ascent."""
-        return len(self.eta_y) if option == "inner" else super().setting(option, problem)
+    schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
 
     def iterations(self, problem: Problem) -> int:
         """Return R + 1."""
@@ -337,7 +208,7 @@ class PrivateDiff(Solver):
         """Return refreshes, differences and maximisers, as the variant's analysis has them."""
         iterations = self.rounds + 1 if iterations is None else iterations
         half = self.batch / 2  # noise sigma C on a mean that moves by 2 C/m
-        return _events(
+        return releases(
             self.sigma_1 * half, self.sigma_2 * half, gaussian(self.sigma_y, self.sensitivity_y).noise_multiplier,
             len(problem.records), self.batch, iterations - 1, math.ceil(iterations / self.restart),
         )  # fmt: skip
@@ -347,40 +218,3 @@ class PrivateDiff(Solver):
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         return pack(fill(Reals, self), fill(Counts, self), self.eta_y[None])
-
-
-def moved(problem: Problem, C0: float, eta_y: Array) -> float:
-    """Return how far replacing a record moves the end of an ascent by full passes with these steps.
-
-    Where a step moves no two points apart, by what the steps differ in, 2 C0/n times their sum; with strong
-    concavity by 2 C0/(mu n) at most; and without either by no more than two ascents are long.
-    """
-    n = len(problem.records)
-    if eta_y.max() <= problem.ascent_limit:
-        return float(2 * C0 * eta_y.sum() / n)
-    if problem.concavity > 0 and math.isfinite(problem.smoothness):
-        require(problem.lipschitz_v <= C0, "C0", f"be at least G_y = {problem.lipschitz_v:.6g}", C0)
-        require(eta_y.max() * problem.smoothness <= 1 + 1e-12, "eta_y", "be at most 1/l", eta_y.max())
-        return 2 * C0 / (problem.concavity * n)
-    return float(2 * C0 * eta_y.sum())
-
-
-def _events(z_1: float, z_2: float, z_y: float, n: int, batch: int, rounds: int, refreshes: int) -> tuple[Event, ...]:
-    """Return the events of rounds 0 to ``rounds``."""
-    parts = ((z_1, refreshes), (z_2, rounds + 1 - refreshes))
-    sampled = tuple(Repeated(Sampled((Gaussian(z),), "without_replacement", n, batch), count) for z, count in parts)
-    return (*sampled, Repeated(Gaussian(z_y), rounds + 1))
-
-
-def threshold_C3(problem: Problem, rounds: int, inner: int, failure: float, repaired: bool) -> float:
-    """50 kappa G sqrt((logs + 1)/T2), the proof of Theorem 6; log(T2), below 1 for T2 = 2, is taken as 1 there."""
-    kappa, G = problem.smoothness / modulus(problem), max(problem.lipschitz_w, problem.lipschitz_v)
-    often = rounds * max(math.log(inner), 1.0)
-    logs = math.log(often / failure) if repaired else math.log(often) / failure
-    return 50 * kappa * G * math.sqrt((logs + 1) / inner)
-
-
-def ascent_steps(problem: Problem, inner: int, repaired: bool) -> Array:
-    """Return 1/(mu i), i = 1, ..., T2; repaired at most 1/l."""
-    steps = 1 / (modulus(problem) * np.arange(1, inner + 1))
-    return np.minimum(steps, 1 / problem.smoothness) if repaired else steps

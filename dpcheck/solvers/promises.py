@@ -9,7 +9,6 @@ in what the problem declares and the run does; and what no run can know without 
 from __future__ import annotations
 
 import importlib
-import inspect
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -55,9 +54,9 @@ class Given:
     overrides: Mapping[str, Any]
 
     def option(self, solver: Solver, name: str) -> Any:
-        """Return the override, or the default of ``configure``."""
-        default = inspect.signature(solver.configure).parameters[name].default
-        return self.overrides.get(name, default)
+        """Return the override, or what every schedule of the algorithm has."""
+        default = getattr(solver.schedule_of(self.variant, self.overrides), name)
+        return self.overrides.get(name, default.own(None))
 
     def letters(self, problem: Problem) -> dict[str, float]:
         """The letters n, d = max(d_w, d_v), epsilon and delta with their values."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpcheck.problems.problem import Problem
+from dpcheck.schedules.budget import modulus
 from dpcheck.solvers.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
-from dpcheck.solvers.solver import modulus
 
 
 def dp_rgda(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:

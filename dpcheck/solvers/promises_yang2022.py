@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpcheck.problems.problem import Problem
+from dpcheck.schedules.budget import modulus
 from dpcheck.solvers.promises import (
     Given,
     Promise,
@@ -18,7 +19,6 @@ from dpcheck.solvers.promises import (
     smooth,
     strongly_concave,
 )
-from dpcheck.solvers.solver import modulus
 
 
 def dp_sgda(solver: Any, problem: Problem, given: Given) -> Iterator[Promise]:

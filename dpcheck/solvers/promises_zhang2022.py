@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.output_perturbation import radius_of
+from dpcheck.schedules.phases import radius_of
 from dpcheck.solvers.promises import Given, Promise, any_of, at_zero, curved, lipschitz, smooth
 
 

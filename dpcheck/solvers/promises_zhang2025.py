@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.privatediff import ascent_steps, threshold_C3
+from dpcheck.schedules.budget import modulus
+from dpcheck.schedules.privatediff import ascent_steps, threshold_C3
 from dpcheck.solvers.promises import (
     Given,
     Promise,
@@ -20,7 +21,6 @@ from dpcheck.solvers.promises import (
     smooth,
     strongly_concave,
 )
-from dpcheck.solvers.solver import modulus
 
 
 def _setting(problem: Problem, given: Given) -> tuple[dict[str, float], dict[str, str]]:

@@ -31,7 +31,7 @@ def solved_once(
 
     Those given where the solution depends on chance, by the base solver, the minibatch or earlier noise.
     """
-    from dpcheck.solvers.output_perturbation import FIELDS
+    from dpcheck.schedules.phases import FIELDS
 
     if len(solver.phases) > 1 or BASES[solver.base].draws or solver.sampling != "single_pass":
         return parts, numbers

@@ -23,24 +23,25 @@ The selection returns the first iterate that AboveThreshold finds to be an alpha
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import types
 
-from dpcheck.errors import require, require_count, require_positive
-from dpcheck.events import Event, Laplace
+from dpcheck.events import Event
 from dpcheck.kernels.jit import MATRIX, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
 from dpcheck.kernels.named import Bounds, Numbers, named
 from dpcheck.kernels.parts import copy, norm, project
 from dpcheck.kernels.spider import distance, estimate, scratch
 from dpcheck.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.ada_dp_spider import beyond, drift_allowed, escape_steps, hessian_lipschitz, noise_level
-from dpcheck.solvers.dp_spider import Plan, fits, spider_events
-from dpcheck.solvers.solver import Sizes, Solver, fill, pack, require_share
+from dpcheck.schedules.schedule import Schedule
+from dpcheck.schedules.spider import spider_events
+from dpcheck.schedules.sto_spider import Stochastic, pure
+from dpcheck.solvers.dp_spider import fits
+from dpcheck.solvers.packing import fill, pack
+from dpcheck.solvers.solver import Solver
 
 _STEP = 1e-4  # of the central differences; only the accuracy of the test depends on it, not its privacy
 
@@ -232,106 +233,7 @@ class StoSpider(Solver):
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 3, "b1": 20, "b2": 5, "Gamma": 2}
     kernel = staticmethod(run)
-
-    @classmethod
-    def configure(
-        cls, problem: Problem, *, epsilon: float, delta: float, variant: str = "repaired",
-        steps: int | None = None, b1: int | None = None, b2: int | None = None, refreshes: int | None = None,
-        eta: float | None = None, kappa: float | None = None, alpha: float | None = None,
-        gamma: float | None = None, Gamma: int | None = None, r: float | None = None, L0: float | None = None,
-        Ls: float | None = None, rho: float | None = None, F0: float = 1.0, failure: float = 0.1,
-        selection: float = 0.25, private: bool = True,
-    ) -> Self:  # fmt: skip
-        """Set up Sto-SPIDER with the sizes of DP-SPIDER, save what is given.
-
-        Parameters
-        ----------
-        problem : Problem
-            The objective with its n records and no v; neighbours replace one record.
-        epsilon, delta : float
-            Claimed privacy: epsilon > 0 (natural log), delta in (0, 1).
-        variant : {"repaired"}
-            The one variant that there is.
-        steps : int, optional
-            Iterations T at most, as :meth:`Plan.of` has them.
-        b1, b2 : int, optional
-            Minibatches of a refresh and of a difference, at most n; n and max{n/sqrt T, 1/(T a^2)} by default.
-        refreshes : int, optional
-            Refreshes at most, which bounds the privacy; T/q by default, or what :meth:`Plan.drifts` asks for.
-        eta : float, optional
-            Step size > 0; 1/(2 Ls) by default.
-        kappa : float, optional
-            The drift that calls for a refresh, > 0.
-        alpha : float, optional
-            Accuracy of the second-order point, > 0.
-        gamma, Gamma, r : float, int and float, optional
-            The norm > 0 of an estimate that calls for a refresh too, the steps after which it may again, and the noise
-            added then, > 0.
-        L0, Ls : float, optional
-            Clipping norms (l2) of a gradient, and of a difference for each unit of distance; the problem's by default.
-        rho : float, optional
-            Lipschitz constant of the Hessian; the problem's by default.
-        F0 : float
-            Bound on F(w_0) - min F, > 0.
-        failure : float
-            omega of the paper, a probability in (0, 1).
-        selection : float
-            Share of epsilon that the selection has, in (0, 1).
-        private : bool
-            False switches the noise off, for a baseline without privacy.
-
-        Returns
-        -------
-        StoSpider
-            The configuration.
-
-        Raises
-        ------
-        InputError
-            For values outside their domain, and for a problem that the algorithm is not made for.
-
-        References
-        ----------
-        D. Liu et al. Private (stochastic) non-convex optimization revisited. NeurIPS 2023, Algorithm 1.
-
-        D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization.
-        2026, Section 5.
-        """
-        sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
-        plan = Plan.of(problem, sizes, F0, steps, None, b1, b2, eta, L0, Ls)
-        require(plan.Ls < math.inf, "Ls", "be finite: the selection clips the Hessian's columns to it", plan.Ls)
-        refreshes = plan.drifts(F0) if refreshes is None else refreshes
-        require_count(refreshes, "refreshes")
-        require_share(selection, "selection")
-        require_share(failure, "failure")
-        sigma_select = scale_of(selection * epsilon)
-        chosen = (pure(sigma_select),)
-        sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1, chosen)
-        kappa = drift_allowed(plan, sigma_1, sigma_2) if kappa is None else kappa
-        require_positive(kappa, "kappa")
-        alpha = 4 * noise_level(plan, sigma_1, sigma_2, kappa) if alpha is None else alpha
-        require_positive(alpha, "alpha")
-        rho = hessian_lipschitz(problem, rho)
-        gamma = 3 / 4 * alpha if gamma is None else gamma
-        r = plan.L0 * sigma_1 if r is None else r
-        Gamma = escape_steps(plan, alpha, rho, failure) if Gamma is None else Gamma
-        for name, value in (("gamma", gamma), ("r", r)):
-            require_positive(value, name)
-        require_count(Gamma, "Gamma")
-        notes = (*plan.clipped(problem), *beyond(plan, alpha, rho))
-        blur = 4 * sigma_select * 2 * plan.L0 / sizes.n
-        if blur > alpha:
-            notes = (*notes, f"the selection blurs gradient norms by {blur:.4g}, more than alpha = {alpha:.4g}")
-        if not private:
-            sigma_1 = sigma_2 = sigma_select = 0.0
-        return cls(
-            plan.steps, plan.b1, plan.b2, refreshes, plan.eta, kappa, gamma, Gamma, r, alpha, math.sqrt(rho * alpha),
-            plan.L0, plan.Ls, sigma_1, sigma_2, sigma_select, notes,
-        )  # fmt: skip
-
-    def setting(self, option: str, problem: Problem) -> Any:
-        """Return the problem's rho where none is given."""
-        return problem.hessian_lipschitz if option == "rho" else super().setting(option, problem)
+    schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Stochastic}
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes there may be, a difference at every step but the first, and at the end the selection."""
@@ -346,18 +248,3 @@ class StoSpider(Solver):
         """Pack what :func:`run` reads."""
         fits(problem, self.b1, self.b2)
         return pack(fill(Reals, self), fill(Counts, self))
-
-
-def pure(scale: float) -> Laplace:
-    """An event at least as bad as every (1/scale)-DP mechanism.
-
-    Randomised response of epsilon_0 is the worst; its delta at epsilon is 1 - (1 + e^epsilon)/(1 + e^epsilon_0), that
-    of the Laplace mechanism of e is 1 - e^{(epsilon - e)/2}. The latter is no less for every epsilon in [0, e] where
-    e^{e/2} >= (1 + e^epsilon_0)/(2 cosh(epsilon/2)), which is hardest at epsilon = 0.
-    """
-    return Laplace(0.0 if scale == 0 else 0.5 / (math.log1p(math.exp(-1 / scale)) + 1 / scale - math.log(2)))
-
-
-def scale_of(epsilon: float) -> float:
-    """The scale b at which :func:`pure` has this epsilon: 1/b = log(2 e^{epsilon/2} - 1)."""
-    return 1 / math.log1p(2 * math.expm1(epsilon / 2))

@@ -25,8 +25,8 @@ from dpcheck.kernels.named import Objective
 from dpcheck.kernels.parts import project
 from dpcheck.problems.problem import Array
 from dpcheck.solvers import sto_spider
+from dpcheck.solvers.packing import fill
 from dpcheck.solvers.run import History
-from dpcheck.solvers.solver import fill
 from dpcheck.solvers.sto_spider import LIMITS, Limits, score
 
 LEVEL = 1e-6

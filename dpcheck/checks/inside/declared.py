@@ -149,7 +149,7 @@ def _declared_form(seen: float, wanted: Group) -> float:
     """
     if not wanted.laplace:
         return seen
-    from dpcheck.solvers.sto_spider import pure
+    from dpcheck.schedules.sto_spider import pure
 
     return pure(seen).noise_multiplier
 

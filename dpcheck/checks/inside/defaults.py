@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcheck.checks.inside.small_problems import problem
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers import algorithm, configure
+from dpcheck.solvers import algorithm
 
 _RELATIVE = 1e-9
 # (n, epsilon, delta) are those of the example; two settings, so that an exponent that is wrong shows.
@@ -121,9 +121,9 @@ def _differences(name: str) -> Iterator[str]:
     p = problem(place)
     for eps, delta in _SETTINGS:
         for variant in algorithm(name).variants:
-            solver = configure(name, p, epsilon=eps, delta=delta, variant=variant, private=False)
+            schedule = algorithm(name).scheduled(p, epsilon=eps, delta=delta, variant=variant, private=False)
             for option, expected in formulas(p, eps, delta, variant).items():
-                theirs = solver.setting(option, p)
+                theirs = getattr(schedule, option)
                 if isinstance(expected, str):
                     equal, shown = theirs == expected, theirs
                 else:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcheck.problems.problem import Problem
-from dpcheck.solvers.output_perturbation import FIELDS, Phased
+from dpcheck.schedules.phases import FIELDS
+from dpcheck.solvers.output_perturbation import Phased
 from dpcheck.solvers.run import History
 from dpcheck.solvers.solver import Solver
 

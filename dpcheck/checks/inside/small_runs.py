@@ -240,7 +240,7 @@ def nispp_cases() -> Iterator[Case]:
 
 def sharpened(solver: Any, energy: float) -> Any:
     """Return the same with the base solver held to this accuracy in every phase."""
-    from dpcheck.solvers.output_perturbation import FIELDS
+    from dpcheck.schedules.phases import FIELDS
 
     schedule = solver.phases.copy()
     schedule[:, FIELDS.index("energy")] = energy

@@ -15,8 +15,9 @@ from dpcheck.kernels.named import Play, Replay, Scheme
 from dpcheck.kernels.tape import COUNT, RECORD, REPLAY
 from dpcheck.kernels.transcripts import paths, transcripts
 from dpcheck.problems.problem import Array, Problem, data_of, with_record
+from dpcheck.solvers.packing import SCHEMES
 from dpcheck.solvers.run import History
-from dpcheck.solvers.solver import SCHEMES, Solver
+from dpcheck.solvers.solver import Solver
 from dpcheck.solvers.tapes import new_tape
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from dpcheck.checks.schedules.comparison import Binding, Number, Unbound, numbers
 from dpcheck.checks.schedules.declared import Declared
+from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import algorithm
-from dpcheck.solvers.output_perturbation import FIELDS
 
 # n, d_w, d_v, epsilon, delta, Lipschitz constants in w and v, radii, moduli in w and v: among them the least n, one
 # phase and many, equal and unequal moduli, and both sides of each maximum

@@ -19,7 +19,7 @@ from typing import Any
 from dpcheck.checks.privacy.entry import WHOLE, Entry, blank, entry
 from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.problems.problem import Array
-from dpcheck.solvers.output_perturbation import blocks
+from dpcheck.schedules.phases import blocks
 
 _HALF = "half of the declared sensitivity is room for the base solver's error"
 _ONE_BLOCK = f"{_HALF}; the bound on one block of a saddle point is met where the other is curved as much"
