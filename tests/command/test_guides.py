@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 import grimp
+import layers
 import pytest
 from files import ROOT, others, sources
 
@@ -94,7 +95,8 @@ def targets() -> set[str]:
 
 
 def python_knows(arguments: list[str]) -> bool:
-    assert arguments[0] == "-m"
+    if arguments[0] != "-m":
+        return (ROOT / arguments[0]).exists()
     return importlib.util.find_spec(arguments[1]) is not None
 
 
@@ -116,6 +118,12 @@ def everything() -> str:
     """The text of the package, of its tests and of what sets the project up, but for these pages and this file."""
     names = [name for name in (*sources(), *others()) if name.endswith((".py", ".toml", ".txt", ".json"))]
     return "\n".join((ROOT / name).read_text("utf-8") for name in names if name != "tests/command/test_guides.py")
+
+
+def test_the_table_of_layers_is_the_measured_one():
+    """The table in CONTRIBUTING is what ``tests/layers.py`` writes, and has every folder of tests."""
+    assert layers.BEGIN + layers.table(layers.kept()) + layers.END in GUIDES["CONTRIBUTING.md"]
+    assert {*layers.LAYERS} == {file.parent.name for file in (ROOT / "tests").glob("*/test_*.py")}
 
 
 # The picture of the layers
