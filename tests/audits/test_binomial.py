@@ -142,6 +142,23 @@ def test_a_bound_is_given_up_in_the_end() -> None:
         assert again >= found / 1.011
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "trials", "delta"), [(60, 12, 1_000, 1e-3), (900, 300, 9_000, 0.0), (40, 0, 1_000, 1e-5)]
+)
+def test_a_claim_is_rejected_where_its_p_value_says_so_and_nowhere_else(
+    x: int, y: int, trials: int, delta: float
+) -> None:
+    """Around the limit, where a test at another level would decide otherwise."""
+    alpha = 0.05
+    limit = binomial.epsilon_lower(x, y, trials, delta=delta, alpha=alpha)
+    chances = {}
+    for epsilon in limit * np.array([0.9, 0.98, 1.02, 1.05, 1.1]):
+        chances[epsilon] = binomial.p_value(x, y, trials, epsilon, delta, alpha=alpha)
+        rejected = binomial.rejects(x, y, trials, epsilon, delta=delta, alpha=alpha)
+        assert rejected == (chances[epsilon] < alpha), (epsilon, chances[epsilon])
+    assert min(chances.values()) < alpha and any(alpha < each < 3 * alpha for each in chances.values())
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     trials=st.integers(1, 60),
