@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from book import command_page, docstrings, findings_pages, formulas, json_page, links, method_page, reference_pages, tutorials
+from book import (
+    command_page,
+    docstrings,
+    findings_pages,
+    formulas,
+    json_page,
+    links,
+    method_page,
+    reference_pages,
+    tutorials,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -17,7 +27,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Tell Sphinx of this extension."""
     app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "generated"))
     app.connect("source-read", links.relink)
-    app.connect("autodoc-process-docstring", docstrings.escape, priority=100)  # before numpydoc reads them
+    app.connect("autodoc-process-docstring", docstrings.prepare, priority=100)  # before numpydoc reads them
     app.connect("missing-reference", links.resolve)
     app.add_html_math_renderer("mathml", (formulas.inline, None), (formulas.display, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

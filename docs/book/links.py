@@ -8,6 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import dpcheck
+from book.docstrings import exists
+from book.picture import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 README = "<!-- the README -->"
@@ -29,7 +31,7 @@ def relink(app: Any, docname: str, content: list[str]) -> None:
         source = next(name for name, page in PAGES.items() if page == f"{docname}.md")
         content[0] = text + relinked(_body(source), source, docname)
     elif not docname.startswith("generated/"):
-        content[0] = relinked(text, f"docs/{docname}.md", docname)
+        content[0] = drawn(relinked(text, f"docs/{docname}.md", docname))
 
 
 def relinked(text: str, source: str, docname: str) -> str:
@@ -51,24 +53,25 @@ def relinked(text: str, source: str, docname: str) -> str:
             path = path.removeprefix("docs/")
         else:
             path = f"../{path}"
-        return f"{picture}[{words}]({os.path.relpath(path, here).replace(os.sep, '/')}{part})"
+        shown = os.path.relpath(path, here).replace(os.sep, "/")
+        if path.startswith("../") and path.endswith(".md"):  # a file, and no page of these
+            return f"{{download}}`{words} <{shown}>`"
+        return f"{picture}[{words}]({shown}{part})"
 
     pieces = _FENCED.split(text)
     return "".join(piece if i % 2 else _LINK.sub(page, piece) for i, piece in enumerate(pieces))
 
 
 def resolve(app: Any, env: Any, node: Any, words: Any) -> Any:
-    """Find a name of the package under its public name; names of NumPy stay words, since nothing is fetched."""
+    """Find a name under its public name; one that has no page here, but that Python finds, stays a word."""
     target = str(node.get("reftarget", ""))
     if node.get("refdomain") != "py":
         return None
-    if target.startswith("numpy."):
-        return words
     public = {f"{home}.{name}": f"dpcheck.{name}" for name, home in dpcheck._HOME.items()}
-    if target not in public:
-        return None
-    domain = env.get_domain("py")
-    return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], public[target], node, words)
+    if target in public:
+        domain = env.get_domain("py")
+        return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], public[target], node, words)
+    return words if exists(target) else None
 
 
 def _body(name: str) -> str:

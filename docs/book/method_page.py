@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import dpcheck
 from book.links import ROOT
@@ -31,19 +30,22 @@ class Alarms:
     limit: float  # upper 97.5 % confidence limit on the share
 
 
-def measured(name: str, folder: Path = MEASURED) -> list[Alarms]:
+def table(name: str) -> list[dict[str, str]]:
+    """Return the rows of a measured table, none where there is no such table."""
+    path = MEASURED / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def measured(name: str) -> list[Alarms]:
     """Return what the tables of false alarms hold of an audit."""
-    found = []
-    for path in sorted(folder.glob("false_alarms*.csv")):
-        if path.stem in (f"false_alarms_{name}", f"false_alarms_further_{name}"):
-            with path.open(encoding="utf-8") as file:
-                rows = csv.DictReader(line for line in file if not line.startswith("#"))
-                found += [
-                    Alarms(row["mechanism"], row["claim"], int(row["trials"]), int(row["repeats"]),
-                           int(row["alarms"]), float(row["upper_97.5"]))
-                    for row in rows
-                ]  # fmt: skip
-    return found
+    return [
+        Alarms(row["mechanism"], row["claim"], int(row["trials"]), int(row["repeats"]), int(row["alarms"]),
+               float(row["upper_97.5"]))
+        for row in (*table(f"false_alarms_{name}"), *table(f"false_alarms_further_{name}"))
+    ]  # fmt: skip
 
 
 def pages() -> dict[str, str]:
@@ -72,7 +74,29 @@ def _section(name: str, full: str, module: str) -> Iterator[str]:
         rows = measured(f"{name}_{each}" if each else name)
         if rows:
             yield from _alarms(rows, "a whole curve as the claim" if each else "")
+    if name == "fit_rate":
+        yield from _rates()
     yield from _tested(module)
+
+
+def _rates() -> Iterator[str]:
+    """How often a law got a verdict that is wrong of it, by the kind of the law."""
+    rows = table("rate_laws")
+    yield (
+        "**Measured.** Tables simulated from laws that are known. A claim that the law keeps must not be contradicted; "
+        "one that is too fast by 0.15 must not be supported.\n"
+    )
+    yield ".. list-table::\n   :header-rows: 1\n"
+    yield from _row("laws", "tables", "true claim contradicted", "too fast a claim supported")
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        own = [row for row in rows if row["kind"] == kind]
+        count = sum(int(row["tables"]) for row in own)
+        wrong = [
+            sum(int(row["tables"]) * float(row[column]) for row in own) / count
+            for column in ("claim contradicted", "too fast supported")
+        ]
+        yield from _row(kind, count, *(f"{100 * share:.2f} %" for share in wrong))
+    yield ""
 
 
 def _alarms(rows: list[Alarms], about: str) -> Iterator[str]:
@@ -99,8 +123,7 @@ def _tested(module: str) -> Iterator[str]:
 
 
 def _whole_algorithms() -> Iterator[str]:
-    with (MEASURED / "solver_false_alarms.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    rows = table("solver_false_alarms")
     audits, alarms = (sum(int(row[name]) for row in rows) for name in ("audits", "alarms"))
     worst = max(float(row["share"]) for row in rows)
     yield (
