@@ -20,7 +20,6 @@ nitpicky = True
 suppress_warnings = ["config.cache", "myst.header", "misc.highlighting_failure"]
 
 autodoc_typehints = "none"  # the sections Parameters and Returns say what each is, in words
-autodoc_class_signature = "separated"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

@@ -74,12 +74,12 @@ def _page(paper: str) -> str:
         f"{len(own)} checkable statements of this paper are in the catalogue: {said}.\n",
         _FAIR,
         block(f"dpcheck prove {paper}", "sh"),
-        *_algorithms(paper),
     ]
     chosen = {word: [each for each in own if _verdict(each) == word] for word in ORDER}
     for word, head in (("refuted", "What is refuted"), ("unresolved", "What is undecided")):
         if chosen[word]:
             parts += [f"## {head}\n", *(line for each in chosen[word] for line in _decided(each))]
+    parts += _algorithms(paper)
     if chosen["conditional"]:
         parts += ["## What holds on a condition\n", *(line for each in chosen["conditional"] for line in _saved(each))]
     if chosen["proved"]:
@@ -125,7 +125,7 @@ def _saved(claim: Claim) -> Iterator[str]:
 
 
 def _head(claim: Claim) -> str:
-    return f"({anchor(claim)})=\n### {plain(claim.location)}\n"
+    return f"({anchor(claim)})=\n### {plain(claim.location)} ({plain(claim.id)})\n"
 
 
 def anchor(claim: Claim) -> str:
@@ -146,10 +146,9 @@ def _algorithms(paper: str) -> Iterator[str]:
         yield "## Its algorithms\n"
         yield (
             "Audits of what each algorithm releases, as published and, where that fails or has gaps, repaired. A "
-            "baseline is another paper's, as its source says.\n"
+            "baseline is another paper's, as its source says. `dpcheck check NAME` runs them.\n"
         )
-        head = ["algorithm", "source", "variant", *_RELEASES.values(), "command"]
-        yield table(head, rows)
+        yield table(["algorithm", "source", "variant", *_RELEASES.values()], rows)
 
 
 def _releases(name: str) -> Iterator[Sequence[str]]:
@@ -158,7 +157,12 @@ def _releases(name: str) -> Iterator[Sequence[str]]:
         owner, *words = id.split(".")
         if owner == name and "inside" not in words and words[-1] in _RELEASES:
             found.setdefault(", ".join(words[:-1]), {})[words[-1]] = verdict
-    for variant, verdicts in found.items():
-        cells = [verdicts.get(kind, "") for kind in _RELEASES]
+    for i, (variant, verdicts) in enumerate(found.items()):
+        cells = [_marked(verdicts.get(kind, "")) for kind in _RELEASES]
         said = variant.replace("as_printed", "as published").replace("_", " ")
-        yield [plain(name), plain(algorithm(name).source), said, *cells, code(f"dpcheck check {name}")]
+        named = ["", ""] if i else [code(name), plain(algorithm(name).source)]
+        yield [*named, said, *cells]
+
+
+def _marked(verdict: str) -> str:
+    return f"**{verdict}**" if verdict.startswith("violated") else verdict

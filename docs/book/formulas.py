@@ -18,7 +18,8 @@ def inline(writer: Any, node: nodes.math) -> None:
 
 def display(writer: Any, node: nodes.math_block) -> None:
     """Write a formula on a line of its own."""
-    writer.body.append(f'<div class="formula">{_drawn(node.astext())}</div>\n')
+    shown = _drawn(node.astext()).replace("<math>", '<math displaystyle="true">')  # fractions of full size
+    writer.body.append(f'<div class="formula">{shown}</div>\n')
     raise nodes.SkipNode
 
 

@@ -13,10 +13,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import dpcheck
 from book.text import code, plain, table
 from dpcheck.cli import EXIT_CODES, main
 from dpcheck.findings import Finding, Report
 
+_SCHEMA = re.compile(r'"(dpcheck\.[a-z]+/\d)"')
 _SHORT = 60
 _DEEPEST = 2
 # Lines that print JSON of every schema, short ones; where a file is named, it is one of these.
@@ -41,6 +43,8 @@ def pages() -> dict[str, str]:
         "# JSON and exit codes\n",
         "Every JSON has the field `schema`, which names its layout and grows by one when a field changes its meaning. "
         "Infinities and NaN are the strings `inf`, `-inf` and `nan`. Fields that are added later change no schema.\n",
+        f"The layouts: {', '.join(code(name) for name in schemas())}. A baseline (`--write-baseline`) holds under "
+        "`findings` the verdict of each finding by its id.\n",
         "## Exit codes\n",
         table(["code", "meaning"], [[number, plain(words)] for number, words in _codes()]),
         "## `dpcheck check` and `dpcheck report`\n",
@@ -67,6 +71,12 @@ def printed(line: str) -> dict[str, Any]:
             os.chdir(before)
     found: dict[str, Any] = json.loads(out.getvalue())
     return found
+
+
+def schemas() -> list[str]:
+    """Return the layouts that the package writes, by name."""
+    files = Path(dpcheck.__file__).parent.rglob("*.py")
+    return sorted({name for file in files for name in _SCHEMA.findall(file.read_text("utf-8"))})
 
 
 def _codes() -> list[tuple[str, str]]:

@@ -60,14 +60,14 @@ def pages() -> dict[str, str]:
     ]
     for name, module in sorted(AUDITS.items()):
         parts += _section(name, f"dpcheck.{name}", module)
-    parts += [_heading("Estimators to compare with", "="), "No verdict rests on these.\n"]
+    parts += [_heading("Estimators to compare with", "-"), "No verdict rests on these.\n"]
     for name, module in ESTIMATORS.items():
-        parts += _section(name, f"{module}.{name}", module)
+        parts += _section(name, f"{module}.{name}", module, sign="~")
     return {"reference/methods.rst": "\n".join(parts)}
 
 
-def _section(name: str, full: str, module: str) -> Iterator[str]:
-    yield _heading(name, "-")
+def _section(name: str, full: str, module: str, *, sign: str = "-") -> Iterator[str]:
+    yield _heading(name, sign)
     yield f"The function is :func:`{full}`.\n"
     yield f".. automodule:: {module}\n   :no-index:\n"
     for each in ("curve", ""):
