@@ -130,7 +130,8 @@ def _head(claim: Claim) -> str:
 
 def anchor(claim: Claim) -> str:
     """Return the name of the place of a claim on its page."""
-    return "claim-" + re.sub(r"[^a-z0-9]", lambda sign: f"-{ord(sign[0]):x}-", claim.id.lower())
+    signs = re.sub(r"[^a-z0-9]", lambda sign: f"-x{ord(sign[0]):x}-", claim.id.lower())
+    return "claim-" + re.sub("-+", "-", signs).strip("-")
 
 
 def _statement(claim: Claim) -> str:

@@ -15,10 +15,10 @@ PARTS = {
     "Audits": ("dpcheck.audits", "dpcheck.adapters", "dpcheck.testing"),
     "Theory": ("dpcheck.bounds",),
     "Algorithms": ("dpcheck.algorithms", "dpcheck.solvers", "dpcheck.bases", "dpcheck.checks", "dpcheck.findings",
-                   "dpcheck.results"),
-    "Privacy accounting": ("dpcheck.accounting", "dpcheck.events"),
+                   "dpcheck.results", "dpcheck.rate_claims"),
+    "Privacy accounting": ("dpcheck.accounting", "dpcheck.certificates", "dpcheck.events"),
     "Problems and data": ("dpcheck.problems", "dpcheck.datasets"),
-    "Errors": ("dpcheck.errors",),
+    "Further": ("dpcheck",),  # what no other part has
 }  # fmt: skip
 
 
@@ -66,8 +66,10 @@ def _index(modules: Mapping[str, Iterable[str]]) -> str:
         said = "The version." if name == "__version__" else (inspect.getdoc(each) or "").split("\n\n", 1)[0]
         parts.append(f"   * - {link}\n     - {' '.join(said.split())}")
     parts.append("\n.. py:data:: dpcheck.__version__\n\n   The version, such as ``0.1.0``.\n")
+    left = list(modules)
     for title, heads in PARTS.items():
-        own = [module for module in modules if module.startswith(heads)]
+        own = [module for module in left if module.startswith(heads)]
+        left = [module for module in left if module not in own]
         parts += [_heading(title, "-"), ".. toctree::\n   :maxdepth: 1\n", *(f"   {module}" for module in own), ""]
     return "\n".join(parts)
 
