@@ -16,6 +16,7 @@ release = version = dpcheck.__version__
 extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_nb", "book"]
 exclude_patterns = ["examples", "images", "ci", "book"]
 language = "en"
+smartquotes = False  # --epsilon has two dashes
 nitpicky = True
 suppress_warnings = ["config.cache", "myst.header", "misc.highlighting_failure"]
 

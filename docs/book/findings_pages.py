@@ -102,7 +102,7 @@ def _decided(claim: Claim) -> Iterator[str]:
         yield "Each way to read it, with its verdict:\n"
         yield "\n".join(f"- {plain(reading)}: {verdict}" for reading, verdict in readings.items()) + "\n"
     if result.evidence["repaired"]:
-        yield f"**What can be saved.** {plain(result.evidence['repaired'])}\n"
+        yield f"**What can be saved:** {plain(result.evidence['repaired'])}\n"
     yield f"Method: {plain(result.method)}. Checked by: {plain(result.trust)}.\n"
     yield block(command(claim), "sh")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import dpcheck
-from book.text import code, plain, table
+from book.text import code, plain, plain_between, table
 from dpcheck.cli import EXIT_CODES, main
 from dpcheck.findings import Finding, Report
 
@@ -87,12 +87,12 @@ def _report() -> str:
     """The fields of a report and of its findings, described by their docstrings."""
     report = Report((), (), "quick", 0, "", 0.0)
     said = {**_attributes(Report), "schema": "The layout.", "ok": "Whether every finding is as expected."}
-    rows = [[code(name), plain(said.get(name, ""))] for name in report.to_dict()]
+    rows = [[code(name), _said(said.get(name, ""))] for name in report.to_dict()]
     own = _attributes(Finding) | {
         "ok": "Whether verdict and certificate are the expected ones.", "slack": "Claimed over certified epsilon."
     }  # fmt: skip
     names = [each.name for each in fields(Finding)] + ["ok", "slack"]
-    rows += [[code(f"findings[].{name}"), plain(own.get(name, ""))] for name in names]
+    rows += [[code(f"findings[].{name}"), _said(own.get(name, ""))] for name in names]
     return f"Schema {code(report.to_dict()['schema'])}.\n\n" + table(["field", "meaning"], rows)
 
 
@@ -101,6 +101,11 @@ def _attributes(cls: type) -> dict[str, str]:
     text = re.sub(r"\n {4}", "\n", cls.__doc__ or "")
     found = re.findall(r"^(\w[\w, ]*) : (.+)\n((?:    .*\n?)+)", text, re.M)
     return {name: " ".join(words.split()) for names, _, words in found for name in names.split(", ")}
+
+
+def _said(docstring: str) -> str:
+    """A sentence of a docstring, whose code stands between double backticks."""
+    return "".join(code(part) if i % 2 else plain_between(part) for i, part in enumerate(docstring.split("``")))
 
 
 def _fields(value: dict[str, Any]) -> str:

@@ -33,8 +33,8 @@ def _drawing(text: str) -> str:
     parts += [_box(name, lines[name], *place) for name, place in places.items()]
     words = "; ".join(f"{one} imports {other}" for one, other in arrows)
     return (
-        f'<svg class="layers" viewBox="0 0 {_WIDTH} {top:.0f}" role="img" aria-label="{escape(words)}">'
-        f"{''.join(parts)}</svg>\n"
+        f'<div>\n<svg class="layers" viewBox="0 0 {_WIDTH} {top:.0f}" role="img" aria-label="{escape(words)}">'
+        f"{''.join(parts)}</svg>\n</div>\n"
     )
 
 

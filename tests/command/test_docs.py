@@ -144,7 +144,7 @@ def test_a_finding_has_statement_verdict_witness_rescue_and_command():
     (chosen,) = (each for each in claims("zhang2025") if each.id == "004:(38)")
     text = "\n".join(findings_pages._decided(chosen))
     result = chosen.decide()
-    for part in ("**Refuted.** The two coefficients", "Witness", "**What can be saved.**", "$$"):
+    for part in ("**Refuted.** The two coefficients", "Witness", "**What can be saved:**", "$$"):
         assert part in text
     assert f"```sh\n{findings_pages.command(chosen)}\n```" in text
     assert findings_pages.plain(result.evidence["repaired"]) in text
