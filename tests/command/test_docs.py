@@ -10,6 +10,8 @@ import ast
 import csv
 import json
 import re
+import shutil
+import subprocess
 import sys
 from functools import cache
 from html.parser import HTMLParser
@@ -222,3 +224,21 @@ def test_formulas_are_drawn():
         html = (SITE / f"generated/findings/{paper}.html").read_text("utf-8")
         assert html.count("<math") > 10
         assert "$" not in re.sub(r"<pre.*?</pre>|<code.*?</code>|<script.*?</script>", "", html, flags=re.S)
+
+
+@built
+@pytest.mark.parametrize(("width", "colours"), [(1400, "light"), (390, "dark")])
+@pytest.mark.parametrize("name", ["index", "generated/findings/zhang2025"])
+def test_a_page_in_a_browser(name, width, colours):
+    """It is not wider than the screen, fetches nothing from elsewhere, and axe finds no fault."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    node, look = shutil.which("node"), ROOT / "tests" / "browser" / "look.js"
+    if browser is None or node is None or not (look.parent / "node_modules").is_dir():
+        pytest.skip("no browser: install Debian's chromium and nodejs, and run npm install --prefix tests/browser")
+    command = [node, look, SITE / f"{name}.html", browser, str(width), colours]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert found["axe"] == []
+    assert found["wide"] <= 0
+    assert not [each for each in found["requests"] if not each.startswith(("file:", "data:"))]
