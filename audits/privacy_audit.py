@@ -230,6 +230,7 @@ class PrivacyAudit(Shown):
             style.small(axes)
         right.set_yscale("log")
         right.set_ylim(bottom=0.5 / event.trials)
+        style.plain_logs(right.yaxis)
         figure.legend(
             *right.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=style.TEXT, frameon=False
         )

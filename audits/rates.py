@@ -1,4 +1,9 @@
-"""A test of measured rates: a power law is fitted to measurements, and compared with the claimed exponents."""
+"""A test of measured rates: a power law is fitted to measurements, and compared with the claimed exponents.
+
+Null hypothesis of "contradicted": the response falls at least as fast as claimed. That of "supported": at the end of
+the grid it is slower than claimed, by more than the margin. Where neither is rejected, or the slope bends, the verdict
+is "inconclusive" or "not asymptotic" (:mod:`.regression.judgement`).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """An audit of a whole step of private training: sampling, clipping, divisor, noise, and what it releases in the end.
 
-Each part is held against its claim by the audit that is made for it, then a few steps together are audited as one
+Null hypothesis: the step is what was accounted, part by part, and a few steps together keep what was accounted for
+them. Each part is held against its claim by the audit that is made for it, then a few steps together are audited as one
 mechanism on data with and without the record that moves the gradient farthest. The statistical parts share the error
 equally (Bonferroni); the others are exact. "consistent" says that no part contradicts its claim.
 """

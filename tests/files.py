@@ -24,6 +24,7 @@ def sources() -> dict[str, str]:
 def others() -> set[str]:
     """Files of the clone that belong to the sdist alone."""
     texts = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "MANIFEST.in"}
+    texts |= {"CITATION.cff"}
     found = [path for folder in ("tests", "notebooks", "docs") for path in (ROOT / folder).rglob("*")]
     return texts | {".ci/run", ".ci/coq", ".ci/browser"} | {
         path.relative_to(ROOT).as_posix()
@@ -33,5 +34,9 @@ def others() -> set[str]:
 
 
 def generated(path: Path) -> bool:
-    """Whether Python, Numba or npm wrote it."""
-    return not {"__pycache__", "node_modules"}.isdisjoint(path.parts) or path.suffix in (".pyc", ".nbi", ".nbc")
+    """Whether Python, Numba, npm or Sphinx wrote it."""
+    return not {"__pycache__", "node_modules", "generated"}.isdisjoint(path.parts) or path.suffix in (
+        ".pyc",
+        ".nbi",
+        ".nbc",
+    )

@@ -1,1 +1,1 @@
-"""Xu et al., Private Second-Order Stationary Points in Stochastic Minimax Optimization, 2026."""
+"""Xu et al., Finding Differentially Private Second Order Stationary Points in Stochastic Minimax Optimization, 2026."""

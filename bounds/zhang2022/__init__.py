@@ -1,1 +1,2 @@
-"""Zhang et al., Bring Your Own Algorithm for Private Stochastic Minimax Optimization, NeurIPS 2022."""
+"""Zhang et al., Bring Your Own Algorithm for Optimal Differentially Private Stochastic Minimax Optimization, \
+NeurIPS 2022."""

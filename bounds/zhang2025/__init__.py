@@ -1,1 +1,1 @@
-"""Zhang et al., Improved Rates of Private Nonconvex-Strongly-Concave Minimax Optimization, AAAI 2025."""
+"""Zhang et al., Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax Optimization, AAAI 2025."""

@@ -34,6 +34,7 @@ def terminal(report: Report, width: int) -> str:
     screen = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     for line in shown[: starts[-1]]:
         screen.print(Text.from_ansi(line), soft_wrap=True)
+    screen.print()  # else the picture ends above the lowest parts of the last line
     svg = screen.export_svg(title=f"dpcheck check {' '.join(report.algorithms)}", unique_id=f"terminal-{width}")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.S)
     return svg.replace("Fira Code, monospace", "'DejaVu Sans Mono', Menlo, Consolas, monospace")

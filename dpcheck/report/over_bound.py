@@ -10,12 +10,11 @@ import numpy as np
 from dpcheck import style
 from dpcheck.errors import require
 from dpcheck.report.drawing import LEGEND, NARROW, Row, below, literal, number, title
-from dpcheck.style import CLAIMED, MEASURED, PAGE, PREDICTED
+from dpcheck.style import CLAIMED, PAGE, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LINES = (MEASURED, CLAIMED, PREDICTED, "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito
 _MARKS = "osD^vPX"
 # Columns that say how a number came about, not what was measured.
 _NOT_SETTINGS = frozenset(
@@ -58,7 +57,7 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
     axis.axhline(1, color=CLAIMED, linewidth=1.2)
     for i, (values, own) in enumerate(lines.items()):
         label = words_of(settings, dict(zip(settings, values, strict=True)))
-        color, mark = _LINES[i % len(_LINES)], _MARKS[(i + i // len(_LINES)) % len(_MARKS)]
+        color, mark = SERIES[i % len(SERIES)], _MARKS[(i + i // len(SERIES)) % len(_MARKS)]
         x, ratio, error = np.array(sorted((number(row, along), *_ratio(row)) for row in own)).T
         good = ratio > 0
         axis.errorbar(

@@ -1,6 +1,6 @@
 """DP-SGDA with per-record clipping, the nonconvex-strongly concave schedule.
 
-Zhang, Lei, Wang, Zhang, Wang: "Improved Rates of Differentially Private Nonconvex-Strongly-Concave
+Zhang, Lei, Ding, Xiang, Xu, Wang: "Improved Rates of Differentially Private Nonconvex-Strongly-Concave
 Minimax Optimization", AAAI 2025, Algorithm 1, Theorems 1 and 2: the loop of ``dp_sgda`` with both blocks
 clipped, its own step sizes, and a uniformly drawn iterate returned (one of T; the paper counts t = 0, ..., T).
 Both blocks are projected, of which the paper projects y alone.

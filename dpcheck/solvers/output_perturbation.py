@@ -222,7 +222,7 @@ class OutputPerturbation(Phased):
         Returns
         -------
         list of dict
-            A row for each phase, as :func:`phase` makes it.
+            A row for each phase, in order.
         """
         raise TypeError(f"{cls.__name__} must define schedule")
 

@@ -1,6 +1,6 @@
 """PrivateDiff Minimax: clipped gradient differences between restarts, and a maximiser released each round.
 
-Zhang, Lei, Wang, Zhang, Wang: "Improved Rates of Differentially Private Nonconvex-Strongly-Concave
+Zhang, Lei, Ding, Xiang, Xu, Wang: "Improved Rates of Differentially Private Nonconvex-Strongly-Concave
 Minimax Optimization", AAAI 2025, Algorithms 3 and 4, Theorems 5 and 6, Remark 2.
 
 Neighbours replace one record, log is natural, a = sqrt(d log(1/delta))/(n epsilon).

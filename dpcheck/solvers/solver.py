@@ -63,7 +63,7 @@ class Solver(Configured):
     notes: tuple[str, ...]
 
     def packed(self, problem: Problem) -> Numbers:
-        """Pack the numbers that the kernel reads, as :func:`pack` does.
+        """Pack the numbers that the kernel reads, as :func:`~dpcheck.solvers.packing.pack` does.
 
         Parameters
         ----------

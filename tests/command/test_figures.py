@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pandas as pd
 import pytest
+from files import ROOT, sources
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -492,3 +493,22 @@ def test_local_slopes_of_many_levels_are_few():
 )
 def test_numbers_are_plain(value, text):
     assert style.plain(value) == text
+
+
+# One style
+
+
+def test_sizes_and_colours_are_those_of_the_style_everywhere():
+    """No drawing makes a figure, or names a colour or a font, by itself."""
+    for path, place in sources().items():
+        if path.endswith(".py") and place != "dpcheck/style.py":
+            code = (ROOT / path).read_text("utf-8")
+            found = re.findall(r"figsize|pyplot|rcParams|[\"']#[0-9a-fA-F]{6}[\"']|fontfamily|color=[\"']", code)
+            assert not found, (path, found)
+
+
+def test_colours_are_told_apart_by_the_colour_blind():
+    """Okabe and Ito's colours, each for one kind of line, and no two the same."""
+    okabe = {"#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7"}
+    assert {*style.SERIES} == okabe
+    assert {style.MEASURED, style.CLAIMED, style.PREDICTED} < okabe

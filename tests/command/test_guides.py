@@ -22,7 +22,15 @@ from dpcheck.solvers import ALGORITHMS
 GUIDES = {name: (ROOT / name).read_text("utf-8") for name in ("CONTRIBUTING.md", "docs/architecture.md")}
 PICTURE = re.search(r"```mermaid\n(.*?)```", GUIDES["docs/architecture.md"], re.S)[1]
 ENDINGS = ("py", "md", "json", "jsonl", "toml", "txt", "csv")
-TOOLS = ("ruff", "mypy", "lint-imports", "python3", ".venv/bin/pip")  # of the set-up, run by `.ci/run`
+TOOLS = (
+    "ruff",
+    "mypy",
+    "lint-imports",
+    "sphinx-build",
+    "jupyter",
+    "python3",
+    ".venv/bin/pip",
+)  # of the set-up, run by `.ci/run`
 EXAMPLES = {"NAME": "nseg"}
 
 

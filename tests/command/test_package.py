@@ -53,14 +53,16 @@ def test_metadata(project):
     assert installed["Version"] == dpcheck.__version__ == project["project"]["version"]
     assert installed["License-Expression"] == "Apache-2.0"
     assert installed["Requires-Python"] == ">=3.11"
-    assert set(installed.get_all("Provides-Extra")) == {"test", "benchmark", "libraries", "completion", "reinforcement"}
+    assert set(installed.get_all("Provides-Extra")) == {
+        "test", "benchmark", "libraries", "completion", "reinforcement", "docs",
+    }  # fmt: skip
     assert metadata.version("dpcheck") == re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M).group(1)
 
 
 def test_every_dependency_says_why():
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     for block in re.findall(
-        r"^(?:dependencies|test|benchmark|libraries|completion|reinforcement) = \[\n(.*?)^\]", text, re.M | re.S
+        r"^(?:dependencies|test|benchmark|libraries|completion|reinforcement|docs) = \[\n(.*?)^\]", text, re.M | re.S
     ):
         for line in block.splitlines():
             assert re.search(r'"\S+>=[\d.]+", +# .{10,}', line), line
