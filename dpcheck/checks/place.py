@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpcheck.bounds.claim import Claim
     from dpcheck.findings import Finding
     from dpcheck.rate_claims import Bound
+    from dpcheck.solvers.solver import Solver
 
 # What holds the package: a checkout, where links lead to `bounds` and `audits`, or site-packages.
 _ROOT = Path(dpcheck.__file__).resolve().parent.parent
@@ -51,15 +52,23 @@ def shown_place(place: str) -> str:
 def place_for(finding: Finding, name: str) -> str | None:
     """Return where to look for what a finding about algorithm ``name`` says.
 
-    Rates and bounds: the theorem's file;  schedules and certificates: the solver's ``configure``;  else its kernel.
+    Rates and bounds: the theorem's file;  schedules and certificates: the variant's numbers;  else its kernel.
     """
     solver = algorithm(name)
     if finding.kind in ("rate", "bound") and isinstance(finding.evidence.get("theorem"), str):
         return place_of_theorem(theorem(finding.evidence["theorem"]))
     above = finding.certified is not None and finding.claimed is not None and finding.certified > finding.claimed
     if finding.kind in _SCHEDULE or above or not finding.certificate_ok:
-        return place_of(solver.configure)
+        return place_of_schedule(solver, solver.variants[0 if ".as_printed" in finding.id else -1])
     return place_of(solver.kernel)
+
+
+def place_of_schedule(solver: type[Solver], variant: str) -> str:
+    """Return where the numbers of a variant are: the list of its phases, or the class of its theorem or repair."""
+    if hasattr(solver, "schedule"):
+        return place_of(solver.schedule)
+    schedule = solver.schedule_of(variant, {})
+    return shown_place(f"{inspect.getsourcefile(schedule)}:{inspect.getsourcelines(schedule)[1]}")
 
 
 def place_of_theorem(statement: Bound) -> str | None:

@@ -9,7 +9,7 @@ import math
 from functools import cached_property
 
 from dpcheck.errors import require
-from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
 from dpcheck.kernels import tree
 from dpcheck.schedules.budget import modulus, private_modulus
 from dpcheck.schedules.domains import finite_norm, not_negative, positive, whole
@@ -364,3 +364,8 @@ def releases(z_v: float, z_u: float, n: int, S1: int, S2: int, refreshes: int, d
         return Repeated(Sampled(both, "without_replacement", n, batch), count)
 
     return pair(z_v, S1, refreshes), pair(z_u, S2, differences)
+
+
+def tree_releases(z_v: float, z_u: float, sums: int) -> tuple[Event, ...]:
+    """Return the events of a run that takes each record once; its difference is in so many sums."""
+    return (Disjoint((Gaussian(z_v), Gaussian(z_u / math.sqrt(sums)))),)

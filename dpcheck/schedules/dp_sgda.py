@@ -215,6 +215,16 @@ def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) ->
     return 8 * G * math.sqrt(steps * math.log(1 / delta)) / (n * epsilon)
 
 
+def moves(problem: Problem, clips: tuple[float, float], batch: int) -> tuple[float, float]:
+    """Return how far one record's replacement moves a minibatch mean (l2), in w and in v.
+
+    A record's part of the mean of gradients is at most G/m, so that replacing it moves the mean by at most 2G/m; G is
+    the clipping norm or the proved Lipschitz constant, the smaller.
+    """
+    bounds = (min(problem.lipschitz_w, clips[0]), min(problem.lipschitz_v, clips[1]))
+    return 2 * bounds[0] / batch, 2 * bounds[1] / batch
+
+
 def certified_noise(bounds: Sequence[float], sizes: Sizes, sampling: Scheme, batch: int, steps: int) -> list[float]:
     """Return the noise on minibatch means of blocks with these per-record bounds."""
     multiplier = certified_pair(sizes, sampling, batch, steps)

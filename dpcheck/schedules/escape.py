@@ -105,7 +105,8 @@ class Escape(Schedule):
         way = self.alpha / self.alpha_H if self.problem.hessian_lipschitz > 0 else 0.0  # from a saddle to alpha
         broken = {
             f"perturbations, at most {escapes} of length {r:.3g}, are short of the {way:.3g} from a saddle of "
-            "curvature -sqrt(rho alpha) to |grad| = alpha: a run that comes near one is likely to end there": escapes * r < way,
+            "curvature -sqrt(rho alpha) to |grad| = alpha: a run that comes near one is likely to end there":
+                escapes * r < way,
             f"an escape takes {self.t_thres} steps and there are {self.steps}: nothing can be certified":
                 self.t_thres >= self.steps,
             f"Lemma 7 assumes r <= {most:.6g}, got {r}": r > most,

@@ -49,12 +49,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpcheck.errors import require
-from dpcheck.events import Disjoint, Event, Gaussian
+from dpcheck.events import Event
 from dpcheck.kernels import rgda as kernels
 from dpcheck.kernels import tree
 from dpcheck.kernels.named import Numbers
 from dpcheck.problems.problem import Problem
-from dpcheck.schedules.dp_rgda import SCHEDULES, releases
+from dpcheck.schedules.dp_rgda import SCHEDULES, releases, tree_releases
 from dpcheck.schedules.dp_rgda import refreshes as refreshes_of
 from dpcheck.solvers.packing import fill, pack
 from dpcheck.solvers.solver import Solver
@@ -136,8 +136,7 @@ class DPRGDA(Solver):
             return releases(z_v, z_u, len(problem.records), self.S1, self.S2, refreshes, iterations * self.K)
         if iterations == 0:
             return ()
-        sums = tree.levels(min(iterations, self.period) * self.K - 1)  # that a record's difference is in
-        return (Disjoint((Gaussian(z_v), Gaussian(z_u / math.sqrt(sums)))),)
+        return tree_releases(z_v, z_u, tree.levels(min(iterations, self.period) * self.K - 1))
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
         """Count two releases a minibatch, whatever is known of the records in them."""

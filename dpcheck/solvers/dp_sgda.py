@@ -31,7 +31,7 @@ from dpcheck.kernels import sgda as kernels
 from dpcheck.kernels.named import Numbers
 from dpcheck.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.schedules.dp_sgda import SCHEDULES
+from dpcheck.schedules.dp_sgda import SCHEDULES, moves
 from dpcheck.schedules.noise import gaussian
 from dpcheck.solvers.packing import SCHEMES, fill, pack
 from dpcheck.solvers.solver import Solver
@@ -99,33 +99,22 @@ class GradientDescentAscent(Solver):
         return self.eta_w.size
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
-        """The privacy events of a run: T times, one minibatch mean, two Gaussians.
-
-        A record's part of the mean of gradients is at most G/m, so replacing it moves the mean by at
-        most 2G/m; G is the clipping norm or the proved Lipschitz constant, the smaller.
-        """
+        """The privacy events of a run: T times, one minibatch mean, two Gaussians."""
         self._fits(problem)
-        mechanisms = tuple(
-            gaussian(sigma, moves)
-            for sigma, moves in zip((self.sigma_w, self.sigma_v), self._sensitivities(problem), strict=True)
-        )
+        in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
+        mechanisms = (gaussian(self.sigma_w, in_w), gaussian(self.sigma_v, in_v))
         step = Sampled(mechanisms, self.sampling, len(problem.records), self.batch)
         return (Repeated(step, self.steps if iterations is None else iterations),)
 
     def packed(self, problem: Problem) -> Numbers:
         """Pack noise and clipping; sampling and output; step sizes."""
         self._fits(problem)
-        in_w, in_v = self._sensitivities(problem)
+        in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
         return pack(
             fill(kernels.Reals, self, sensitivity_w=in_w, sensitivity_v=in_v),
             fill(kernels.Counts, self, scheme=SCHEMES[self.sampling], output=OUTPUTS[self.output]),
             np.stack([self.eta_w, self.eta_v]),
         )
-
-    def _sensitivities(self, problem: Problem) -> tuple[float, float]:
-        """Return how far one record's replacement moves the minibatch mean (l2), in w and in v."""
-        bounds = (min(problem.lipschitz_w, self.clip_w), min(problem.lipschitz_v, self.clip_v))
-        return 2 * bounds[0] / self.batch, 2 * bounds[1] / self.batch
 
     def _fits(self, problem: Problem) -> None:
         n = len(problem.records)

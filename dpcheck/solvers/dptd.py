@@ -31,6 +31,7 @@ from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
+from dpcheck.schedules.dp_sgda import moves
 from dpcheck.schedules.dptd import Printed, Repaired
 from dpcheck.schedules.noise import gaussian
 from dpcheck.schedules.schedule import Schedule
@@ -144,11 +145,11 @@ class DPTD(Solver):
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """A minibatch a step; as printed the first steps, with the largest nu, are the least private."""
         n, T = len(problem.records), self.nu.size if iterations is None else iterations
-        moves = self._sensitivities(problem)
+        in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
         steps = [
             Sampled(
-                (gaussian(float(self.sigma_w[t]), self.alpha * float(self.nu[t]) * moves[0]),
-                 gaussian(float(self.sigma_v[t]), self.beta * float(self.nu[t]) * moves[1])),
+                (gaussian(float(self.sigma_w[t]), self.alpha * float(self.nu[t]) * in_w),
+                 gaussian(float(self.sigma_v[t]), self.beta * float(self.nu[t]) * in_v)),
                 "without_replacement", n, self.batch,
             )
             for t in range(T)
@@ -161,11 +162,6 @@ class DPTD(Solver):
         """Pack what :func:`run` reads."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
-        in_w, in_v = self._sensitivities(problem)
+        in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
         reals = fill(Reals, self, sensitivity_w=in_w, sensitivity_v=in_v)
         return pack(reals, fill(Counts, self), np.stack([self.nu, self.sigma_w, self.sigma_v]))
-
-    def _sensitivities(self, problem: Problem) -> tuple[float, float]:
-        """Return the sensitivities (l2) of the minibatch mean, in w and in v."""
-        bounds = (min(problem.lipschitz_w, self.clip_w), min(problem.lipschitz_v, self.clip_v))
-        return 2 * bounds[0] / self.batch, 2 * bounds[1] / self.batch

@@ -22,10 +22,10 @@ from dpcheck.checks.privacy.sandwich import sandwich
 from dpcheck.checks.privacy.share import share, shares
 from dpcheck.events import Disjoint, Gaussian, Repeated
 from dpcheck.kernels import rgda, sgda, spider, tape
+from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import ALGORITHMS, algorithm, dp_spider, nseg, output_perturbation, privatediff, sto_spider
 from dpcheck.solvers import output_perturbation_minimise as minimise
 from dpcheck.solvers import output_perturbation_saddle as saddle
-from dpcheck.solvers.output_perturbation import FIELDS
 
 CONTEXT = Context(jobs=1)
 

@@ -141,7 +141,7 @@ def test_caught_by_an_audit(bug, monkeypatch):
 
 HALF_NOISE = {"multiplier * 2 * G / batch": "multiplier * G / batch"}
 HALF_SENSITIVITY = {
-    "return 2 * bounds[0] / self.batch, 2 * bounds[1] / self.batch": "return tuple(G / self.batch for G in bounds)"
+    "return 2 * bounds[0] / batch, 2 * bounds[1] / batch": "return bounds[0] / batch, bounds[1] / batch"
 }
 
 

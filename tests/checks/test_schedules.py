@@ -14,7 +14,8 @@ from dpcheck.checks import schedules as stage
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.schedules import bindings, schedules
 from dpcheck.checks.schedules.comparison import Binding, Number, Unbound
-from dpcheck.solvers import ALGORITHMS, algorithm, dp_rgda, dp_sgda, privatediff, promises
+from dpcheck.schedules import dp_rgda, dp_sgda, privatediff
+from dpcheck.solvers import ALGORITHMS, algorithm, promises
 from dpcheck.solvers.output_perturbation_saddle import Saddle
 
 CATALOGUED = promises.catalogued
@@ -39,7 +40,7 @@ def test_schedules_are_the_theorems(name: str) -> None:
         assert finding.verdict == ("consistent" if bound else "inconclusive"), finding.reason
         assert expected_verdicts()[finding.id] == finding.verdict
         assert finding.kind == "schedule"
-        assert re.match(r"dpcheck/solvers/\w+\.py:\d+$", finding.place)
+        assert re.match(r"dpcheck/(schedules|solvers)/\w+\.py:\d+$", finding.place)
         assert json.loads(json.dumps(finding.evidence)) == finding.evidence
         if bound:
             assert finding.evidence["settings"] >= 4
@@ -64,7 +65,7 @@ def test_a_number_says_what_differs_where_and_by_what_factor(monkeypatch: pytest
     [
         (dp_sgda, "smoothness_for_eta", lambda problem: problem.smoothness / 2, ("dp_sgda",)),
         (dp_sgda, "printed_batch", lambda n, steps, epsilon: 1, ("dp_sgda",)),
-        (dp_rgda, "bounded", lambda problem, name: 2 * problem.lipschitz_w, ("dp_rgda",)),
+        (dp_rgda.EmpiricalPrinted, "M", lambda schedule, name: 2 * schedule.problem.lipschitz_w, ("dp_rgda",)),
     ],
 )  # fmt: skip
 def test_a_fault_in_a_part_turns_its_algorithms_red(

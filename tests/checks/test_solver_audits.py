@@ -25,9 +25,10 @@ from dpcheck.checks.privacy.sandwich import audit, curve, law_of, sandwich
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.kernels import gradients, spider
+from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import ALGORITHMS, algorithm, dp_spider, nseg, output_perturbation_minimise
 from dpcheck.solvers.dp_sgda import DPSGDA
-from dpcheck.solvers.output_perturbation import FIELDS, Phased
+from dpcheck.solvers.output_perturbation import Phased
 
 CONTEXT = Context(jobs=1)
 VARIANTS = [

@@ -111,9 +111,10 @@ def test_every_kind_of_finding_has_help():
 
 PLACES = [
     ({"kind": "noise"}, "dpcheck/solvers/dp_spider.py", "@kernel"),
-    ({"kind": "schedule"}, "dpcheck/solvers/dp_spider.py", "classmethod"),
-    ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, "dpcheck/solvers/dp_spider.py", "classmethod"),
-    ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, "dpcheck/solvers/dp_spider.py", "classmethod"),
+    ({"kind": "schedule"}, "dpcheck/schedules/dp_spider.py", "class Repaired"),
+    ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, "dpcheck/schedules/dp_spider.py", "class Repaired"),
+    ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, "dpcheck/schedules/dp_spider.py",
+     "class Repaired"),
     ({"kind": "rate", "evidence": {"theorem": "yang2022.theorem_2a"}}, "bounds/yang2022/theorem_2a.py",
      'id="yang2022.theorem_2a"'),
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from unittest import mock
 from numba import njit
 
 from dpcheck.kernels import jit
+from dpcheck.schedules import dp_sgda as schedules
 from dpcheck.solvers import dp_sgda as solvers
 
 Edits = Iterable[tuple[str, str]]
@@ -46,6 +47,8 @@ def compiled(original: ModuleType, edits: Edits) -> ModuleType:
 
 
 def solver(edits: Edits) -> type[solvers.DPSGDA]:
-    """The class with a bug in its calibration or in the events it declares."""
-    found: type[solvers.DPSGDA] = mutated(solvers, edits).DPSGDA
+    """The class with a bug in its calibration or in the sensitivities of the events it declares."""
+    copy, numbers = mutated(solvers, ()), mutated(schedules, edits)
+    found: type[solvers.DPSGDA] = copy.DPSGDA
+    copy.moves, found.schedules = numbers.moves, numbers.SCHEDULES  # type: ignore[attr-defined]
     return found

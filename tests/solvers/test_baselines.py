@@ -11,8 +11,8 @@ from dpcheck import InputError, certify, solve
 from dpcheck.events import Repeated, Sampled
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.problem import with_record
+from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import algorithm, configure
-from dpcheck.solvers.output_perturbation import FIELDS
 
 EPSILON, DELTA = 1.0, 1e-5
 SMALL = {"nseg": {"steps": 300}, "nispp": {"batch": 20}}  # minibatches in which a record comes twice, at times

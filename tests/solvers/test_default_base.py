@@ -18,8 +18,8 @@ from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.product import Product
 from dpcheck.problems.product_mirror import ProductMirror
 from dpcheck.problems.quadratic import Quadratic
+from dpcheck.schedules.phases import FIELDS, SADDLE_BASE
 from dpcheck.solvers import configure
-from dpcheck.solvers.output_perturbation import FIELDS, SADDLE_BASE
 
 OTHERS = ("extragradient", "saddle_svrg")
 LARGE = 500_000_000  # evaluations a phase

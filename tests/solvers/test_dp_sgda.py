@@ -21,7 +21,8 @@ from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.problem import with_record
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.solvers.dp_sgda import DPSGDA, printed_batch, printed_noise
+from dpcheck.schedules.dp_sgda import printed_batch, printed_noise
+from dpcheck.solvers.dp_sgda import DPSGDA
 from dpcheck.streams import map_chunks
 
 RNG = np.random.default_rng(5)

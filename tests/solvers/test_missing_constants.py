@@ -14,8 +14,8 @@ from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.linear_td import LinearTD
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.problem import with_record
+from dpcheck.schedules.privatediff import moved
 from dpcheck.solvers import algorithm, configure
-from dpcheck.solvers.privatediff import moved
 
 RNG = np.random.default_rng(3)
 PROBLEMS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import random
 
@@ -10,8 +9,8 @@ import pytest
 
 from dpcheck import InputError, solve
 from dpcheck.problems import example
+from dpcheck.schedules.schedule import said
 from dpcheck.solvers import ALGORITHMS, _options, algorithm, configure
-from dpcheck.solvers.departures import departures, said
 
 VARIANTS = [(name, variant) for name in ALGORITHMS for variant in algorithm(name).variants]
 COUNTS = {"steps", "batch", "rounds", "restart", "inner", "period", "S1", "S2", "K", "t_thres", "escapes", "b1", "b2",
@@ -54,11 +53,7 @@ def uncalibrated(monkeypatch):
         events(1.0)
         return 3.0
 
-    for name in (
-        "accounting",
-        *(f"solvers.{each}" for each in ("nseg", "nispp", "dptd", "dp_rgda", "dp_spider", "privatediff")),
-    ):
-        monkeypatch.setattr(importlib.import_module(f"dpcheck.{name}"), "calibrate", three)
+    monkeypatch.setattr("dpcheck.accounting.calibrate", three)
 
 
 @pytest.mark.usefixtures("uncalibrated")
@@ -113,8 +108,7 @@ def test_overrides_that_are_no_fields_of_the_run_are_reported_too(name, override
 def test_what_the_schedule_has_by_itself_is_not_reported():
     for name, overrides in (("nispp", {"batch": 15}), ("dptd", {"a": 0.25}), ("sto_spider", {"selection": 0.25})):
         problem = example(algorithm(name).example)
-        solver = configure(name, problem, epsilon=1.0, delta=1e-4, **overrides)
-        assert not list(departures(solver, problem, 1.0, 1e-4, solver.variants[-1], overrides))
+        assert not list(algorithm(name).scheduled(problem, epsilon=1.0, delta=1e-4, **overrides).departures())
 
 
 def test_overrides_are_named_where_the_schedule_has_no_numbers_of_its_own():

@@ -27,12 +27,12 @@ from dpcheck.problems.product import Product
 from dpcheck.problems.product_mirror import ProductMirror
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.problems.quartic import Quartic
+from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers.dp_rgda import DPRGDA
 from dpcheck.solvers.dp_sgda_clipped import DPSGDAClipped
 from dpcheck.solvers.dptd import DPTD
 from dpcheck.solvers.nispp import NISPP
 from dpcheck.solvers.nseg import NSEG
-from dpcheck.solvers.output_perturbation import FIELDS
 from dpcheck.solvers.output_perturbation_minimise import PhasedConvex, StronglyConvex
 from dpcheck.solvers.output_perturbation_saddle import (
     PhasedConvexStronglyConcave,

@@ -23,8 +23,9 @@ from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.problem import with_record
 from dpcheck.problems.product import Product
 from dpcheck.problems.quadratic import Quadratic
+from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
-from dpcheck.solvers.output_perturbation import FIELDS, Phased
+from dpcheck.solvers.output_perturbation import Phased
 from dpcheck.solvers.solver import rows_of
 from dpcheck.streams import map_chunks
 

@@ -26,9 +26,10 @@ from dpcheck.problems.double_well import DoubleWell
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.problem import Problem, with_record
 from dpcheck.problems.sensing import Sensing
+from dpcheck.schedules.sto_spider import pure, scale_of
 from dpcheck.solvers.ada_dp_spider import AdaDPSpider
 from dpcheck.solvers.dp_spider import DPSpider
-from dpcheck.solvers.sto_spider import Limits, StoSpider, pure, scale_of
+from dpcheck.solvers.sto_spider import Limits, StoSpider
 
 RNG = np.random.default_rng(11)
 PROBLEMS = {

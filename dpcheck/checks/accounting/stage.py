@@ -10,7 +10,7 @@ from dpcheck.checks.accounting.declared import disagreement
 from dpcheck.checks.accounting.directions import directions, disjoint
 from dpcheck.checks.accounting.pairs import laplace, randomised_response
 from dpcheck.checks.accounting.second_route import Interval, deltas_of, interval_of
-from dpcheck.checks.place import place_of
+from dpcheck.checks.place import place_of, place_of_schedule
 from dpcheck.checks.privacy.entry import DELTA, EPSILON, Entry
 from dpcheck.checks.privacy.games import GAMES
 from dpcheck.events import Event, Laplace
@@ -119,7 +119,7 @@ def calibration(label: str, words: str, found: Interval, solver: Any) -> Finding
     return Finding(
         f"{label}.calibration", "accounting", f"{words}: the noise against the claim, by the second route", verdict,
         reason, claimed=EPSILON, evidence={"second route": [found.low, found.high], "by": found.method},
-        place=place_of(type(solver).configure),
+        place=place_of_schedule(type(solver), "repaired"),
     )  # fmt: skip
 
 

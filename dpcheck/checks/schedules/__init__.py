@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Iterator
 
 from dpcheck.bounds.registry import PAPERS
-from dpcheck.checks.place import place_of
+from dpcheck.checks.place import place_of_schedule
 from dpcheck.checks.schedules.comparison import Binding, compared
 from dpcheck.findings import Finding
 from dpcheck.solvers import algorithm
@@ -19,10 +19,9 @@ from dpcheck.solvers import algorithm
 def schedules(name: str) -> Iterator[Finding]:
     """Yield a finding for each variant: whether its numbers are those of its theorems."""
     chosen = algorithm(name)
-    place = place_of(getattr(chosen, "schedule", chosen.configure))
     found = bindings()
     for variant in chosen.variants:
-        yield compared(name, variant, found.get((name, variant)), place)
+        yield compared(name, variant, found.get((name, variant)), place_of_schedule(chosen, variant))
 
 
 def bindings() -> dict[tuple[str, str], Binding]:
