@@ -33,6 +33,7 @@ from dpcheck.kernels.saddle import (
     MU_W,
     R_V,
     R_W,
+    Operator,
     certificate,
     distance,
     full,
@@ -43,8 +44,9 @@ from dpcheck.kernels.saddle import (
 
 
 @kernel(INNER_SIGNATURE)
-def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g):  # type: ignore[no-untyped-def]
+def inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
     """Solve from z with g = W(z)."""
+    gradient, data, index, constants, centre = operator
     n, size, d = index.size, z.size, data.dim_w
     rest = rest_lipschitz(constants, d, size)
     tau = max(rest / math.sqrt(n) - 1.0, 0.0)
@@ -59,10 +61,10 @@ def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g)
     bound = lipschitz(sub, d, size)
     bar, pulled, ahead, epochs = z.copy(), g.copy(), np.empty(size), 0
     count = 0
-    while not reached(data, constants, relative, anchor, z, g, ahead):
+    while not reached(operator, goal, z, g, ahead):
         if count + 2 * length + n > constants[MOST]:
             return ~count
-        count += epoch(gradient, data, index, sub, centre, sigma, length, rng, z, pulled)
+        count += epoch(Operator(gradient, data, index, sub, centre), sigma, length, rng, z, pulled)
         count += full(gradient, data, index, constants, centre, z, g)
         epochs += 1
         for j in range(size):

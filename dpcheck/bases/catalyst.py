@@ -23,7 +23,21 @@ from numba import types
 
 from dpcheck.kernels.jit import DATA, VECTOR, kernel
 from dpcheck.kernels.parts import copy
-from dpcheck.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L, certificate, confine, full
+from dpcheck.kernels.saddle import (
+    ENERGY,
+    MOST,
+    MU_V,
+    MU_W,
+    OPERATOR,
+    R_V,
+    R_W,
+    Goal,
+    L,
+    Operator,
+    certificate,
+    confine,
+    full,
+)
 
 # begin and end of the block x in z, beta, the factor of the extrapolation
 PLAN = types.Tuple((types.int64, types.int64, types.float64, types.float64))  # type: ignore[no-untyped-call]
@@ -50,13 +64,14 @@ def plan(constants, n, d, size, sub, relative):  # type: ignore[no-untyped-def]
     return begin, end, beta, (1.0 - math.sqrt(q)) / (1.0 + math.sqrt(q))
 
 
-@kernel(types.void(PLAN, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, types.float64))
-def add(planned, constants, d, centre, y, z, where, g, sign):  # type: ignore[no-untyped-def]
+@kernel(types.void(PLAN, OPERATOR, VECTOR, VECTOR, VECTOR, VECTOR, types.float64))
+def add(planned, operator, y, z, where, g, sign):  # type: ignore[no-untyped-def]
     """Turn g = W(z) into the subproblem's operator (sign 1), or back (-1).
 
     ``where`` receives the centre of both its regularisers.
     """
     begin, end, beta, _ = planned
+    constants, centre, d = operator.constants, operator.centre, operator.data.dim_w
     copy(centre, where)
     if beta > 0.0:
         r = constants[R_W] if begin < d else constants[R_V]
@@ -80,7 +95,7 @@ def around(gradient, data, index, constants, centre, rng, z):  # type: ignore[no
     """Make a pass at the start, then solve one subproblem after the other by ``inner``."""
     n, size, d, most = index.size, z.size, data.dim_w, constants[MOST]
     sub, relative, where = np.empty(constants.size), np.empty(2), np.empty(size)
-    planned = plan(constants, n, d, size, sub, relative)
+    planned, whole = plan(constants, n, d, size, sub, relative), Operator(gradient, data, index, constants, centre)
     confine(data, z)
     if n > most:
         return -1
@@ -92,14 +107,13 @@ def around(gradient, data, index, constants, centre, rng, z):  # type: ignore[no
             if count + n > most:
                 return -count
             count += full(gradient, data, index, constants, centre, z, g)
-        add(planned, constants, d, centre, y, z, where, g, 1.0)
+        add(planned, whole, y, z, where, g, 1.0)
         first = False
         sub[MOST] = most - count
-        more = inner(  # type: ignore[name-defined]  # noqa: F821
-            gradient, data, index, sub, where, relative, y, rng, z, g
-        )
+        operator, goal = Operator(gradient, data, index, sub, where), Goal(relative, y)
+        more = inner(operator, goal, rng, z, g)  # type: ignore[name-defined]  # noqa: F821
         if more < 0:
             return -(count + ~more)
         count += more
-        add(planned, constants, d, centre, y, z, where, g, -1.0)
+        add(planned, whole, y, z, where, g, -1.0)
     return count

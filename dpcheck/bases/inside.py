@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.kernels.jit import BASE_SIGNATURE, kernel
-from dpcheck.kernels.saddle import MOST, confine, full
+from dpcheck.kernels.saddle import MOST, Goal, Operator, confine, full
 
 
 def with_inner(loop: Callable[..., Any], inner: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -31,5 +31,6 @@ def after_a_pass(gradient, data, index, constants, centre, rng, z):  # type: ign
     g, left, nothing = np.empty(z.size), constants.copy(), np.zeros(2)
     count = full(gradient, data, index, constants, centre, z, g)
     left[MOST] -= count
-    more = inner(gradient, data, index, left, centre, nothing, z, rng, z, g)  # type: ignore[name-defined]  # noqa: F821
+    operator, goal = Operator(gradient, data, index, left, centre), Goal(nothing, z)
+    more = inner(operator, goal, rng, z, g)  # type: ignore[name-defined]  # noqa: F821
     return count + more if more >= 0 else -(count + ~more)

@@ -44,15 +44,16 @@ from dpcheck.kernels.saddle import (
 
 
 @kernel(INNER_SIGNATURE)
-def inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g):  # type: ignore[no-untyped-def]
+def inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
     """Solve from the reference point z with g = W(z)."""
+    gradient, data, index, constants, centre = operator
     n, size, d = index.size, z.size, data.dim_w
     p = min(2.0 / n, 1.0)
     tau = math.sqrt(0.5 * p) / rest_lipschitz(constants, d, size)
     rate = -math.log1p(-p) if p < 1.0 else math.inf
     x, half, bar, new, old = z.copy(), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     count = 0
-    while not reached(data, constants, relative, anchor, z, g, new):
+    while not reached(operator, goal, z, g, new):
         length = 1 + int(rng.standard_exponential() / rate)  # geometric with mean 1/p
         if count + 2 * length + n > constants[MOST]:
             return ~count

@@ -21,13 +21,15 @@ import math
 import numpy as np
 from numba import types
 
-from dpcheck.kernels.jit import BASE_SIGNATURE, DATA, GRADIENT, INDICES, STREAM, VECTOR, kernel
+from dpcheck.kernels.jit import BASE_SIGNATURE, STREAM, VECTOR, kernel
 from dpcheck.kernels.parts import below, copy
 from dpcheck.kernels.saddle import (
     ENERGY,
     MOST,
     MU_V,
     MU_W,
+    OPERATOR,
+    Operator,
     certificate,
     confine,
     full,
@@ -37,9 +39,10 @@ from dpcheck.kernels.saddle import (
 )
 
 
-@kernel(types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, types.float64, types.int64, STREAM, VECTOR, VECTOR))
-def epoch(gradient, data, index, constants, centre, sigma, length, rng, z, g):  # type: ignore[no-untyped-def]
+@kernel(types.int64(OPERATOR, types.float64, types.int64, STREAM, VECTOR, VECTOR))
+def epoch(operator, sigma, length, rng, z, g):  # type: ignore[no-untyped-def]
     """Make ``length`` steps from the snapshot z with g = W(z) to the last iterate; returns the gradients made."""
+    gradient, data, index, constants, centre = operator
     size = z.size
     x, new, old = z.copy(), np.empty(size), np.empty(size)
     for _ in range(length):
@@ -67,7 +70,7 @@ def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-un
             return count
         if count + 2 * length > most:
             break
-        count += epoch(gradient, data, index, constants, centre, sigma, length, rng, z, g)
+        count += epoch(Operator(gradient, data, index, constants, centre), sigma, length, rng, z, g)
     return -max(count, 1)
 
 

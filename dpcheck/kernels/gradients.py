@@ -37,17 +37,18 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 
 @kernel(DIFFERENCE_SIGNATURE)
-def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
+def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Sum gradient(index[j], x) - gradient(old_index[j], old_x), clipped, over the pairs, divided by ``batch``."""
     params, records, d = data.params, data.records, data.dim_w
+    index, x, old_index, old_x = new.chosen, new.x, old.chosen, old.x
     size = x.size
-    one, old = np.empty(size), np.empty(size)
+    one, other = np.empty(size), np.empty(size)
     w, v, g_w, g_v = x[:d], x[d:], one[:d], one[d:]
-    old_w, old_v, old_g_w, old_g_v = old_x[:d], old_x[d:], old[:d], old[d:]
+    old_w, old_v, old_g_w, old_g_v = old_x[:d], old_x[d:], other[:d], other[d:]
     out[:] = 0.0
     for j in range(index.size):
         gradient(params, records[index[j]], w, v, g_w, g_v)
         gradient(params, records[old_index[j]], old_w, old_v, old_g_w, old_g_v)
         for i in range(size):
-            one[i] -= old[i]
+            one[i] -= other[i]
         add_clipped(one, d, clip, batch, out)

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba import njit, types
 
-from dpcheck.kernels.named import Data, Numbers, Objective, Play, Replay, Tape
+from dpcheck.kernels.named import Data, Numbers, Objective, Others, Place, Play, Replay, Tape
 
 try:
     from dpcheck.kernels import numba_private
@@ -36,9 +36,11 @@ DATA = types.NamedTuple((VECTOR, MATRIX, MATRIX, MATRIX, VECTOR, types.int64), D
 MEAN_SIGNATURE = types.void(GRADIENT, DATA, INDICES, types.int64, VECTOR, VECTOR, VECTOR)
 MEAN = types.FunctionType(MEAN_SIGNATURE)
 
-# difference(gradient, data, index, x, old_index, old_x, batch, clip, out): likewise for the differences of
-# the gradients of records ``index`` at x and of records ``old_index`` at old_x, pair by pair.
-DIFFERENCE_SIGNATURE = types.void(GRADIENT, DATA, INDICES, VECTOR, INDICES, VECTOR, types.int64, VECTOR, VECTOR)
+PLACE = types.NamedTuple((INDICES, VECTOR), Place)
+
+# difference(gradient, data, new, old, batch, clip, out): likewise for the differences of the gradients at two places,
+# of as many records, pair by pair.
+DIFFERENCE_SIGNATURE = types.void(GRADIENT, DATA, PLACE, PLACE, types.int64, VECTOR, VECTOR)
 DIFFERENCE = types.FunctionType(DIFFERENCE_SIGNATURE)
 
 # base(gradient, data, index, constants, centre, rng, z): solve, over the records ``index``, the saddle problem
@@ -58,6 +60,7 @@ NUMBERS = types.NamedTuple((VECTOR, INDICES, MATRIX), Numbers)
 TAPE = types.NamedTuple((INDICES, INDEX_MATRIX, MATRIX, MATRIX, MATRIX, INDICES, MATRIX), Tape)
 PLAY = types.NamedTuple((NUMBERS, STREAM, TAPE), Play)
 REPLAY = types.NamedTuple((DATA, STREAM, TAPE, types.int64), Replay)
+OTHERS = types.NamedTuple((NUMBERS, types.UniTuple(REPLAY, 5)), Others)
 
 # run(objective, numbers, rng, out, tape): one run of an algorithm; ``out`` receives its output (w, v).
 RUN_SIGNATURE = types.void(OBJECTIVE, NUMBERS, STREAM, VECTOR, TAPE)

@@ -11,6 +11,8 @@ records come next.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
@@ -38,19 +40,31 @@ def arranged(records: NDArray[np.float64]) -> NDArray[np.float64]:
     return rows
 
 
+class Scores(NamedTuple):
+    """What linear scores of records (x, y) are made of, in the order of the records."""
+
+    y: NDArray[np.float64]
+    h: NDArray[np.float64]  # <w, x>
+    q: NDArray[np.float64]  # |x|^2
+
+
+SCORES = types.NamedUniTuple(VECTOR, 3, Scores)
+
+
 @kernel(types.int64(MATRIX))
 def chunk(rows):  # type: ignore[no-untyped-def]
     """Return how many rows to take between the two passes: they are still in a near cache when they come again."""
     return 128 if rows.shape[1] <= 32 else 32
 
 
-@kernel(types.void(MATRIX, INDICES, types.int64, types.int64, VECTOR, VECTOR, VECTOR, VECTOR), apart=True)
-def products(rows, index, count, d, w, y, h, q):  # type: ignore[no-untyped-def]
-    """Compute h_k = <w, x>, y_k and q_k = |x|^2 of the first ``count`` rows of ``index``, arranged as above.
+@kernel(types.void(MATRIX, INDICES, types.int64, types.int64, VECTOR, SCORES), apart=True)
+def products(rows, index, count, d, w, scores):  # type: ignore[no-untyped-def]
+    """Compute the scores of the first ``count`` rows of ``index``, arranged as above.
 
     x has d columns; w is as long as a row, with 0 after the weights; ``index`` may go on with the rows that are needed
     next.
     """
+    y, h, q = scores
     width, fours = rows.shape[1], 0
     if width >= WIDTH:
         fours, zero = count - count % 4, splat(0.0)
@@ -70,7 +84,7 @@ def products(rows, index, count, d, w, y, h, q):  # type: ignore[no-untyped-def]
                 h_a, h_b = fma(v, load(a, i + 4), h_a), fma(v, load(b, i + 4), h_b)
                 h_c, h_e = fma(v, load(c, i + 4), h_c), fma(v, load(e, i + 4), h_e)
             store(h, k, sums(h_a, h_b, h_c, h_e))
-            store_pairs(a, b, c, e, d, y, q, k)
+            store_pairs((a, b, c, e), d, y, q, k)
     for k in range(fours, count):
         j, h_k = index[k], 0.0
         for i in range(d):

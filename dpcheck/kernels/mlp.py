@@ -20,8 +20,11 @@ t = (b + d)/2, f = b - d, where nothing cancels that did not cancel in e and f.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from dpcheck.kernels.jit import INDICES, MATRIX, VECTOR, kernel
 
@@ -29,6 +32,17 @@ CHUNK = 256  # records that are processed at once: their inputs and signals stay
 
 _INT = types.int64
 _FLOAT = types.float64
+
+
+class Layers(NamedTuple):
+    """A network at work: its widths, the records that it has rows for, and their inputs and signals."""
+
+    widths: NDArray[np.int64]
+    rows: int
+    work: NDArray[np.float64]
+
+
+LAYERS = types.NamedTuple((INDICES, _INT, VECTOR), Layers)
 
 
 @kernel(INDICES(VECTOR))
@@ -166,9 +180,20 @@ def outer_square(left, right):  # type: ignore[no-untyped-def]
     return max(total, 0.0)
 
 
-@kernel(types.void(VECTOR, VECTOR, VECTOR, VECTOR, _FLOAT, MATRIX, MATRIX, _INT))
-def split(a, b, c, d, sign, left, right, at):  # type: ignore[no-untyped-def]
-    """Write sign (a b' - c d') as the outer products ``at`` and ``at`` + 1 of rows of ``left`` and ``right``."""
+class Outer(NamedTuple):
+    """An outer product: an input times a signal."""
+
+    a: NDArray[np.float64]
+    s: NDArray[np.float64]
+
+
+OUTER = types.NamedUniTuple(VECTOR, 2, Outer)
+
+
+@kernel(types.void(OUTER, OUTER, _FLOAT, MATRIX, MATRIX, _INT))
+def split(new, old, sign, left, right, at):  # type: ignore[no-untyped-def]
+    """Write sign (new - old) as the outer products ``at`` and ``at`` + 1 of rows of ``left`` and ``right``."""
+    a, b, c, d = new.a, new.s, old.a, old.s
     for i in range(a.size):
         left[at, i] = a[i] - c[i]
         left[at + 1, i] = 0.5 * (a[i] + c[i])
@@ -189,7 +214,8 @@ def add_difference_squares(a, s, pairs, out):  # type: ignore[no-untyped-def]
     for j in range(m):
         for pair in range(pairs):
             new = 2 * pair * m + j
-            split(a[new], s[new], a[new + m], s[new + m], 1.0 - 2.0 * pair, left, right, 2 * pair)
+            one, other = Outer(a[new], s[new]), Outer(a[new + m], s[new + m])
+            split(one, other, 1.0 - 2.0 * pair, left, right, 2 * pair)
         out[j] += outer_square(left, right)
 
 

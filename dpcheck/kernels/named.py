@@ -29,6 +29,13 @@ class Data(NamedTuple):
     dim_w: int
 
 
+class Place(NamedTuple):
+    """Which records' gradients are taken, and at which point (w, v)."""
+
+    chosen: Indices
+    x: Vector
+
+
 class Objective(NamedTuple):
     """The objective as a run sees it: its data and its kernels, of the types in ``dpcheck.kernels.jit``.
 
@@ -85,6 +92,13 @@ class Replay(NamedTuple):
     rng: np.random.Generator
     tape: Tape
     needed: int
+
+
+class Others(NamedTuple):
+    """The runs that a transcript is scored by: the numbers of all of them, and a replay on each data set."""
+
+    numbers: Numbers
+    replays: tuple[Replay, Replay, Replay, Replay, Replay]
 
 
 class Scheme(NamedTuple):

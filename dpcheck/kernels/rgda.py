@@ -9,7 +9,7 @@ from numba import types
 
 from dpcheck.kernels import tree
 from dpcheck.kernels.jit import INDICES, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.kernels.named import named
+from dpcheck.kernels.named import Place, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
 from dpcheck.kernels.spider import distance
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample
@@ -109,7 +109,7 @@ def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
                 copy(base, vu)
             else:
                 sample_rest(used_up, deck, rng, small, tape)
-                objective.difference(gradient, data, small, point, small, old, S2, clip_u, g)
+                objective.difference(gradient, data, Place(small, point), Place(small, old), S2, clip_u, g)
                 if once:
                     used_up += S2
                     grown += 1

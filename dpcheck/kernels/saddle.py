@@ -20,20 +20,44 @@ l-Lipschitz.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from dpcheck.kernels.jit import DATA, GRADIENT, INDICES, STREAM, VECTOR, kernel
+from dpcheck.kernels.named import Data
 from dpcheck.kernels.parts import project
 
 L, MU_W, MU_V, R_W, R_V, ENERGY, MOST = range(7)  # the entries of ``constants``
 
-# inner(gradient, data, index, constants, centre, relative, anchor, rng, z, g): a base solver that goes on
-# from z, where g = W(z) is known, until ``reached``; z and g are then the solution's. Returns the number of
-# gradients evaluated, or its complement -1 - number if constants[MOST] of them did not suffice.
-INNER_SIGNATURE = types.int64(
-    GRADIENT, DATA, INDICES, VECTOR, VECTOR, VECTOR, VECTOR, STREAM, VECTOR, VECTOR
-)  # fmt: skip
+
+class Operator(NamedTuple):
+    """What W is made of: the objective's gradient on its records, and the regularisers."""
+
+    gradient: Callable[..., Any]
+    data: Data
+    chosen: NDArray[np.int64]
+    constants: NDArray[np.float64]
+    centre: NDArray[np.float64]
+
+
+class Goal(NamedTuple):
+    """How near is near enough, see :func:`reached`."""
+
+    relative: NDArray[np.float64]
+    anchor: NDArray[np.float64]
+
+
+OPERATOR = types.NamedTuple((GRADIENT, DATA, INDICES, VECTOR, VECTOR), Operator)
+GOAL = types.NamedUniTuple(VECTOR, 2, Goal)
+
+# inner(operator, goal, rng, z, g): a base solver that goes on from z, where g = W(z) is known, until ``reached``;
+# z and g are then the solution's. Returns the number of gradients evaluated, or its complement -1 - number if
+# constants[MOST] of them did not suffice.
+INNER_SIGNATURE = types.int64(OPERATOR, GOAL, STREAM, VECTOR, VECTOR)
 
 
 @kernel(types.float64(VECTOR, types.int64, types.int64))
@@ -140,10 +164,11 @@ def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
     return 4.0 * bound * bound * distance(data, constants, z, ahead)
 
 
-@kernel(types.boolean(DATA, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
-def reached(data, constants, relative, anchor, z, g, ahead):  # type: ignore[no-untyped-def]
+@kernel(types.boolean(OPERATOR, GOAL, VECTOR, VECTOR, VECTOR))
+def reached(operator, goal, z, g, ahead):  # type: ignore[no-untyped-def]
     """Say whether the certificate is at most constants[ENERGY] + relative times |z - anchor|^2, block by block."""
-    d, goal = data.dim_w, constants[ENERGY]
+    data, constants, relative, anchor = operator.data, operator.constants, goal.relative, goal.anchor
+    d, most = data.dim_w, constants[ENERGY]
     for j in range(z.size):
-        goal += (relative[0] if j < d else relative[1]) * (z[j] - anchor[j]) ** 2
-    return certificate(data, constants, z, g, ahead) <= goal
+        most += (relative[0] if j < d else relative[1]) * (z[j] - anchor[j]) ** 2
+    return certificate(data, constants, z, g, ahead) <= most

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from dpcheck.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.kernels.named import Bounds, Scratch
+from dpcheck.kernels.named import Bounds, Place, Scratch
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT
 from dpcheck.kernels.tape import release, sample
 
@@ -54,7 +54,7 @@ def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no
         bound = reach
     sample(WITHOUT_REPLACEMENT, n, small.size, room.deck, rng, small, tape)
     clip[0] = bound
-    objective.difference(gradient, data, small, x, small, old, small.size, clip, g)
+    objective.difference(gradient, data, Place(small, x), Place(small, old), small.size, clip, g)
     release(g, bounds.sigma_2 * bound, 2 * bound / small.size, rng, tape)
     for i in range(v.size):
         v[i] += g[i]

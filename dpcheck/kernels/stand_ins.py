@@ -15,7 +15,7 @@ def no_mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-unty
 
 
 @kernel(DIFFERENCE_SIGNATURE)
-def no_difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
+def no_difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Stand in where an algorithm takes no differences: compiled at once, and all NaN if one is taken after all."""
     for i in range(out.size):
         out[i] = np.nan

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from dpcheck.kernels.jit import INDEX_MATRIX, INDICES, MATRIX, NUMBERS, PARTS, PLAY, REPLAY, RUN, TAPE, VECTOR, kernel
+from dpcheck.kernels.jit import INDEX_MATRIX, INDICES, MATRIX, OTHERS, PARTS, PLAY, RUN, TAPE, VECTOR, kernel
 from dpcheck.kernels.named import Objective, Scheme
 from dpcheck.kernels.parts import WITH_REPLACEMENT
 from dpcheck.kernels.tape import DRAWS, MARKS, RELEASES
@@ -25,7 +25,6 @@ from dpcheck.kernels.tape import DRAWS, MARKS, RELEASES
 # The data sets of the replays, in this order.
 OURS, THEIRS, CANARY, REPLACED, BACKGROUND = range(5)
 SCHEME = types.NamedUniTuple(types.int64, 2, Scheme)
-REPLAYS = types.UniTuple(REPLAY, 5)
 
 _LEAST_NOISE = 1e-9  # in place of none: a release without noise then decides alone
 
@@ -90,14 +89,14 @@ def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-d
     return total
 
 
-@kernel(types.void(RUN, PARTS, PLAY, NUMBERS, REPLAYS, INDICES, SCHEME, VECTOR))
-def transcripts(run, parts, play, numbers, replays, pattern, scheme, scores):  # type: ignore[no-untyped-def]
+@kernel(types.void(RUN, PARTS, PLAY, OTHERS, INDICES, SCHEME, VECTOR))
+def transcripts(run, parts, play, others, pattern, scheme, scores):  # type: ignore[no-untyped-def]
     """Run, replay on the data sets that are needed, score; one run an entry of ``scores``.
 
-    numbers : those of the replays, whose minibatches have a fixed size
-    replays : with copies of the run's stream; a run and its replays draw equally often, so that what else is random
-        agrees
+    others : the replays, with numbers whose minibatches have a fixed size, and with copies of the run's stream; a run
+        and its replays draw equally often, so that what else is random agrees
     """
+    numbers, replays = others
     objective, drawn = Objective(*parts), replays[BACKGROUND].tape.drawn
     clean = (
         replays[OURS].tape.clean, replays[THEIRS].tape.clean, replays[CANARY].tape.clean,

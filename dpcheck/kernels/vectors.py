@@ -99,19 +99,20 @@ def prefetch(_, a, b, c, d, i):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def store_pairs(_, a, b, c, d, i, first, second, k):  # type: ignore[no-untyped-def]
+def store_pairs(_, rows, i, first, second, k):  # type: ignore[no-untyped-def]
     """Write numbers i of four rows to ``first`` from k on, and numbers i + 1 to ``second``."""
 
     def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
         two = ir.VectorType(ir.DoubleType(), 2).as_pointer()
-        pairs = [builder.load(builder.bitcast(builder.gep(x, [args[4]]), two), align=8) for x in args[:4]]
+        four = cgutils.unpack_tuple(builder, args[0])
+        pairs = [builder.load(builder.bitcast(builder.gep(x, [args[1]]), two), align=8) for x in four]
         ac, bd = (_shuffle(builder, pairs[j], pairs[j + 2], [0, 1, 2, 3]) for j in (0, 1))
-        for kind, array, lanes in ((first, args[5], [0, 4, 2, 6]), (second, args[6], [1, 5, 3, 7])):
-            address = _address(context, builder, kind, array, args[7], _FOUR)
+        for kind, array, lanes in ((first, args[2], [0, 4, 2, 6]), (second, args[3], [1, 5, 3, 7])):
+            address = _address(context, builder, kind, array, args[4], _FOUR)
             builder.store(_shuffle(builder, ac, bd, lanes), address, align=8)
         return context.get_dummy_value()
 
-    return types.void(a, b, c, d, types.intp, first, second, types.intp), build
+    return types.void(rows, types.intp, first, second, types.intp), build
 
 
 @intrinsic

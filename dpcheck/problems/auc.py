@@ -60,15 +60,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
-@kernel(
-    types.void(VECTOR, types.int64, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR), apart=True
-)  # fmt: skip
-def weigh(params, count, batch, x, clip, y, q, h, out):  # type: ignore[no-untyped-def]
+@kernel(types.void(VECTOR, types.int64, types.int64, VECTOR, VECTOR, linear.SCORES, VECTOR), apart=True)
+def weigh(params, count, batch, x, clip, scores, out):  # type: ignore[no-untyped-def]
     """Clipped gradients of ``count`` records with labels y, |x|^2 = q and scores h, over ``batch``.
 
     Their sums in a, b and v are added to ``out``; ``h`` receives what x is multiplied by in each record's gradient in
     theta. Arithmetic tells the classes apart, not a branch, so that several records are dealt with at a time.
     """
+    y, h, q = scores
     d = x.size - 3
     sum_a = sum_b = sum_v = 0.0
     share = 1.0 / batch
@@ -104,7 +103,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         return
     chunk = linear.chunk(rows)
     scratch = np.empty(3 * chunk + 2 * width)
-    y, h, q = scratch[:chunk], scratch[chunk : 2 * chunk], scratch[2 * chunk : 3 * chunk]
+    scores = linear.Scores(scratch[:chunk], scratch[chunk : 2 * chunk], scratch[2 * chunk : 3 * chunk])
     theta, total = scratch[3 * chunk : 3 * chunk + width], scratch[3 * chunk + width :]
     for i in range(width):
         theta[i], total[i] = x[i] if i < d else 0.0, 0.0
@@ -112,9 +111,9 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         out[i] = 0.0
     for start in range(0, index.size, chunk):
         rest, count = index[start:], min(chunk, index.size - start)
-        linear.products(rows, rest, count, d, theta, y, h, q)
-        weigh(params, count, batch, x, clip, y, q, h, out)
-        linear.add_combination(rows, rest, count, h, total)
+        linear.products(rows, rest, count, d, theta, scores)
+        weigh(params, count, batch, x, clip, scores, out)
+        linear.add_combination(rows, rest, count, scores.h, total)
     for i in range(d):
         out[i] = total[i]
 

@@ -7,15 +7,17 @@ from numba import types
 
 from dpcheck.kernels import mlp
 from dpcheck.kernels.jit import (
+    DATA,
     DIFFERENCE_SIGNATURE,
     GRADIENT_SIGNATURE,
-    INDICES,
     MATRIX,
     MEAN_SIGNATURE,
+    PLACE,
     VALUE_SIGNATURE,
     VECTOR,
     kernel,
 )
+from dpcheck.kernels.named import Place
 
 # params: s+, s-, s0, slope, widths
 
@@ -52,12 +54,15 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
-@kernel(types.void(VECTOR, MATRIX, INDICES, VECTOR, types.int64, types.int64, INDICES, types.int64, VECTOR, MATRIX))
-def backpropagated(params, records, index, x, d, first, widths, rows, work, rest):  # type: ignore[no-untyped-def]
-    """Inputs and signals of f for the records ``index`` at x, in the rows from ``first`` on.
+@kernel(types.void(DATA, PLACE, types.int64, mlp.LAYERS, MATRIX))
+def backpropagated(data, place, first, layers, rest):  # type: ignore[no-untyped-def]
+    """Inputs and signals of f for the records of a place, in the rows from ``first`` on.
 
-    rest : (index.size, 3), the gradients in a, b and v
+    rest : (records, 3), the gradients in a, b and v
     """
+    params, records, d = data.params, data.records, data.dim_w - 2
+    index, x = place
+    widths, rows, work = layers
     stop, last = first + index.size, records.shape[1] - 1
     mlp.gather(records, index, mlp.inputs(work, widths, rows, 0)[first:stop])
     mlp.forward(x[:d], widths, params[3], rows, first, stop, work)
@@ -90,35 +95,33 @@ def add_rest(square, rest, batch, clip, scale, out):  # type: ignore[no-untyped-
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
-    params, records = data.params, data.records
-    widths, d = mlp.widths_of(params[4:]), data.dim_w - 2
+    widths, d = mlp.widths_of(data.params[4:]), data.dim_w - 2
     chunk = min(index.size, mlp.CHUNK)
     work, square, scale = np.empty(chunk * mlp.room(widths)), np.empty(chunk), np.empty(chunk)
-    rest = np.empty((chunk, 3))
+    layers, rest = mlp.Layers(widths, chunk, work), np.empty((chunk, 3))
     out[d if index.size > 0 else 0 :] = 0.0  # the products fill the rest
     for start in range(0, index.size, mlp.CHUNK):
         part = index[start : start + mlp.CHUNK]
         m = part.size
-        backpropagated(params, records, part, x, d, 0, widths, chunk, work, rest)
+        backpropagated(data, Place(part, x), 0, layers, rest)
         mlp.squares(widths, chunk, work, square[:m])
         add_rest(square, rest[:m], batch, clip, scale, out)
         mlp.weighted_sum(widths, chunk, work, scale[:m], start > 0, out[:d])
 
 
 @kernel(DIFFERENCE_SIGNATURE)
-def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
+def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
-    params, records = data.params, data.records
-    widths, d = mlp.widths_of(params[4:]), data.dim_w - 2
-    chunk = min(index.size, mlp.CHUNK)
+    index, old_index, d = new.chosen, old.chosen, data.dim_w - 2
+    widths, chunk = mlp.widths_of(data.params[4:]), min(index.size, mlp.CHUNK)
     work, square, scale = np.empty(2 * chunk * mlp.room(widths)), np.empty(chunk), np.empty(2 * chunk)
-    rest, old_rest = np.empty((chunk, 3)), np.empty((chunk, 3))
+    layers, rest, old_rest = mlp.Layers(widths, 2 * chunk, work), np.empty((chunk, 3)), np.empty((chunk, 3))
     out[d if index.size > 0 else 0 :] = 0.0
     for start in range(0, index.size, mlp.CHUNK):
         part, old_part = index[start : start + mlp.CHUNK], old_index[start : start + mlp.CHUNK]
         m = part.size
-        backpropagated(params, records, part, x, d, 0, widths, 2 * chunk, work, rest)
-        backpropagated(params, records, old_part, old_x, d, m, widths, 2 * chunk, work, old_rest)
+        backpropagated(data, Place(part, new.x), 0, layers, rest)
+        backpropagated(data, Place(old_part, old.x), m, layers, old_rest)
         mlp.difference_squares(widths, 2 * chunk, work, 1, square[:m])
         for j in range(m):
             for k in range(3):

@@ -125,15 +125,16 @@ class Sensing(Factors, Minimisation):
 
     @classmethod
     def sample(
-        cls, n: int, d: int, rng: np.random.Generator, *, rank: int = 2, size: float = 2.0, noise: float = 0.01,
-        bound_a: float = 1.0, bound_b: float = 1.0, radius: float = 3.0,
+        cls, n: int, d: int, rng: np.random.Generator, *, rank: int = 2, bound_a: float = 1.0, bound_b: float = 1.0,
+        radius: float = 3.0, **population: Any,
     ) -> Sensing:  # fmt: skip
         """Draw ``n`` measurements of a d x d matrix, the paper's population brought within the bounds.
 
         A_i has entries N(0, 1/d^2), shrunk to spectral norm a where it is beyond; b_i = <A_i, X*> + N(0, noise^2), cut
-        off at +-B; X* of this rank with |X*| = size (Frobenius); start N(0, 0.1^2).
+        off at +-B; X* of this rank with |X*| = size (Frobenius); start N(0, 0.1^2). ``size`` and ``noise`` are in
+        ``population``, as :meth:`MatrixSensing.sample` has them.
         """
-        drawn = MatrixSensing.sample(n, d, rng, rank=rank, size=size, noise=noise)
+        drawn = MatrixSensing.sample(n, d, rng, rank=rank, **population)
         matrices = drawn.records[:, 1:-1]
         norms = np.linalg.norm(matrices.reshape(n, d, d), 2, axis=(1, 2))
         matrices = matrices * np.minimum(1.0, bound_a / norms)[:, None]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from dpcheck.kernels import mlp
 from dpcheck.kernels.jit import (
+    DATA,
     DIFFERENCE_SIGNATURE,
     GRADIENT_SIGNATURE,
-    INDICES,
     MATRIX,
     MEAN_SIGNATURE,
+    PLACE,
     VALUE_SIGNATURE,
     VECTOR,
     kernel,
 )
+from dpcheck.kernels.named import Place
 
 # params: gamma, hidden units; a record: s (k), s' (k), r, c; theta and omega: (k + 1, H) by rows, H, 1
 
@@ -82,19 +87,30 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return dot[units] * u - 0.5 * u * u
 
 
-# params, records, index, w, v, then what is filled: s and s' with ones, signals at s and s' (in w), at s (in v),
-# gradients in the last layer (w, v)
-_MANY = types.void(
-    VECTOR, MATRIX, INDICES, VECTOR, VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, MATRIX, MATRIX, MATRIX
-)  # fmt: skip
-
-
-@kernel(_MANY)
-def backpropagated(params, records, index, w, v, s, s_next, here, there, other, last_w, last_v):  # type: ignore[no-untyped-def]
-    """What the gradients of the records ``index`` are made of, a row a record.
+class Signals(NamedTuple):
+    """What gradients are made of, a row a record.
 
     In W they are s outer here - s' outer there, in Omega s outer other, in (c, c_0) last_w and last_v.
     """
+
+    s: NDArray[np.float64]  # with a last column of ones, as s'
+    s_next: NDArray[np.float64]
+    here: NDArray[np.float64]
+    there: NDArray[np.float64]
+    other: NDArray[np.float64]
+    last_w: NDArray[np.float64]
+    last_v: NDArray[np.float64]
+
+
+_SIGNALS = types.NamedUniTuple(MATRIX, 7, Signals)  # type: ignore[no-untyped-call]
+
+
+@kernel(types.void(DATA, PLACE, _SIGNALS))
+def backpropagated(data, place, found):  # type: ignore[no-untyped-def]
+    """Fill the signals of the records of a place."""
+    params, records, index = data.params, data.records, place.chosen
+    w, v = place.x[: data.dim_w], place.x[data.dim_w :]
+    s, s_next, here, there, other, last_w, last_v = found
     units, k = np.int64(params[1]), records.shape[1] // 2 - 1
     for j in range(index.size):
         record = records[index[j]]
@@ -155,8 +171,7 @@ def add_rows(rows, scale, out):  # type: ignore[no-untyped-def]
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
-    params, records, d = data.params, data.records, data.dim_w
-    units, width = np.int64(params[1]), records.shape[1] // 2
+    d, units, width = data.dim_w, np.int64(data.params[1]), data.records.shape[1] // 2
     chunk, cut = min(index.size, mlp.CHUNK), width * units
     states, signals = np.empty((2 * chunk, width)), np.empty((2 * chunk, units))
     other, last_w, last_v = np.empty((chunk, units)), np.empty((chunk, units + 1)), np.empty((chunk, units + 1))
@@ -165,10 +180,10 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     for start in range(0, index.size, mlp.CHUNK):
         part = index[start : start + mlp.CHUNK]
         m = part.size
-        backpropagated(
-            params, records, part, x[:d], x[d:], states[:m], states[m : 2 * m], signals[:m], signals[m : 2 * m],
-            other[:m], last_w[:m], last_v[:m],
-        )  # fmt: skip
+        found = Signals(
+            states[:m], states[m : 2 * m], signals[:m], signals[m : 2 * m], other[:m], last_w[:m], last_v[:m]
+        )
+        backpropagated(data, Place(part, x), found)
         square[:m] = 0.0
         mlp.add_difference_squares(states, signals, 1, square[:m])
         for j in range(m):
@@ -184,10 +199,10 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 
 @kernel(DIFFERENCE_SIGNATURE)
-def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
+def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
-    params, records, d = data.params, data.records, data.dim_w
-    units, width = np.int64(params[1]), records.shape[1] // 2
+    index, d = new.chosen, data.dim_w
+    units, width = np.int64(data.params[1]), data.records.shape[1] // 2
     chunk, cut = min(index.size, mlp.CHUNK), width * units
     # blocks of rows: s at x, s at old_x, s' at x, s' at old_x
     states, signals, other = np.empty((4 * chunk, width)), np.empty((4 * chunk, units)), np.empty((2 * chunk, units))
@@ -197,14 +212,13 @@ def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  #
     for start in range(0, index.size, mlp.CHUNK):
         m = min(index.size - start, mlp.CHUNK)
         for side in range(2):
-            part = index[start : start + m] if side == 0 else old_index[start : start + m]
-            z = x if side == 0 else old_x
+            place = new if side == 0 else old
             low, high = side * m, side * m + m
-            backpropagated(
-                params, records, part, z[:d], z[d:], states[low:high], states[2 * m + low : 2 * m + high],
-                signals[low:high], signals[2 * m + low : 2 * m + high], other[low:high], last_w[low:high],
-                last_v[low:high],
+            found = Signals(
+                states[low:high], states[2 * m + low : 2 * m + high], signals[low:high],
+                signals[2 * m + low : 2 * m + high], other[low:high], last_w[low:high], last_v[low:high],
             )  # fmt: skip
+            backpropagated(data, Place(place.chosen[start : start + m], place.x), found)
         for j in range(m):
             for i in range(units + 1):
                 last_w[j, i] -= last_w[m + j, i]

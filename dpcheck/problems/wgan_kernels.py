@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 
 from dpcheck.kernels import mlp
 from dpcheck.kernels.jit import (
+    DATA,
     DIFFERENCE_SIGNATURE,
     GRADIENT_SIGNATURE,
     INDICES,
-    MATRIX,
     MEAN_SIGNATURE,
+    PLACE,
     VALUE_SIGNATURE,
     VECTOR,
     kernel,
 )
+from dpcheck.kernels.named import Place
 
 # params: lambda, slope, number of G's widths, G's widths, D's widths; a record: x, z
 
@@ -66,19 +70,29 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return real - b[mlp.activate(v, d_widths, params[1], fake, b)] - params[0] * mlp.inner(v, v)
 
 
-# params, records, index, w, v, widths of G and of D; for G the first row, all rows and work, for D the first
-# row of the real and of the fake images, all rows and work
-_MANY = types.void(
-    VECTOR, MATRIX, INDICES, VECTOR, VECTOR, INDICES, INDICES,
-    types.int64, types.int64, VECTOR, types.int64, types.int64, types.int64, VECTOR,
-)  # fmt: skip
+class Networks(NamedTuple):
+    """G and D at work, and the first rows of a place: in G, and in D of the real and of the fake images."""
+
+    g: mlp.Layers
+    d: mlp.Layers
+    first: int
+    real: int
+    fake: int
 
 
-@kernel(_MANY)
-def produced(  # type: ignore[no-untyped-def]
-    params, records, index, w, v, g_widths, d_widths, g_first, g_rows, g_work, real, fake, d_rows, d_work
-):
-    """Forward passes of the records ``index``: D's outputs at the real and the fake images are its last z."""
+_NETWORKS = types.NamedTuple(  # type: ignore[no-untyped-call]
+    (mlp.LAYERS, mlp.LAYERS, types.int64, types.int64, types.int64), Networks
+)
+
+
+@kernel(types.void(DATA, PLACE, _NETWORKS))
+def produced(data, place, networks):  # type: ignore[no-untyped-def]
+    """Forward passes of the records of a place: D's outputs at the real and the fake images are its last z."""
+    params, records, index = data.params, data.records, place.chosen
+    w, v = place.x[: data.dim_w], place.x[data.dim_w :]
+    g, d, g_first, real, fake = networks
+    g_widths, g_rows, g_work = g
+    d_widths, d_rows, d_work = d
     k, m, slope = d_widths[0], index.size, params[1]
     images, latent = mlp.inputs(d_work, d_widths, d_rows, 0), mlp.inputs(g_work, g_widths, g_rows, 0)
     mlp.gather(records, index, images[real : real + m])
@@ -96,12 +110,14 @@ def produced(  # type: ignore[no-untyped-def]
     mlp.forward(v, d_widths, slope, d_rows, fake, fake + m, d_work)
 
 
-@kernel(_MANY)
-def backpropagated(  # type: ignore[no-untyped-def]
-    params, records, index, w, v, g_widths, d_widths, g_first, g_rows, g_work, real, fake, d_rows, d_work
-):
+@kernel(types.void(DATA, PLACE, _NETWORKS))
+def backpropagated(data, place, networks):  # type: ignore[no-untyped-def]
     """Backward passes: signals of D(x) and of D(G(z)) in D, signals of f in G."""
-    k, m, slope, top = d_widths[0], index.size, params[1], d_widths.size - 1
+    w, v = place.x[: data.dim_w], place.x[data.dim_w :]
+    g, d, g_first, real, fake = networks
+    g_widths, g_rows, g_work = g
+    d_widths, d_rows, d_work = d
+    k, m, slope, top = d_widths[0], place.chosen.size, data.params[1], d_widths.size - 1
     last = mlp.signals(d_work, d_widths, d_rows, top)
     last[real : real + m] = 1.0
     last[fake : fake + m] = 1.0
@@ -142,22 +158,24 @@ def add_own_products(widths, slope, rows, work, factor, out):  # type: ignore[no
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
-    params, records, d = data.params, data.records, data.dim_w
+    params, d = data.params, data.dim_w
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
-    w, v, penalty, slope, top = x[:d], x[d:], params[0], params[1], d_widths.size - 1
+    v, penalty, slope, top = x[d:], params[0], params[1], d_widths.size - 1
     chunk = min(index.size, mlp.CHUNK)
     g_work, d_work = np.empty(chunk * mlp.room(g_widths)), np.empty(2 * chunk * mlp.room(d_widths))
+    g_layers, d_layers = mlp.Layers(g_widths, chunk, g_work), mlp.Layers(d_widths, 2 * chunk, d_work)
     square, scale, apart, pull = np.empty(chunk), np.empty(2 * chunk), np.empty(chunk), 0.0
     if index.size == 0:
         out[:] = 0.0
     for start in range(0, index.size, mlp.CHUNK):
         part = index[start : start + mlp.CHUNK]
         m = part.size
-        produced(params, records, part, w, v, g_widths, d_widths, 0, chunk, g_work, 0, m, 2 * chunk, d_work)
+        networks, place = Networks(g_layers, d_layers, 0, 0, m), Place(part, x)
+        produced(data, place, networks)
         score = mlp.signals(d_work, d_widths, 2 * chunk, top)
         for j in range(m):
             apart[j] = score[j, 0] - score[m + j, 0]
-        backpropagated(params, records, part, w, v, g_widths, d_widths, 0, chunk, g_work, 0, m, 2 * chunk, d_work)
+        backpropagated(data, place, networks)
         mlp.squares(g_widths, chunk, g_work, square[:m])
         for j in range(m):
             scale[j] = mlp.clip_weight(square[j], clip[0]) / batch
@@ -194,35 +212,28 @@ def add_products(widths, rows, work, shift, out):  # type: ignore[no-untyped-def
 
 
 @kernel(DIFFERENCE_SIGNATURE)
-def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
+def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
-    params, records, d = data.params, data.records, data.dim_w
+    params, d, index, x = data.params, data.dim_w, new.chosen, new.x
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
     penalty, chunk = params[0], min(index.size, mlp.CHUNK)
     # blocks of rows: of G at x and at old_x; of D x at v, x at old v, G(z) at v, G(z) at old v
     g_rows, d_rows = 2 * chunk, 4 * chunk
     g_work, d_work = np.empty(g_rows * mlp.room(g_widths)), np.empty(d_rows * mlp.room(d_widths))
+    g_layers, d_layers = mlp.Layers(g_widths, g_rows, g_work), mlp.Layers(d_widths, d_rows, d_work)
     square, scale, shift, pull = np.empty(chunk), np.empty(d_rows), np.empty(x.size - d), 0.0
     for i in range(shift.size):
-        shift[i] = 2.0 * penalty * (x[d + i] - old_x[d + i])
+        shift[i] = 2.0 * penalty * (x[d + i] - old.x[d + i])
     if index.size == 0:
         out[:] = 0.0
     for start in range(0, index.size, mlp.CHUNK):
         m = min(index.size - start, mlp.CHUNK)
         for side in range(2):
-            part = index[start : start + m] if side == 0 else old_index[start : start + m]
-            z = x if side == 0 else old_x
-            for turn in range(2):
-                if turn == 0:
-                    produced(
-                        params, records, part, z[:d], z[d:], g_widths, d_widths, side * m, g_rows, g_work,
-                        side * m, (2 + side) * m, d_rows, d_work,
-                    )  # fmt: skip
-                else:
-                    backpropagated(
-                        params, records, part, z[:d], z[d:], g_widths, d_widths, side * m, g_rows, g_work,
-                        side * m, (2 + side) * m, d_rows, d_work,
-                    )  # fmt: skip
+            at = new if side == 0 else old
+            place = Place(at.chosen[start : start + m], at.x)
+            networks = Networks(g_layers, d_layers, side * m, side * m, (2 + side) * m)
+            produced(data, place, networks)
+            backpropagated(data, place, networks)
         mlp.difference_squares(g_widths, g_rows, g_work, 1, square[:m])
         for j in range(m):
             scale[j] = mlp.clip_weight(square[j], clip[0]) / batch

@@ -40,7 +40,7 @@ import numpy as np
 from dpcheck.errors import require
 from dpcheck.events import Event
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.named import Numbers, named
+from dpcheck.kernels.named import Numbers, Place, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
@@ -123,7 +123,8 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
             copy(old, old_point)
             if not repaired:
                 copy(x[d:], old_point[d:])
-            objective.difference(gradient, data, z, point, z if repaired else old_z, old_point, batch, clip, g)
+            before = Place(z if repaired else old_z, old_point)
+            objective.difference(gradient, data, Place(z, point), before, batch, clip, g)
         release(g[:d], sigma * C, 2 * C / batch, rng, tape)  # line 8
         copy(point, old)
         for i in range(d):

@@ -31,7 +31,7 @@ from numba import types
 
 from dpcheck.events import Event
 from dpcheck.kernels.jit import MATRIX, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.kernels.named import Bounds, Numbers, named
+from dpcheck.kernels.named import Bounds, Numbers, Place, named
 from dpcheck.kernels.parts import copy, norm, project
 from dpcheck.kernels.spider import distance, estimate, scratch
 from dpcheck.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
@@ -99,7 +99,7 @@ def score(objective, w, limits):  # type: ignore[no-untyped-def]
     clip[0] = 2 * _STEP * Ls
     for i in range(size):
         ahead[i], behind[i] = w[i] + _STEP, w[i] - _STEP
-        objective.difference(gradient, data, everyone, ahead, everyone, behind, n, clip, g)
+        objective.difference(gradient, data, Place(everyone, ahead), Place(everyone, behind), n, clip, g)
         ahead[i], behind[i] = w[i], w[i]
         for j in range(size):
             hessian[i, j] = g[j] / (2 * _STEP)

@@ -24,6 +24,7 @@ from dpcheck.checks.rates.equal_records import EqualRecords, gradient_norm
 from dpcheck.checks.rates.measurement import LEADS, REACH, grid_of
 from dpcheck.errors import InputError
 from dpcheck.kernels.gradients import difference, mean
+from dpcheck.kernels.named import Place
 from dpcheck.problems.problem import data_of
 from dpcheck.solvers import ALGORITHMS, configure
 
@@ -74,8 +75,8 @@ def test_equal_records_have_the_gradients_of_a_quadratic_game():
         problem.mean(problem.gradient, data, index, 2, x, clip, ours)
         mean(problem.gradient, data, index, 2, x, clip, theirs)
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-        problem.difference(problem.gradient, data, index, x, index, old, 2, clip, ours)
-        difference(problem.gradient, data, index, x, index, old, 2, clip, theirs)
+        problem.difference(problem.gradient, data, Place(index, x), Place(index, old), 2, clip, ours)
+        difference(problem.gradient, data, Place(index, x), Place(index, old), 2, clip, theirs)
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 

@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 from dpcheck import InputError, certify
 from dpcheck.checks.inside.geometry import clip, project
 from dpcheck.kernels import gradients, mlp
+from dpcheck.kernels.named import Place
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.auc_mlp import AUCMLP
 from dpcheck.problems.network import Network
@@ -134,7 +135,7 @@ def test_more_records_than_a_chunk_and_none(name):
     none = np.empty(0, np.int64)
     problem.mean(problem.gradient, data_of(problem), none, 5, x, clips, found)
     assert not found.any()
-    problem.difference(problem.gradient, data_of(problem), none, x, none, x, 5, clips, expected)
+    problem.difference(problem.gradient, data_of(problem), Place(none, x), Place(none, x), 5, clips, expected)
     assert not expected.any()
 
 
@@ -418,7 +419,7 @@ for name in ("auc, two layers", "td", "wgan"):
     index, out, clips = rng.integers(0, 30, 9), np.empty(x.size), np.array([0.5, 0.3])
     problem.mean(problem.gradient, data_of(problem), index, 9, x, clips, out)
     print(*out)
-    problem.difference(problem.gradient, data_of(problem), index, x, index, problem.start, 9, clips, out)
+    problem.difference(problem.gradient, data_of(problem), Place(index, x), Place(index, problem.start), 9, clips, out)
     print(*out)
     d = problem.dim_w
     problem.gradient(problem.params, problem.records[0], x[:d], x[d:], out[:d], out[d:])

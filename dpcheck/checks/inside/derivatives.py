@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.checks.inside.formulas import FORMULAS
+from dpcheck.kernels.named import Place
 from dpcheck.problems.problem import Array, Problem, data_of
 
 Gradient = Callable[[Array, Array, Array], tuple[Array, Array]]  # (record, w, v) -> in w, in v
@@ -112,7 +113,7 @@ def departures(problem: Problem, rng: np.random.Generator, points: int = 4) -> I
         parts = [(clip(g[:d], bounds[0]), clip(g[d:], bounds[1])) for g in (ours(int(i), x) for i in index)]
         mean = sum(np.concatenate(part) for part in parts) / (index.size + 1)
         yield from _told(words, out, np.asarray(mean), d, f"over {index.size} records")
-        problem.difference(problem.gradient, data, index, x, index, old, index.size + 1, bounds, out)
+        problem.difference(problem.gradient, data, Place(index, x), Place(index, old), index.size + 1, bounds, out)
         gaps = [ours(int(i), x) - ours(int(i), old) for i in index]
         mean = sum(np.concatenate([clip(g[:d], bounds[0]), clip(g[d:], bounds[1])]) for g in gaps) / (index.size + 1)
         yield from _told(words.replace("gradient", "gradient difference"), out, np.asarray(mean), d,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.events import Scheme as Drawing
-from dpcheck.kernels.named import Play, Replay, Scheme
+from dpcheck.kernels.named import Others, Play, Replay, Scheme
 from dpcheck.kernels.tape import COUNT, RECORD, REPLAY
 from dpcheck.kernels.transcripts import paths, transcripts
 from dpcheck.problems.problem import Array, Problem, data_of, with_record
@@ -90,15 +90,14 @@ class Game:
             for j in range(k):
                 if needed[k] and needed[j] and np.array_equal(sets[j].records, each.records):
                     tapes[k], needed[k] = tapes[j], 0
-        replays = tuple(
+        ours, theirs, canary, replaced, background = (
             Replay(data_of(each), copy.deepcopy(rng), fed, int(wanted))
             for each, fed, wanted in zip(sets, tapes, needed, strict=True)
         )
+        others = Others(numbers, (ours, theirs, canary, replaced, background))
         scores, scheme = np.empty(size), Scheme(SCHEMES[self._scheme], len(problem.records))
         play = Play(solver.packed(problem), rng, tape)
-        transcripts(
-            solver.kernel, solver.parts(problem), play, numbers, replays, np.array(self.pattern), scheme, scores
-        )
+        transcripts(solver.kernel, solver.parts(problem), play, others, np.array(self.pattern), scheme, scores)
         return scores
 
     def reached(self, seed: int) -> Array:
