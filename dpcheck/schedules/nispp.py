@@ -56,6 +56,7 @@ class ProximalPoint(Schedule):
         require_convex(problem)
         good = math.isfinite(self.L) and math.isfinite(problem.smoothness)
         require(good, "problem", "be Lipschitz and smooth", problem.name)
+        require(math.inf > self.D, "problem", "be bounded", problem.name)
 
     @number(records)
     def batch(self) -> int:
@@ -63,9 +64,8 @@ class ProximalPoint(Schedule):
 
     @number(positive)
     def lam(self) -> float:
-        n, problem = self.sizes.n, self.problem
-        D = math.hypot(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
-        lam = self.L / D * max(1.0, self.sizes.privacy_error * math.sqrt(n))
+        n = self.sizes.n
+        lam = self.L / self.D * max(1.0, self.sizes.privacy_error * math.sqrt(n))
         return lam * math.sqrt(n) if self.many else lam / math.sqrt(n // self.batch)
 
     sampling = fixed("single_pass", one_of(*SAMPLINGS))
@@ -81,6 +81,12 @@ class ProximalPoint(Schedule):
     def L(self) -> float:
         """Lipschitz constant of f in (w, v)."""
         return math.hypot(self.problem.lipschitz_w, self.problem.lipschitz_v)
+
+    @property
+    def D(self) -> float:
+        """Radius of the domains; InputError where one is unbounded."""
+        problem = self.problem
+        return math.hypot(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
 
     @cached_property
     def phases(self) -> Array:

@@ -113,7 +113,7 @@ def test_difference_is_that_of_materialised_gradients(name, seed, m, apart):
     for old_index in (index, other):
         for clips in (bounds, np.full(2, math.inf)):
             found, expected = np.full(x.size, np.nan), np.full(x.size, np.nan)
-            arguments = (problem.gradient, data_of(problem), index, x, old_index, old_x, m, clips)
+            arguments = (problem.gradient, data_of(problem), Place(index, x), Place(old_index, old_x), m, clips)
             problem.difference(*arguments, found)
             gradients.difference(*arguments, expected)
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * max(1, np.abs(expected).max()))
@@ -128,7 +128,7 @@ def test_more_records_than_a_chunk_and_none(name):
     problem.mean(problem.gradient, data_of(problem), index, index.size, x, clips, found)
     gradients.mean(problem.gradient, data_of(problem), index, index.size, x, clips, expected)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
-    arguments = (problem.gradient, data_of(problem), index, x, index[::-1].copy(), problem.start, 600, clips)
+    arguments = (problem.gradient, data_of(problem), Place(index, x), Place(index[::-1].copy(), problem.start), 600, clips)
     problem.difference(*arguments, found)
     gradients.difference(*arguments, expected)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
