@@ -8,8 +8,19 @@ import numpy as np
 from numba import types
 
 from dpcheck.kernels import tree
-from dpcheck.kernels.jit import INDICES, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.kernels.named import Place, named
+from dpcheck.kernels.jit import (
+    DATA,
+    INDICES,
+    MATRIX,
+    NUMBERS,
+    OBJECTIVE,
+    RUN_SIGNATURE,
+    STREAM,
+    TAPE,
+    VECTOR,
+    kernel,
+)  # fmt: skip
+from dpcheck.kernels.named import Indices, Place, Vector, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
 from dpcheck.kernels.spider import distance
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample
@@ -65,77 +76,150 @@ class Counts(NamedTuple):
     once: int  # each record is in one minibatch, and the noise of differences lies along a tree
 
 
-@kernel(RUN_SIGNATURE)
-def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Run Xu et al. 2026, Algorithm 2, with Algorithm 3 written out in its place."""
-    reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
-    T, q, S1, S2, K = counts.steps, counts.period, counts.S1, counts.S2, counts.K
-    repaired, once, C_v, C_u, D_bar = counts.repaired, counts.once, reals.C_v, reals.C_u, reals.D_bar
-    domain_w, domain_v, start, d = data.domain_w, data.domain_v, data.start, data.dim_w
-    gradient, n, size = objective.gradient, data.records.shape[0], start.size
-    deck, big, small = np.arange(n), np.empty(S1, np.int64), np.empty(S2, np.int64)
-    z, point, old, best, anchor = start.copy(), start.copy(), start.copy(), start.copy(), start.copy()  # each (x, y)
-    x, y, last_x, ahead = z[:d], point[d:], start[:d].copy(), start[d:].copy()
-    vu, best_vu, g, clip_v, clip_u = np.zeros(size), np.zeros(size), np.empty(size), np.full(2, C_v), np.full(2, C_u)
-    v, u = vu[:d], vu[d:]
-    height = tree.levels(min(q, T) * K - 1) if once else 0
-    clean, nodes, base, grown, used_up = np.zeros((height, size)), np.zeros((height, size)), np.zeros(size), 0, 0
+class Room(NamedTuple):
+    """What an estimate is made of, and with.
+
+    deck, big, small : all records, room for the minibatches of a refresh and of a difference
+    point, old, best : (x, y) where the ascent is, where gradients were taken last, where its step was shortest
+    last_x, ahead : x of the estimate before, and the next y
+    vu, best_vu, g : the estimate, that of ``best``, and room for a difference
+    clip_v, clip_u : the clipping norms of both blocks
+    clean, nodes, base : the tree's nodes without and with noise, and the refresh that they are added to
+    spent : how many records are in a minibatch already, and how many differences are in the tree
+    """
+
+    deck: Indices
+    big: Indices
+    small: Indices
+    point: Vector
+    old: Vector
+    best: Vector
+    last_x: Vector
+    ahead: Vector
+    vu: Vector
+    best_vu: Vector
+    g: Vector
+    clip_v: Vector
+    clip_u: Vector
+    clean: Vector
+    nodes: Vector
+    base: Vector
+    spent: Indices
+
+
+USED_UP, GROWN = range(2)  # the entries of ``spent``
+ROOM = types.NamedTuple((INDICES,) * 3 + (VECTOR,) * 10 + (MATRIX,) * 2 + (VECTOR, INDICES), Room)
+
+
+@kernel(ROOM(DATA, NUMBERS))
+def room_for(data, numbers):  # type: ignore[no-untyped-def]
+    """Make room for estimates that begin at the start."""
+    reals, counts = named(Reals, numbers.reals), named(Counts, numbers.counts)
+    repaired, start, d, size = counts.repaired, data.start, data.dim_w, data.start.size
+    clip_v, clip_u = np.full(2, reals.C_v), np.full(2, reals.C_u)
     if not repaired:
         clip_v[0] = clip_v[1] = clip_u[0] = clip_u[1] = np.inf
+    height = tree.levels(min(counts.period, counts.steps) * counts.K - 1) if counts.once else 0
+    return Room(
+        np.arange(data.records.shape[0]), np.empty(counts.S1, np.int64), np.empty(counts.S2, np.int64),
+        start.copy(), start.copy(), start.copy(), start[:d].copy(), start[d:].copy(),
+        np.zeros(size), np.zeros(size), np.empty(size), clip_v, clip_u,
+        np.zeros((height, size)), np.zeros((height, size)), np.zeros(size), np.zeros(2, np.int64),
+    )  # fmt: skip
+
+
+@kernel(types.void(OBJECTIVE, VECTOR, NUMBERS, ROOM, STREAM, TAPE))
+def start_anew(objective, z, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
+    """Take gradients at z on a large minibatch: Algorithm 3, lines 4 to 8."""
+    reals, counts = named(Reals, numbers.reals), named(Counts, numbers.counts)
+    S1, C_v, d, vu, spent = counts.S1, reals.C_v, objective.data.dim_w, room.vu, room.spent
+    sample_rest(spent[USED_UP], room.deck, rng, room.big, tape)
+    objective.mean(objective.gradient, objective.data, room.big, S1, z, room.clip_v, vu)
+    clip_mean(vu, d, C_v, counts.repaired)
+    release_both(vu, d, reals.sigma_v, 2 * C_v / S1, rng, tape)
+    copy(vu, room.base)
+    spent[GROWN] = 0
+    if counts.once:
+        spent[USED_UP] += S1
+
+
+@kernel(types.void(OBJECTIVE, NUMBERS, ROOM, STREAM, TAPE))
+def follow(objective, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
+    """Bring the estimate from ``old`` to ``point`` by a difference, as a node of the tree where there is one."""
+    reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
+    S2, C_u, once, d = counts.S2, reals.C_u, counts.once, data.dim_w
+    small, vu, g, nodes, spent = room.small, room.vu, room.g, room.nodes, room.spent
+    sample_rest(spent[USED_UP], room.deck, rng, small, tape)
+    new, old = Place(small, room.point), Place(small, room.old)
+    objective.difference(objective.gradient, data, new, old, S2, room.clip_u, g)
+    if once:
+        spent[USED_UP] += S2
+        spent[GROWN] += 1
+        level = tree.close(spent[GROWN], g, room.clean, nodes)
+        release_both(nodes[level], d, reals.sigma_u, 2 * C_u / S2, rng, tape)
+        tree.add_prefix(spent[GROWN], nodes, room.base, vu)
+    else:
+        clip_mean(g, d, C_u, counts.repaired)
+        release_both(g, d, reals.sigma_u, 2 * C_u / S2, rng, tape)
+        for i in range(g.size):
+            vu[i] += g[i]
+
+
+@kernel(types.void(types.boolean, OBJECTIVE, NUMBERS, ROOM, STREAM, TAPE))
+def ascend(refreshed, objective, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
+    """Move y by K steps and keep the shortest: Algorithm 3, lines 12 to 18."""
+    reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
+    repaired, once, d = counts.repaired, counts.once, data.dim_w
+    point, ahead, vu = room.point, room.ahead, room.vu
+    y, u, smallest = point[d:], vu[d:], np.inf
+    for k in range(counts.K):
+        if once and refreshed and k == 0:  # the difference from a point to itself
+            copy(room.base, vu)
+        else:
+            follow(objective, numbers, room, rng, tape)
+        copy(point, room.old)
+        for i in range(ahead.size):
+            ahead[i] = y[i] + reals.lam * u[i]
+        project(ahead, data.domain_v)
+        length = distance(ahead, y)  # of the gradient mapping
+        if (k >= 1 or not repaired) and length < smallest:  # line 18
+            smallest = length
+            copy(point, room.best)
+            copy(vu, room.best_vu)
+        copy(ahead, y)
+
+
+@kernel(types.void(types.boolean, OBJECTIVE, VECTOR, NUMBERS, ROOM, STREAM, TAPE))
+def estimate(refresh, objective, z, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
+    """Run Algorithm 3: the gradients v and u at x_t, and y, which z receives."""
+    counts, d = named(Counts, numbers.counts), objective.data.dim_w
+    copy(z, room.point)  # line 3
+    if refresh or not counts.once:
+        copy(z, room.old)
+    if refresh:
+        start_anew(objective, z, numbers, room, rng, tape)
+    if not (counts.once or (refresh and counts.repaired)):
+        copy(room.last_x, room.old[:d])
+    ascend(refresh, objective, numbers, room, rng, tape)
+    copy(z[:d], room.last_x)
+    copy(room.best[d:], z[d:])
+    copy(room.best_vu, room.vu)
+
+
+@kernel(RUN_SIGNATURE)
+def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
+    """Run Xu et al. 2026, Algorithm 2."""
+    reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
+    T, repaired, D_bar, d = counts.steps, counts.repaired, reals.D_bar, data.dim_w
+    room, z, anchor = room_for(data, numbers), data.start.copy(), data.start.copy()
+    x, v = z[:d], room.vu[:d]
     escaping, perturbed, used, anchored, steady, moved = False, False, 0, 0, 0, 0.0
     tape.cursor[OUTCOME], ended = UNCERTIFIED, T
     for t in range(T):
         if mark(t, z, tape):
             return
-        # Algorithm 3: v, u and y at x_t
-        copy(z, point)  # line 3
-        refresh = t % q == 0 or (repaired and perturbed)
-        if refresh or not once:
-            copy(z, old)
-        if refresh:  # lines 4 to 8
-            sample_rest(used_up, deck, rng, big, tape)
-            objective.mean(gradient, data, big, S1, z, clip_v, vu)
-            clip_mean(vu, d, C_v, repaired)
-            release_both(vu, d, reals.sigma_v, 2 * C_v / S1, rng, tape)
-            copy(vu, base)
-            grown = 0
-            if once:
-                used_up += S1
-        if not (once or (refresh and repaired)):
-            copy(last_x, old[:d])
-        smallest = np.inf
-        for k in range(K):  # lines 12 to 17
-            if once and refresh and k == 0:  # the difference from a point to itself
-                copy(base, vu)
-            else:
-                sample_rest(used_up, deck, rng, small, tape)
-                objective.difference(gradient, data, Place(small, point), Place(small, old), S2, clip_u, g)
-                if once:
-                    used_up += S2
-                    grown += 1
-                    level = tree.close(grown, g, clean, nodes)
-                    release_both(nodes[level], d, reals.sigma_u, 2 * C_u / S2, rng, tape)
-                    tree.add_prefix(grown, nodes, base, vu)
-                else:
-                    clip_mean(g, d, C_u, repaired)
-                    release_both(g, d, reals.sigma_u, 2 * C_u / S2, rng, tape)
-                    for i in range(size):
-                        vu[i] += g[i]
-            copy(point, old)
-            for i in range(size - d):
-                ahead[i] = y[i] + reals.lam * u[i]
-            project(ahead, domain_v)
-            length = distance(ahead, y)  # of the gradient mapping
-            if (k >= 1 or not repaired) and length < smallest:  # line 18
-                smallest = length
-                copy(point, best)
-                copy(vu, best_vu)
-            copy(ahead, y)
-        copy(x, last_x)
-        copy(best[d:], z[d:])
-        copy(best_vu, vu)
+        estimate(t % counts.period == 0 or (repaired > 0 and perturbed), objective, z, numbers, room, rng, tape)
         length, eta_t = norm(v), 0.0
-        # Algorithm 2
         perturbed = False
         if not escaping:
             if length >= reals.alpha:  # line 6
@@ -161,7 +245,7 @@ def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
                     break
         for i in range(d):
             x[i] -= eta_t * v[i]
-        project(x, domain_w)
+        project(x, data.domain_w)
     if tape.cursor[OUTCOME] == CERTIFIED or not repaired:  # line 19, and the published last line
         copy(anchor, out)
         ended = anchored

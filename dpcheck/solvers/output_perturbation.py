@@ -19,10 +19,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numba import types
 
 from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian
-from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
+from dpcheck.kernels.jit import DATA, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
 from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import copy, project, scale
 from dpcheck.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
@@ -56,12 +57,38 @@ class Counts(NamedTuple):
     scheme: int
 
 
+@kernel(types.void(VECTOR, DATA, VECTOR, VECTOR, STREAM, VECTOR, TAPE))
+def publish(z, data, phase, centre, rng, out, tape):  # type: ignore[no-untyped-def]
+    """Release what this phase releases of its solution z; ``out`` and the next ``centre`` receive it, projected."""
+    d, mu_w, mu_v = data.dim_w, phase[5], phase[6]
+    sigma_w, sensitivity_w, sigma_v, sensitivity_v, joint = phase[8:]
+    domain_w, domain_v, z_w, z_v = data.domain_w, data.domain_v, z[:d], z[d:]
+    if joint > 0:
+        scale(z_w, np.sqrt(mu_w))
+        scale(z_v, np.sqrt(mu_v))
+        release(z, sigma_w, sensitivity_w, rng, tape)
+        scale(z_w, 1 / np.sqrt(mu_w))
+        scale(z_v, 1 / np.sqrt(mu_v))
+    elif sensitivity_w > 0:
+        release(z_w, sigma_w, sensitivity_w, rng, tape)
+    if sensitivity_w > 0:
+        project(z_w, domain_w)
+        copy(z_w, out[:d])
+        copy(z_w, centre[:d])
+    if sensitivity_v > 0 and joint == 0:
+        release(z_v, sigma_v, sensitivity_v, rng, tape)
+    if sensitivity_v > 0:
+        project(z_v, domain_v)
+        copy(z_v, out[d:])
+        copy(z_v, centre[d:])
+
+
 @kernel(RUN_SIGNATURE)
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run the phases of a schedule, one a row of the steps."""
     reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
     data, drawing = objective.data, counts.scheme >= 0
-    domain_w, domain_v, start, d = data.domain_w, data.domain_v, data.start, data.dim_w
+    start, d = data.start, data.dim_w
     everyone = np.arange(data.records.shape[0])
     centre, z, constants = np.zeros(start.size), start.copy(), np.empty(7)
     z_w, z_v = z[:d], z[d:]
@@ -76,7 +103,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
         if mark(k, out, tape):
             return
         first, last, fresh, r_w, r_v, mu_w, mu_v, energy = steps[k, :8]
-        sigma_w, sensitivity_w, sigma_v, sensitivity_v, joint = steps[k, 8:]
+        sensitivity_w, sensitivity_v = steps[k, 9], steps[k, 11]
         if k == 0 or fresh > 0:  # nothing is carried over from another algorithm; what is not released is held near 0
             centre[:] = 0.0
             if sensitivity_w > 0:
@@ -97,24 +124,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
         if spent < 0:
             tape.cursor[OUTCOME] = EXHAUSTED
             return
-        if joint > 0:
-            scale(z_w, np.sqrt(mu_w))
-            scale(z_v, np.sqrt(mu_v))
-            release(z, sigma_w, sensitivity_w, rng, tape)
-            scale(z_w, 1 / np.sqrt(mu_w))
-            scale(z_v, 1 / np.sqrt(mu_v))
-        elif sensitivity_w > 0:
-            release(z_w, sigma_w, sensitivity_w, rng, tape)
-        if sensitivity_w > 0:
-            project(z_w, domain_w)
-            copy(z_w, out[:d])
-            copy(z_w, centre[:d])
-        if sensitivity_v > 0 and joint == 0:
-            release(z_v, sigma_v, sensitivity_v, rng, tape)
-        if sensitivity_v > 0:
-            project(z_v, domain_v)
-            copy(z_v, out[d:])
-            copy(z_v, centre[d:])
+        publish(z, data, steps[k], centre, rng, out, tape)
         for i in range(start.size):
             total[i] += out[i] / phases
     if counts.average > 0:

@@ -36,11 +36,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numba import types
 
 from dpcheck.errors import require
 from dpcheck.events import Event
-from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.named import Numbers, Place, named
+from dpcheck.kernels.jit import INDICES, NUMBERS, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
+from dpcheck.kernels.named import Indices, Numbers, Place, Vector, named
 from dpcheck.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.kernels.tape import mark, release, sample
 from dpcheck.problems.problem import Array, Problem
@@ -74,18 +75,51 @@ class Counts(NamedTuple):
     repaired: int
 
 
+class Room(NamedTuple):
+    """What an ascent works on: all records twice, in a changing and in a fixed order, a minibatch and a gradient."""
+
+    deck: Indices
+    everyone: Indices
+    inner: Indices
+    g: Vector
+
+
+ROOM = types.NamedTuple((INDICES, INDICES, INDICES, VECTOR), Room)  # type: ignore[no-untyped-call]
+
+
+@kernel(types.void(OBJECTIVE, NUMBERS, VECTOR, VECTOR, ROOM, STREAM, TAPE))
+def ascend(objective, numbers, point, clip, room, rng, tape):  # type: ignore[no-untyped-def]
+    """Run Algorithm 4, which moves y of ``point``; repaired by full passes, and with noise at the end."""
+    reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
+    mean, gradient, data, batch = objective.mean, objective.gradient, objective.data, counts.batch
+    d, n, g, repaired = data.dim_w, room.everyone.size, room.g, counts.repaired
+    clip[0], clip[1] = np.inf, reals.C0
+    for i in range(steps.shape[1]):  # line 4: Algorithm 4
+        if repaired:
+            mean(gradient, data, room.everyone, n, point, clip, g)
+        else:
+            sample(WITHOUT_REPLACEMENT, n, batch, room.deck, rng, room.inner, tape)
+            mean(gradient, data, room.inner, batch, point, clip, g)
+        for j in range(d, g.size):
+            point[j] += steps[0, i] * g[j]
+        project(point[d:], data.domain_v)
+    if repaired:
+        release(point[d:], reals.sigma_y, reals.sensitivity_y, rng, tape)
+        project(point[d:], data.domain_v)
+
+
 @kernel(RUN_SIGNATURE)
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
-    """Run Algorithm 3 with Algorithm 4 in its inner loop; ``steps`` (1, T2) is of the ascent."""
+    """Run Algorithm 3 with Algorithm 4 in its inner loop; the steps (1, T2) are of the ascent."""
     gradient, mean, data = objective.gradient, objective.mean, objective.data
-    reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
+    reals, counts = named(Reals, numbers.reals), named(Counts, numbers.counts)
     rounds, batch, repaired, C1 = counts.rounds, counts.batch, counts.repaired, reals.C1
     domain_w, domain_v, start, d = data.domain_w, data.domain_v, data.start, data.dim_w
     n, size = data.records.shape[0], start.size
-    deck, everyone = np.arange(n), np.arange(n)
-    z, old_z, inner = np.empty(batch, np.int64), np.empty(batch, np.int64), np.empty(batch, np.int64)
+    deck, z, old_z = np.arange(n), np.empty(batch, np.int64), np.empty(batch, np.int64)
     x, old, point, old_point = start.copy(), start.copy(), start.copy(), start.copy()
     g, v, clip = np.empty(size), np.zeros(d), np.full(2, np.inf)
+    room = Room(deck, np.arange(n), np.empty(batch, np.int64), g)
     chosen = 1 + below(rounds, rng)
     for r in range(rounds + 1):
         if r == chosen:  # line 12: (x_r, released y_r), r uniform on 1..R
@@ -94,19 +128,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
             return
         sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, z, tape)  # line 2
         copy(x, point)  # line 3
-        clip[0], clip[1] = np.inf, reals.C0
-        for i in range(steps.shape[1]):  # line 4: Algorithm 4
-            if repaired:
-                mean(gradient, data, everyone, n, point, clip, g)
-            else:
-                sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, inner, tape)
-                mean(gradient, data, inner, batch, point, clip, g)
-            for j in range(d, size):
-                point[j] += steps[0, i] * g[j]
-            project(point[d:], domain_v)
-        if repaired:
-            release(point[d:], reals.sigma_y, reals.sensitivity_y, rng, tape)
-            project(point[d:], domain_v)
+        ascend(objective, numbers, point, clip, room, rng, tape)
         if r % counts.restart == 0:  # lines 5 and 6
             C, sigma = C1, reals.sigma_1
             v[:] = 0.0
