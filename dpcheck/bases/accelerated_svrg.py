@@ -46,7 +46,7 @@ from dpcheck.kernels.saddle import (
 @kernel(INNER_SIGNATURE)
 def inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
     """Solve from z with g = W(z)."""
-    gradient, data, index, constants, centre = operator
+    data, gradient, index, constants, centre = operator
     n, size, d = index.size, z.size, data.dim_w
     rest = rest_lipschitz(constants, d, size)
     tau = max(rest / math.sqrt(n) - 1.0, 0.0)
@@ -64,7 +64,7 @@ def inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
     while not reached(operator, goal, z, g, ahead):
         if count + 2 * length + n > constants[MOST]:
             return ~count
-        count += epoch(Operator(gradient, data, index, sub, centre), sigma, length, rng, z, pulled)
+        count += epoch(Operator(data, gradient, index, sub, centre), sigma, length, rng, z, pulled)
         count += full(gradient, data, index, constants, centre, z, g)
         epochs += 1
         for j in range(size):

@@ -95,7 +95,7 @@ def around(gradient, data, index, constants, centre, rng, z):  # type: ignore[no
     """Make a pass at the start, then solve one subproblem after the other by ``inner``."""
     n, size, d, most = index.size, z.size, data.dim_w, constants[MOST]
     sub, relative, where = np.empty(constants.size), np.empty(2), np.empty(size)
-    planned, whole = plan(constants, n, d, size, sub, relative), Operator(gradient, data, index, constants, centre)
+    planned, whole = plan(constants, n, d, size, sub, relative), Operator(data, gradient, index, constants, centre)
     confine(data, z)
     if n > most:
         return -1
@@ -110,7 +110,7 @@ def around(gradient, data, index, constants, centre, rng, z):  # type: ignore[no
         add(planned, whole, y, z, where, g, 1.0)
         first = False
         sub[MOST] = most - count
-        operator, goal = Operator(gradient, data, index, sub, where), Goal(relative, y)
+        operator, goal = Operator(data, gradient, index, sub, where), Goal(relative, y)
         more = inner(operator, goal, rng, z, g)  # type: ignore[name-defined]  # noqa: F821
         if more < 0:
             return -(count + ~more)

@@ -31,6 +31,6 @@ def after_a_pass(gradient, data, index, constants, centre, rng, z):  # type: ign
     g, left, nothing = np.empty(z.size), constants.copy(), np.zeros(2)
     count = full(gradient, data, index, constants, centre, z, g)
     left[MOST] -= count
-    operator, goal = Operator(gradient, data, index, left, centre), Goal(nothing, z)
+    operator, goal = Operator(data, gradient, index, left, centre), Goal(nothing, z)
     more = inner(operator, goal, rng, z, g)  # type: ignore[name-defined]  # noqa: F821
     return count + more if more >= 0 else -(count + ~more)

@@ -46,7 +46,7 @@ from dpcheck.kernels.saddle import (
 @kernel(INNER_SIGNATURE)
 def inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
     """Solve from the reference point z with g = W(z)."""
-    gradient, data, index, constants, centre = operator
+    data, gradient, index, constants, centre = operator
     n, size, d = index.size, z.size, data.dim_w
     p = min(2.0 / n, 1.0)
     tau = math.sqrt(0.5 * p) / rest_lipschitz(constants, d, size)

@@ -42,7 +42,7 @@ from dpcheck.kernels.saddle import (
 @kernel(types.int64(OPERATOR, types.float64, types.int64, STREAM, VECTOR, VECTOR))
 def epoch(operator, sigma, length, rng, z, g):  # type: ignore[no-untyped-def]
     """Make ``length`` steps from the snapshot z with g = W(z) to the last iterate; returns the gradients made."""
-    gradient, data, index, constants, centre = operator
+    data, gradient, index, constants, centre = operator
     size = z.size
     x, new, old = z.copy(), np.empty(size), np.empty(size)
     for _ in range(length):
@@ -70,7 +70,7 @@ def run(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-un
             return count
         if count + 2 * length > most:
             break
-        count += epoch(Operator(gradient, data, index, constants, centre), sigma, length, rng, z, g)
+        count += epoch(Operator(data, gradient, index, constants, centre), sigma, length, rng, z, g)
     return -max(count, 1)
 
 

@@ -37,8 +37,8 @@ L, MU_W, MU_V, R_W, R_V, ENERGY, MOST = range(7)  # the entries of ``constants``
 class Operator(NamedTuple):
     """What W is made of: the objective's gradient on its records, and the regularisers."""
 
-    gradient: Callable[..., Any]
     data: Data
+    gradient: Callable[..., Any]
     chosen: NDArray[np.int64]
     constants: NDArray[np.float64]
     centre: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Goal(NamedTuple):
     anchor: NDArray[np.float64]
 
 
-OPERATOR = types.NamedTuple((GRADIENT, DATA, INDICES, VECTOR, VECTOR), Operator)
+OPERATOR = types.NamedTuple((DATA, GRADIENT, INDICES, VECTOR, VECTOR), Operator)
 GOAL = types.NamedUniTuple(VECTOR, 2, Goal)
 
 # inner(operator, goal, rng, z, g): a base solver that goes on from z, where g = W(z) is known, until ``reached``;

@@ -91,8 +91,8 @@ ROOM = types.NamedTuple((INDICES, INDICES, INDICES, VECTOR), Room)  # type: igno
 def ascend(objective, numbers, point, clip, room, rng, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 4, which moves y of ``point``; repaired by full passes, and with noise at the end."""
     reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
-    mean, gradient, data, batch = objective.mean, objective.gradient, objective.data, counts.batch
-    d, n, g, repaired = data.dim_w, room.everyone.size, room.g, counts.repaired
+    data, mean, gradient = objective.data, objective.mean, objective.gradient
+    d, n, g, batch, repaired = data.dim_w, room.everyone.size, room.g, counts.batch, counts.repaired
     clip[0], clip[1] = np.inf, reals.C0
     for i in range(steps.shape[1]):  # line 4: Algorithm 4
         if repaired:
