@@ -18,7 +18,7 @@ from dpcheck.problems.problem import Array, Problem
 from dpcheck.schedules.budget import Sizes, modulus, private_modulus, smoothness_for_eta
 from dpcheck.schedules.domains import SCHEMES, anything, norm, one_of, positive, records, whole
 from dpcheck.schedules.noise import certified_pair
-from dpcheck.schedules.schedule import Number, Schedule, fixed, number
+from dpcheck.schedules.schedule import Number, Schedule, fixed, level, number
 
 
 class Theorem2a(Schedule):
@@ -106,15 +106,8 @@ class Theorem2a(Schedule):
         sizes = self.sizes
         return [printed_noise(G, sizes.n, self.steps, sizes.epsilon, sizes.delta) for G in self.bounds]
 
-    @property
-    def sigma_w(self) -> float:
-        """Standard deviation of the noise on the mean gradient in w."""
-        return self.noise[0] if self.private else 0.0
-
-    @property
-    def sigma_v(self) -> float:
-        """Standard deviation of the noise on the mean gradient in v."""
-        return self.noise[1] if self.private else 0.0
+    sigma_w = level(0, "Standard deviation of the noise on the mean gradient in w.")
+    sigma_v = level(1, "Standard deviation of the noise on the mean gradient in v.")
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from dpcheck.problems.problem import Array
 from dpcheck.schedules.budget import modulus, private_modulus
 from dpcheck.schedules.domains import finite_norm, length, positive, records
 from dpcheck.schedules.dp_sgda import certified_noise, printed_batch, printed_noise
-from dpcheck.schedules.schedule import Schedule, fixed, number
+from dpcheck.schedules.schedule import Schedule, fixed, level, number
 
 
 class Printed(Schedule):
@@ -96,15 +96,8 @@ class Printed(Schedule):
         sizes = self.sizes
         return [printed_noise(C, sizes.n, self.steps, sizes.epsilon, sizes.delta) for C in (self.clip_w, self.clip_v)]
 
-    @property
-    def sigma_w(self) -> float:
-        """Standard deviation of the noise on the mean gradient in w."""
-        return self.noise[0] if self.private else 0.0
-
-    @property
-    def sigma_v(self) -> float:
-        """Standard deviation of the noise on the mean gradient in v."""
-        return self.noise[1] if self.private else 0.0
+    sigma_w = level(0, "Standard deviation of the noise on the mean gradient in w.")
+    sigma_v = level(1, "Standard deviation of the noise on the mean gradient in v.")
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -11,16 +11,16 @@ from functools import cached_property
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.problems.problem import Array
-from dpcheck.schedules.domains import one_of, positive, records, whole
+from dpcheck.schedules.domains import one_of, positive, records
 from dpcheck.schedules.noise import certified
-from dpcheck.schedules.phases import SADDLE_BASE, phase, radius_of, require_convex, table
-from dpcheck.schedules.schedule import Schedule, fixed, number
+from dpcheck.schedules.phases import InPhases, phase, radius_of, require_convex, table
+from dpcheck.schedules.schedule import fixed, number
 
 TABLE = "Table 1 of Yang et al. counts n^(3/2) log n gradients, with replacement; this run passes the records once"
 SAMPLINGS = ("single_pass", "with_replacement")
 
 
-class ProximalPoint(Schedule):
+class ProximalPoint(InPhases):
     """Phases on batches of equal size, in one pass or drawn with replacement.
 
     Attributes
@@ -31,10 +31,6 @@ class ProximalPoint(Schedule):
         Weight of the proximal term, > 0; by default as the head of ``dpcheck.solvers.nispp`` says.
     sampling : {"single_pass", "with_replacement"}
         Each record in one phase, or each phase on B draws from all records.
-    base : str
-        Base solver of a phase, one of :data:`dpcheck.bases.BASES`.
-    most : int
-        Gradient evaluations that a phase may take.
 
     References
     ----------
@@ -44,7 +40,7 @@ class ProximalPoint(Schedule):
     Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Section 4.
     """
 
-    choices = (*Schedule.choices, "sampling")
+    choices = (*InPhases.choices, "sampling")
     repaired = True
 
     def require(self) -> None:
@@ -69,18 +65,11 @@ class ProximalPoint(Schedule):
         return lam * math.sqrt(n) if self.many else lam / math.sqrt(n // self.batch)
 
     sampling = fixed("single_pass", one_of(*SAMPLINGS))
-    base = fixed(SADDLE_BASE)
-    most = fixed(100_000_000, whole)
 
     @property
     def many(self) -> bool:
         """Whether a record can be in more than one phase."""
         return self.sampling == "with_replacement"
-
-    @property
-    def L(self) -> float:
-        """Lipschitz constant of f in (w, v)."""
-        return math.hypot(self.problem.lipschitz_w, self.problem.lipschitz_v)
 
     @property
     def D(self) -> float:
@@ -105,11 +94,6 @@ class ProximalPoint(Schedule):
             sigma_w=sigma, sensitivity_w=sensitivity, sigma_v=sigma, sensitivity_v=sensitivity,
         )  # fmt: skip
         return table([row if many else row | {"first": k * batch, "last": (k + 1) * batch} for k in range(phases)])
-
-    @property
-    def smoothness(self) -> float:
-        """Lipschitz constant of the gradient of f."""
-        return max(self.problem.smoothness, 1e-12)
 
     @property
     def notes(self) -> tuple[str, ...]:

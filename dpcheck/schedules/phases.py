@@ -28,8 +28,8 @@ Phase = dict[str, float]
 SADDLE_BASE = "accelerated_svrg"
 
 
-class Phases(Schedule):
-    """The phases of a theorem of Zhang et al. 2022, as the ``schedule`` of the algorithm has them.
+class InPhases(Schedule):
+    """What every schedule of phases has.
 
     Attributes
     ----------
@@ -37,6 +37,24 @@ class Phases(Schedule):
         Base solver of a phase, one of :data:`dpcheck.bases.BASES`.
     most : int
         Gradient evaluations that a phase may take.
+    """
+
+    base = fixed(SADDLE_BASE)
+    most = fixed(100_000_000, whole)
+
+    @property
+    def L(self) -> float:
+        """Lipschitz constant of f in (w, v)."""
+        return math.hypot(self.problem.lipschitz_w, self.problem.lipschitz_v)
+
+    @property
+    def smoothness(self) -> float:
+        """Lipschitz constant of the gradient of f."""
+        return max(self.problem.smoothness, 1e-12)
+
+
+class Phases(InPhases):
+    """The phases of a theorem of Zhang et al. 2022, as the ``schedule`` of the algorithm has them.
 
     References
     ----------
@@ -61,23 +79,11 @@ class Phases(Schedule):
     def base(self) -> str:
         return "gradient_descent" if self.algorithm.minimisation else SADDLE_BASE
 
-    most = fixed(100_000_000, whole)
-
-    @property
-    def L(self) -> float:
-        """Lipschitz constant of f in (w, v)."""
-        return math.hypot(self.problem.lipschitz_w, self.problem.lipschitz_v)
-
     @cached_property
     def phases(self) -> Array:
         """A row for each phase, (phases, len(FIELDS))."""
         rows = table(self.algorithm.schedule(self.problem, self.sizes, self.L))
         return rows if self.private else without_noise(rows)
-
-    @property
-    def smoothness(self) -> float:
-        """Lipschitz constant of the gradient of f."""
-        return max(self.problem.smoothness, 1e-12)
 
 
 def phase(records: tuple[int, int], **values: float) -> Phase:

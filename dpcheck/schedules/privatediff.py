@@ -17,7 +17,7 @@ from dpcheck.problems.problem import Array, Problem
 from dpcheck.schedules.budget import modulus, private_modulus
 from dpcheck.schedules.domains import length, positive, records, share, whole
 from dpcheck.schedules.noise import certified, noise_share
-from dpcheck.schedules.schedule import Schedule, fixed, number
+from dpcheck.schedules.schedule import Schedule, fixed, level, number
 
 
 class Printed(Schedule):
@@ -121,20 +121,9 @@ class Printed(Schedule):
         share = 4 * math.sqrt(self.rounds * math.log(1 / delta)) / (n * self.sizes.epsilon)  # Remark 2
         return share / math.sqrt(self.restart), share, share * self.sensitivity_y * n
 
-    @property
-    def sigma_1(self) -> float:
-        """Noise over the threshold on a gradient."""
-        return self.noise[0] if self.private else 0.0
-
-    @property
-    def sigma_2(self) -> float:
-        """Noise over the threshold on a difference."""
-        return self.noise[1] if self.private else 0.0
-
-    @property
-    def sigma_y(self) -> float:
-        """Standard deviation of the noise on the maximiser."""
-        return self.noise[2] if self.private else 0.0
+    sigma_1 = level(0, "Noise over the threshold on a gradient.")
+    sigma_2 = level(1, "Noise over the threshold on a difference.")
+    sigma_y = level(2, "Standard deviation of the noise on the maximiser.")
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -65,6 +65,11 @@ def fixed(value: T, domain: Domain = anything) -> Number[T]:
     return Number(lambda schedule: value, domain, checked=False, needed=True)
 
 
+def level(place: int, what: str) -> property:
+    """Make the property that reads one of the schedule's ``noise``, and 0 where no noise is added."""
+    return property(lambda schedule: schedule.noise[place] if schedule.private else 0.0, doc=what)
+
+
 class Algorithm(Protocol):
     """What a schedule is told of the algorithm that it is for."""
 

@@ -12,7 +12,7 @@ from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.schedules.domains import finite_norm, norm, positive, records, whole
 from dpcheck.schedules.noise import certified
-from dpcheck.schedules.schedule import Schedule, fixed, number
+from dpcheck.schedules.schedule import Schedule, fixed, level, number
 
 
 class Spider(Schedule):
@@ -96,15 +96,8 @@ class Spider(Schedule):
         """sigma_1 and sigma_2."""
         raise NotImplementedError
 
-    @property
-    def sigma_1(self) -> float:
-        """Noise over the clipping norm on a gradient."""
-        return self.noise[0] if self.private else 0.0
-
-    @property
-    def sigma_2(self) -> float:
-        """Noise over the clipping norm on a difference."""
-        return self.noise[1] if self.private else 0.0
+    sigma_1 = level(0, "Noise over the clipping norm on a gradient.")
+    sigma_2 = level(1, "Noise over the clipping norm on a difference.")
 
     @property
     def clipped(self) -> tuple[str, ...]:

@@ -54,8 +54,9 @@ from dpcheck.kernels import rgda as kernels
 from dpcheck.kernels import tree
 from dpcheck.kernels.named import Numbers
 from dpcheck.problems.problem import Problem
-from dpcheck.schedules.dp_rgda import SCHEDULES, releases, tree_releases
 from dpcheck.schedules.dp_rgda import refreshes as refreshes_of
+from dpcheck.schedules.dp_rgda import releases
+from dpcheck.schedules.dp_rgda_population import SCHEDULES, tree_releases
 from dpcheck.solvers.packing import fill, pack
 from dpcheck.solvers.solver import Solver
 
