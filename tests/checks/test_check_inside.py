@@ -33,8 +33,8 @@ from dpcheck.solvers import privatediff as privatediff_file
 from dpcheck.solvers import sto_spider as sto
 
 CONTEXT = Context()
-MINE = ("causes", "defaults", "derivatives", "descent", "formulas", "geometry", "law", "phase_lists", "phases",
-        "privatediff", "replay", "rgda", "small_problems", "small_runs", "spider", "stage")  # fmt: skip
+MINE = ("causes", "defaults", "derivatives", "descent", "differences", "formulas", "geometry", "law", "phase_lists",
+        "phases", "privatediff", "replay", "rgda", "small_problems", "small_runs", "spider", "stage")  # fmt: skip
 
 
 def finding(name, id):
@@ -76,7 +76,7 @@ def test_the_small_runs_take_every_branch(name):
             interior += replay.interior
             moved += replay.moved_by_projection
             endings.add(replay.run.outcome)
-            compared += replay.compared
+            compared += replay.differences.compared
     assert moved > 0
     assert (clipped[True] and clipped[False]) or interior[True] or name == "minimax_output_perturbation_joint"
     assert compared["iterates"] and compared["output"]

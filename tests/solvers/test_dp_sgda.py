@@ -63,9 +63,9 @@ def test_equals_plain_numpy(name, sampling, sigma, output):
     if sigma == 0:
         np.testing.assert_array_equal(run.history.released, run.history.clean)
     replay = replayed(run, descent_ascent)
-    assert {part: each.sentence for part, each in replay.found.items()} == {}
-    assert max(replay.largest.values()) <= 1e-10
-    assert replay.compared["gradients"] == 2 * solver.steps + 1
+    assert {part: each.sentence for part, each in replay.differences.found.items()} == {}
+    assert max(replay.differences.largest.values()) <= 1e-10
+    assert replay.differences.compared["gradients"] == 2 * solver.steps + 1
 
 
 def test_recording_does_not_change_the_run():

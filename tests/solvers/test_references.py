@@ -73,9 +73,9 @@ def with_noise_or_not(solver):
 
 def assert_same(replay):
     """The private quantities, the iterates, the output and the noise declared agree to 1e-10."""
-    assert {part: each.sentence for part, each in replay.found.items()} == {}
-    assert max(replay.largest.values()) <= 1e-10
-    assert {"gradients", "scales", "iterates", "output", "ending"} <= set(replay.compared)
+    assert {part: each.sentence for part, each in replay.differences.found.items()} == {}
+    assert max(replay.differences.largest.values()) <= 1e-10
+    assert {"gradients", "scales", "iterates", "output", "ending"} <= set(replay.differences.compared)
 
 
 def assert_partly_clipped(replay):
@@ -310,9 +310,9 @@ PHASED = {
 
 def assert_phases(replay):
     """Every private solution within its certified energy of the exact one, the rest equal to 1e-10."""
-    assert {part: each.sentence for part, each in replay.found.items()} == {}
-    assert max(replay.largest[part] for part in ("scales", "iterates", "output")) <= 1e-10
-    assert replay.compared["solutions"]
+    assert {part: each.sentence for part, each in replay.differences.found.items()} == {}
+    assert max(replay.differences.largest[part] for part in ("scales", "iterates", "output")) <= 1e-10
+    assert replay.differences.compared["solutions"]
 
 
 @pytest.mark.parametrize("algorithm", PHASED)
@@ -370,4 +370,4 @@ def test_nispp_equals_exact_solutions(sampling):
             quiet = each.phases[0, FIELDS.index("sigma_w")] == 0
             replay = replayed(run, nispp_phases, **PRIVACY, **accuracy, quiet=quiet)
             assert_phases(replay)
-            assert replay.compared["solutions"] == len(each.phases)
+            assert replay.differences.compared["solutions"] == len(each.phases)

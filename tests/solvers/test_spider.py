@@ -101,8 +101,10 @@ def test_equals_plain_numpy(name, place, noisy):
     for seed in range(4 if noisy else 1):
         replay = Drawn(solver.run(problem, seed=seed, record=True), seed)
         getattr(references, name)(replay)
-        assert {part: each.sentence for part, each in replay.found.items()} == {}
-        exact = {part: by for part, by in replay.largest.items() if name != "sto_spider" or part != "gradients"}
+        assert {part: each.sentence for part, each in replay.differences.found.items()} == {}
+        exact = {
+            part: by for part, by in replay.differences.largest.items() if name != "sto_spider" or part != "gradients"
+        }
         assert max(exact.values()) <= 1e-10
         if replay.expected is not None:
             assert replay.chosen == replay.expected

@@ -69,7 +69,7 @@ def _followed(replay: Replay, phases: list[Phase], energy: float | None, quiet: 
                     f"{np.linalg.norm(theirs - ours):.3g}, more than its accuracy allows"
                     f"{_cause(replay, phase, before, part, theirs, points, exact)}"
                 )  # fmt: skip
-            replay.note("solutions", by if told else 0.0, told, allowed=0.0)
+            replay.differences.note("solutions", by if told else 0.0, told, allowed=0.0)
             centre = back(centre, released)
         centre = replay.onto(centre)
         output = output.copy()

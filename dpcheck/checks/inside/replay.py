@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,33 +18,19 @@ from numpy.typing import NDArray
 
 from dpcheck.checks.inside.causes import Query, cause_of_gradient, cause_of_iterate, cause_of_output
 from dpcheck.checks.inside.derivatives import Gradient, gradient_of
+from dpcheck.checks.inside.differences import TOLERANCE, Differences, EndedError
 from dpcheck.checks.inside.geometry import clip, project
 from dpcheck.problems.problem import Array
 from dpcheck.solvers.run import Run
 
 Index = NDArray[np.int64]
-# What is compared, in the order of the findings.
-PARTS = ("minibatches", "gradients", "solutions", "scales", "iterates", "feasible", "output", "ending")
-TOLERANCE = 1e-8  # relative to the larger of 1 and the quantity; kernels may sum in any order
 BLOCKS = "wv"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What differs, in a sentence, and by how much."""
-
-    sentence: str
-    by: float
-
-
-class EndedError(Exception):
-    """The run holds no more of what the pseudo-code does next."""
 
 
 class Replay:
     """One recorded run and what was found in it.
 
-    found : the first difference of each part;  largest, compared : of each part, whatever the verdict
+    differences : between the run and the pseudo-code, part by part
     minibatches : the recorded minibatches of each role;  clipped : how many vectors met their threshold, or did not
     chosen : the number of the point that the run returned, among those it may
     chances : what moved it at random, in units of its scale;  cut_short : how many of them end at a domain's edge
@@ -58,9 +43,7 @@ class Replay:
         self.d, self.n = run.problem.dim_w, len(run.problem.records)
         self.start: Array = np.array(run.problem.start, dtype=float)
         self.gradient = gradient_of(run.problem) if gradient is None else gradient
-        self.found: dict[str, Difference] = {}
-        self.largest: dict[str, float] = {}
-        self.compared: Counter[str] = Counter()
+        self.differences = Differences()
         self.clipped: Counter[bool] = Counter()
         self.moved_by_projection = 0
         self.minibatches: dict[str, list[Index]] = {}
@@ -83,7 +66,7 @@ class Replay:
         size : m, the expected one under Poisson sampling;  among : the records that are left, all by default
         """
         if self._drawn == len(self.history.drawn):
-            self._stop(
+            self.differences.stop(
                 "minibatches", f"step {self.step + 1} draws no minibatch where the pseudo-code draws {size} records"
             )
         batch = self.history.drawn[self._drawn]
@@ -92,12 +75,16 @@ class Replay:
         self.minibatches.setdefault(role, []).append(batch)
         where = f"minibatch {self._drawn}, drawn at step {self.step + 1},"
         if scheme != "poisson":
-            self._note("minibatches", abs(len(batch) - size), f"{where} holds {len(batch)} records, not {size}")
+            self.differences.keep(
+                "minibatches", abs(len(batch) - size), f"{where} holds {len(batch)} records, not {size}"
+            )
         if scheme != "with_replacement":
             again = len(batch) - len(set(batch.tolist()))
-            self._note("minibatches", again, f"{where} holds {again} records twice")
+            self.differences.keep("minibatches", again, f"{where} holds {again} records twice")
         outside = set(batch.tolist()) - set(range(self.n) if among is None else among)
-        self._note("minibatches", len(outside), f"{where} holds {len(outside)} records that were used before")
+        self.differences.keep(
+            "minibatches", len(outside), f"{where} holds {len(outside)} records that were used before"
+        )
         return np.asarray(batch)
 
     def each(self, batch: Iterable[int], x: Array, block: str) -> list[Array]:
@@ -145,18 +132,18 @@ class Replay:
         causes : what it would be if a certain mistake was made, to name it
         """
         if self._released == len(self.history.clean):
-            self._stop("gradients", f"step {self.step + 1} releases no {words}")
+            self.differences.stop("gradients", f"step {self.step + 1} releases no {words}")
         row = self._released
         self._released += 1
         theirs = self.history.clean[row, : value.size]
         by = float(np.linalg.norm(theirs - value))
         query, self._query = self._query, None
+        told = ""
         if by > TOLERANCE * max(1.0, float(np.linalg.norm(value))):
             where = f"the {words} at step {self.step + 1}"
             cause = cause_of_gradient(theirs, value, query, causes or {})
-            self._note("gradients", by, f"{where} differs from its value over the records drawn by {by:.3g}{cause}")
-        else:
-            self._note("gradients", by, "")
+            told = f"{where} differs from its value over the records drawn by {by:.3g}{cause}"
+        self.differences.keep("gradients", by, told)
         self._compare_scale(sigma, float(self.history.noise[row, 0]), "standard deviation of the noise", words)
         self._compare_scale(sensitivity, float(self.history.noise[row, 1]), "sensitivity", words)
         return np.array(self.history.released[row, : value.size])
@@ -164,12 +151,12 @@ class Replay:
     def _compare_scale(self, ours: float, theirs: float, what: str, words: str) -> None:
         apart = abs(theirs - ours)
         told = f"the {what} of the {words} at step {self.step + 1} is stated as {theirs:.6g}, not {ours:.6g}"
-        self._note("scales", apart, told if apart > TOLERANCE * max(abs(ours), 1e-12) else "")
+        self.differences.keep("scales", apart, told if apart > TOLERANCE * max(abs(ours), 1e-12) else "")
 
     def solved(self, size: int, sigma: float, part: str) -> tuple[Array, Array]:
         """Return the run's next solution of a phase, of so many numbers, and what it released of it."""
         if self._released == len(self.history.clean):
-            self._stop("solutions", f"phase {self.step + 1} releases no {part}")
+            self.differences.stop("solutions", f"phase {self.step + 1} releases no {part}")
         row = self._released
         self._released += 1
         self._compare_scale(sigma, float(self.history.noise[row, 0]), "standard deviation of the noise", part)
@@ -182,17 +169,17 @@ class Replay:
     def selected(self, scale: float, seen: Sequence[Array]) -> tuple[int, float]:
         """Return the number that a private choice among ``seen`` released (-1 for none), and the recorded score."""
         if self._released == len(self.history.clean):
-            self._stop("gradients", "the run releases no selection")
+            self.differences.stop("gradients", "the run releases no selection")
         row = self._released
         self._released += 1
         sigma, sensitivity = self.history.noise[row]
         told = (
             f"the selection is stated with scale {sigma:.6g} and sensitivity {sensitivity:.6g}, not {scale:.6g} and 1"
         )
-        self.note("scales", abs(sigma - scale) + abs(sensitivity - 1), told)
+        self.differences.note("scales", abs(sigma - scale) + abs(sensitivity - 1), told)
         chosen = int(self.history.released[row, 0])
         known = -1 <= chosen < len(seen)
-        self.note("output", float(not known), f"the run selects iterate {chosen + 1} of {len(seen)}")
+        self.differences.note("output", float(not known), f"the run selects iterate {chosen + 1} of {len(seen)}")
         return chosen if known else -1, float(self.history.clean[row, 0])
 
     def perturbed(self, x: Array, r: float, *, returned: bool) -> Array:
@@ -206,8 +193,8 @@ class Replay:
             return x
         far = float(np.linalg.norm(found - x))
         told = f"the perturbation at step {self.step + 1} is {far:.6g} long, where the ball has radius {r:.6g}"
-        self.note("iterates", max(far - r * (1 + 1e-9), 0.0), told, allowed=0.0)
-        self.note("iterates", float(far == 0), f"there is no perturbation at step {self.step + 1}")
+        self.differences.note("iterates", max(far - r * (1 + 1e-9), 0.0), told, allowed=0.0)
+        self.differences.note("iterates", float(far == 0), f"there is no perturbation at step {self.step + 1}")
         self._chance((found - x) / r, found)
         return found
 
@@ -245,7 +232,7 @@ class Replay:
         return inside
 
     def onto(self, x: Array) -> Array:
-        """Return the same for the iterate that is offered next, and count whether the domains bind."""
+        """Return the iterate that is offered next, moved into the domains, and count whether they bind."""
         self._unprojected = x
         inside = self.nearest(x)
         self.moved_by_projection += not np.array_equal(inside, x)
@@ -258,7 +245,7 @@ class Replay:
         """
         row = self._kept
         if row == len(self.history.path):
-            self._stop("iterates", f"the run keeps no {words} of step {self.step + 1}")
+            self.differences.stop("iterates", f"the run keeps no {words} of step {self.step + 1}")
         self._kept += 1
         theirs = np.array(self.history.path[row])
         by = float(np.linalg.norm(theirs - x))
@@ -268,13 +255,13 @@ class Replay:
             block = "w" if np.linalg.norm((theirs - x)[: self.d]) > TOLERANCE else "v"
             cause = cause_of_iterate(theirs, x, self._unprojected, causes or {})
             told = f"{where} differs from its update by {by:.3g} in {block}{cause}"
-        self._note("iterates", by, told)
+        self.differences.keep("iterates", by, told)
         for part, domain, block in ((theirs[: self.d], self.problem.domain_w, "w"),
                                     (theirs[self.d :], self.problem.domain_v, "v")):  # fmt: skip
             out = float(np.linalg.norm(part - project(part, domain)))
             far = out > TOLERANCE * max(1.0, float(np.linalg.norm(part)))
             told = f"the {words} after step {row} lies {out:.3g} outside the domain of {block}" if far else ""
-            self._note("feasible", out, told)
+            self.differences.keep("feasible", out, told)
         self._unprojected = None
         return theirs
 
@@ -289,32 +276,15 @@ class Replay:
         told = ""
         if by > TOLERANCE * max(1.0, float(np.linalg.norm(out))):
             told = f"the output differs from {words} by {by:.3g}{cause_of_output(out, self.history.path)}"
-        self._note("output", by, told)
-        if self.run.outcome != ending:
-            self._note("ending", 1.0, f"the run says that it {_said(self.run.outcome)}, where it {_said(ending)}")
-        else:
-            self._note("ending", 0.0, "")
+        self.differences.keep("output", by, told)
+        told = f"the run says that it {_said(self.run.outcome)}, where it {_said(ending)}"
+        self.differences.note("ending", float(self.run.outcome != ending), told)
         for part, done, made, name in (
             ("minibatches", self._drawn, len(self.history.drawn), "minibatches"),
             ("gradients", self._released, len(self.history.clean), "releases"),
             ("iterates", self._kept, len(self.history.path), "iterates"),
         ):
-            self._note(part, made - done, f"the run makes {made} {name} and the pseudo-code {done}")
-
-    def _note(self, part: str, by: float, sentence: str) -> None:
-        """Keep the size of a difference, and the sentence where it is none by rounding alone."""
-        self.compared[part] += 1
-        self.largest[part] = max(self.largest.get(part, 0.0), float(by))
-        if by > 0 and sentence and part not in self.found:
-            self.found[part] = Difference(sentence, float(by))
-
-    def note(self, part: str, by: float, sentence: str, *, allowed: float = TOLERANCE) -> None:
-        """Keep a difference of the algorithm's own making: a sentence where it is more than ``allowed``."""
-        self._note(part, by, sentence if by > allowed else "")
-
-    def _stop(self, part: str, sentence: str) -> None:
-        self._note(part, 1.0, sentence)
-        raise EndedError
+            self.differences.keep(part, made - done, f"the run makes {made} {name} and the pseudo-code {done}")
 
 
 def _said(outcome: str) -> str:

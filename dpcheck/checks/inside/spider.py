@@ -133,7 +133,7 @@ def _select(replay: Replay, seen: list[Array]) -> None:
     chosen, theirs = replay.selected(s.sigma_select, seen)
     shown = chosen if chosen >= 0 else len(seen) - 1
     score = second_order_score(replay, seen[shown])
-    replay.note(
+    replay.differences.note(
         "gradients", abs(theirs - score) / max(1.0, abs(score)),
         f"the score of the iterate after step {shown + 1} differs from its formula by {abs(theirs - score):.3g}",
         allowed=1e-5,
@@ -142,7 +142,7 @@ def _select(replay: Replay, seen: list[Array]) -> None:
         scores = [second_order_score(replay, w) for w in seen]
         first = next((t for t, each in enumerate(scores) if each >= 0), -1)
         told = f"the selection without noise takes iterate {chosen + 1}, where {first + 1} is the first that passes"
-        replay.note("output", float(chosen != first), told)
+        replay.differences.note("output", float(chosen != first), told)
     out = seen[shown]
     replay.end([out], "the selected iterate", "certified" if chosen >= 0 else "uncertified")
 

@@ -14,9 +14,10 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.inside import law
 from dpcheck.checks.inside.defaults import DEFAULTS, compared
 from dpcheck.checks.inside.derivatives import departures
+from dpcheck.checks.inside.differences import PARTS
 from dpcheck.checks.inside.draws import draws
 from dpcheck.checks.inside.families import families
-from dpcheck.checks.inside.replay import PARTS, Replay
+from dpcheck.checks.inside.replay import Replay
 from dpcheck.checks.inside.small_runs import CASES, Case
 from dpcheck.checks.place import place_of
 from dpcheck.findings import Finding
@@ -64,11 +65,11 @@ class _Seen:
 
     def add(self, case: Case, replay: Replay) -> None:
         self.runs += 1
-        for part, difference in replay.found.items():
+        for part, difference in replay.differences.found.items():
             self.first.setdefault(part, f"On {case.problem.name}, {difference.sentence}.")
-        for part, by in replay.largest.items():
+        for part, by in replay.differences.largest.items():
             self.largest[part] = max(self.largest.get(part, 0.0), by)
-        self.compared += replay.compared
+        self.compared += replay.differences.compared
 
 
 def _variant(context: Context, name: str, label: str, cases: list[Case]) -> Iterator[Finding]:
