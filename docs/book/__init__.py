@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from book import (
+    access,
     command_page,
     docstrings,
     findings_pages,
@@ -29,6 +30,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", links.relink)
     app.connect("autodoc-process-docstring", docstrings.prepare, priority=100)  # before numpydoc reads them
     app.connect("missing-reference", links.resolve)
+    app.connect("build-finished", access.complete)
     app.add_html_math_renderer("mathml", (formulas.inline, None), (formulas.display, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

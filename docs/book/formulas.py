@@ -19,7 +19,7 @@ def inline(writer: Any, node: nodes.math) -> None:
 def display(writer: Any, node: nodes.math_block) -> None:
     """Write a formula on a line of its own."""
     shown = _drawn(node.astext()).replace("<math>", '<math displaystyle="true">')  # fractions of full size
-    writer.body.append(f'<div class="formula">{shown}</div>\n')
+    writer.body.append(f'<div class="formula" tabindex="0">{shown}</div>\n')
     raise nodes.SkipNode
 
 
