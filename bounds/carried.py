@@ -72,8 +72,9 @@ class Carried:
         return found[self.field]
 
     def holds(self) -> bool:
-        """Say whether the two are one expression, or agree to 25 digits wherever both are numbers at two dozen exact
-        points.
+        """Say whether the two are one expression, or agree to 25 digits at two dozen exact points.
+
+        Points at which one of them is no number do not count.
         """
         return self.fault() == ""
 

@@ -148,7 +148,7 @@ def test_a_type_checker_knows_the_results_and_no_other_name(tmp_path):
     options = ["--follow-imports=silent", "--config-file=", "--cache-dir", str(tmp_path / "cache")]
     said, _, code = api.run([*options, str(tmp_path / "use.py")])
     assert 'Revealed type is "def (name: str) -> dpcheck.datasets.Dataset"' in said, said
-    assert 'Revealed type is "dpcheck.accounting.Certificate"' in said, said
+    assert 'Revealed type is "dpcheck.certificates.Certificate"' in said, said
     assert code == 1
     assert 'Module has no attribute "nothing"' in said, said
 
