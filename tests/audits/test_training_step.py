@@ -131,6 +131,34 @@ def test_a_clean_loop_is_consistent(gradient):
     ]  # fmt: skip
 
 
+def twice(w, batch, rng):
+    return (clip(batch - w).sum(0) + 2 * noise(rng)) / BATCH
+
+
+def twice_but_shared(w, batch, rng):
+    """More noise than stated, but the same in two coordinates."""
+    return (clip(batch - w).sum(0) + 2 * noise(rng)[[0, 0, 1]]) / BATCH
+
+
+def twice_but_uniform(w, batch, rng):
+    return (clip(batch - w).sum(0) + rng.uniform(-4, 4, size=3)) / BATCH
+
+
+def test_more_noise_than_stated_keeps_the_promise():
+    """The verdict is about the promise, with a note; noise that is larger but not Gaussian or not fresh breaks it."""
+    audit = audit_training_step(step(twice), RECORDS, events=EVENTS, **CLAIM)
+    (finding,) = (finding for finding in audit.findings if finding.part == "noise")
+    assert (audit.verdict, finding.verdict) == ("consistent", "consistent")
+    assert "2 times the claimed" in finding.reason
+    assert finding.change.startswith("State the noise that is added")
+    assert "not the noise that is stated" in " ".join(str(audit).split())
+    for gradient in (twice_but_shared, twice_but_uniform):
+        found = audit_training_step(step(gradient), RECORDS, events=EVENTS, **CLAIM)
+        (finding,) = (finding for finding in found.findings if finding.part == "noise")
+        assert (found.verdict, finding.verdict) == ("violated", "violated")
+        assert "even at that scale" in finding.reason
+
+
 @pytest.mark.experiment
 def test_false_alarms_of_a_clean_loop():
     """Null: the step as claimed, level 5 %; 100 seeds, fails above 12 (probability 0.15 %)."""
