@@ -30,12 +30,27 @@ def run_certify(options: Namespace) -> int:
         certificate = certify(make(noise), options.delta)
         found |= {"asked": options.epsilon, what: noise}
     found |= {"certified": certificate.epsilon, "method": certificate.method}
+    if options.sampling == "balls_in_bins" and options.delta > 0 and not options.file:
+        found["at_least"] = _allocation_below(options, options.multiplier or found[what])
     if (note := _NOTES.get(options.sampling or "")) and not options.file:
         found["note"] = note
     if options.format == "json":
         return terminal.say_json({"schema": "dpcheck.certify/1", **found})
     shown = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in found.items()}
     return terminal.say("\n".join(terminal.named(name, value) for name, value in shown.items()))
+
+
+def _allocation_below(options: Namespace, multiplier: float) -> float:
+    """Return what epsilon is at least, over the epochs that are complete."""
+    from dpcheck.allocation_below import allocation_epsilon_below
+
+    bins = _bins(options)
+    epochs = options.steps // bins
+    return allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs and multiplier > 0 else 0.0
+
+
+def _bins(options: Namespace) -> int:
+    return int(max(1, options.population // max(int(options.batch), 1)))
 
 
 _NOTES = {
@@ -92,7 +107,7 @@ def _events(options: Namespace, multiplier: float) -> Event:
         require(
             options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not"
         )
-        bins = max(1, options.population // max(batch, 1))
+        bins = _bins(options)
         return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"
     require(options.neighbours != "add_or_remove_one", "--neighbours", replaced, options.neighbours)
