@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpcheck.events import Event
 
 _FEWER = ("batch", "population", "steps")
+_WITH_ENCODER = ("participations", "separation")
 
 
 def run_certify(options: Namespace) -> int:
@@ -64,7 +65,7 @@ def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
     from dpcheck.event_files import read_event_file
     from dpcheck.events import read_events, scaled
 
-    for name in ("multiplier", *_FEWER, "sampling", "neighbours", "noise"):
+    for name in ("multiplier", *_FEWER, "sampling", "neighbours", "noise", "encoder", *_WITH_ENCODER):
         require(getattr(options, name) is None, f"--{name}", "come without FILE.json", getattr(options, name))
     events = read_event_file(options.file)
     if options.epsilon is None:
@@ -80,6 +81,12 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
         raise InputError(f"--multiplier or --epsilon must be given, or FILE.json, and one of the two, got {given}")
     if options.multiplier is not None:
         require(options.multiplier >= 0, "--multiplier", "be a number >= 0", options.multiplier)
+    if options.encoder is not None:
+        from dpcheck.encoder_files import correlated_events
+
+        return correlated_events(options), "noise multiplier"
+    for name in _WITH_ENCODER:
+        require(getattr(options, name) is None, f"--{name}", "come with --encoder", getattr(options, name))
     for name in _FEWER:
         missing = getattr(options, name) is None and not (options.sampling == "none" and name != "steps")
         require(not missing, f"--{name}", "be given, or FILE.json", "nothing")
