@@ -176,7 +176,7 @@ class OneRunAudit(Shown):
 
 def audit_one_run(
     algorithm: Callable[[Bools, np.random.Generator], ArrayLike], canaries: int, *, epsilon: float | None = None,
-    delta: float = 0.0, claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
+    delta: float = 1e-5, claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
     runs: int = 1, seed: int = 0,
 ) -> OneRunAudit:  # fmt: skip
     """Test a privacy claim by one run on many canaries, each tossed in or out and guessed from the output.
@@ -250,7 +250,7 @@ def audit_one_run(
 
 
 def audit_one_run_scores(
-    scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float = 0.0, claim: Any = None,
+    scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float = 1e-5, claim: Any = None,
     confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
 ) -> OneRunAudit:  # fmt: skip
     """Test a privacy claim on scores at hand, from one run on many canaries in another library.

@@ -20,7 +20,7 @@ def add_options(parser: ArgumentParser) -> None:
         "file", nargs="?", metavar="FILE.json",
         help="events of dpcheck or dp_accounting, or a history of Opacus (instead of the run's numbers)",
     )  # fmt: skip
-    parser.add_argument("--delta", type=float, required=True, help="in [0, 1)")
+    parser.add_argument("--delta", type=float, default=1e-5, help="in [0, 1) (default 1e-5)")
     parser.add_argument(
         "--multiplier", type=float,
         help="noise multiplier: standard deviation over the sensitivity between --neighbours",

@@ -525,7 +525,7 @@ class TestResults:
         assert audit.verdict == "consistent"
 
     def test_to_dict_and_to_frame(self) -> None:
-        audit = audit_one_run(gaussian(1.0), 500, claim=PrivacyClaim.point(1.0, 1e-5))
+        audit = audit_one_run(gaussian(1.0), 500, claim=PrivacyClaim.point(1.0, 1e-5), delta=0.0)
         plain = audit.to_dict()
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert plain["epsilon"] == "inf"  # nothing is claimed at delta = 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import dpcheck
 from dpcheck import certify
 from dpcheck.cli import main
 from dpcheck.events import Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
@@ -52,6 +54,16 @@ def test_balls_in_bins_have_an_epsilon_from_both_sides(capsys: pytest.CaptureFix
     two, three = (certify(Repeated(RandomAllocation(Gaussian(1.5), 50), n), 1e-4).epsilon for n in (2, 3))
     assert shown["certified"] == three  # what is left of the third epoch counts as one, and for nothing from below
     assert 0.999 * two < float(shown["at_least"]) <= two  # type: ignore[arg-type]
+
+
+def test_one_delta_where_none_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    """In every public function that has one; the assertion of tests alone takes an epsilon for a pure promise."""
+    functions = [getattr(dpcheck, name) for name in dpcheck.__all__ if name.startswith(("audit_", "certify"))]
+    deltas = [inspect.signature(function).parameters.get("delta") for function in functions]
+    assert {parameter.default for parameter in deltas if parameter is not None} == {1e-5}
+    assert sum(parameter is not None for parameter in deltas) >= 8
+    assert inspect.signature(dpcheck.testing.assert_private).parameters["delta"].default == 0.0
+    assert found(capsys, *["--multiplier", "1", "--steps", "1", "--sampling", "none"])["delta"] == 1e-5
 
 
 def test_the_least_noise_for_an_epsilon(capsys: pytest.CaptureFixture[str]) -> None:
