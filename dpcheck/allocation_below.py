@@ -138,7 +138,7 @@ class _Cells:
 
 
 def _cells(shift: float, h: float, places: Places) -> _Cells:
-    below, moments = _law(places * h, shift)
+    below, moments = _law(np.asarray(places * h, np.float64), shift)
     mass, part = np.maximum(np.diff(below), 0), np.diff(moments)
     precise = mass > 1e-13  # where differences have no precision a cell's chance goes to its beginning
     y = np.clip(part / np.where(precise, mass, 1.0), places[:-1] * h, places[1:] * h)
@@ -181,7 +181,7 @@ def _composed(losses: Array, chances: Array, epochs: int, delta: float, rough: f
     kept = losses > mean - reach
     places = np.floor((losses[kept] - mean) / interval).astype(np.int64)
     first = int(places.min())
-    law = np.bincount(places - first, chances[kept])
+    law = np.asarray(np.bincount(places - first, chances[kept]), np.float64)
     size = fft.next_fast_len(int(2 * reach / interval), real=True)
     if law.size > size:
         return 0.0
