@@ -200,7 +200,7 @@ def test_false_alarms_of_a_clean_loop(name):
     assert strict == 0
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", ["float32, a large clip", "float32, small gradients", "float32, momentum"])
 def test_clean_loops_in_float32(name):
     """Null: the step as claimed; level 0.01 %, so that no seed matters."""
     audit = audit_training_step(CLEAN[name], RECORDS, events=EVENTS, **CLAIM | {"trials": 200}, confidence=0.9999)
