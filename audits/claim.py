@@ -112,12 +112,12 @@ class PrivacyClaim:
             The claim at 40 points of the curve or fewer.
         """
         most = 0.25
-        while _deltas(curve, np.array([most]))[0] > _LAST and most < _LARGEST:
+        while deltas_of(curve, np.array([most]))[0] > _LAST and most < _LARGEST:
             most *= 2
         epsilons = most * np.linspace(0, 1, _POINTS) ** 2
-        deltas = _deltas(curve, epsilons)
+        deltas = deltas_of(curve, epsilons)
         beyond = np.append(epsilons, np.linspace(most, _LARGEST, _POINTS)[1:] if most < _LARGEST else [])
-        rises = bool((np.diff(_deltas(curve, beyond)) > _RISE).any())
+        rises = bool((np.diff(deltas_of(curve, beyond)) > _RISE).any())
         require(not rises, "claim", "be a curve that never rises", f"one that does, {words}")
         said = deltas < 1
         require(bool(said.any()), "claim", "promise a delta below 1 somewhere", words)
@@ -175,12 +175,12 @@ class PrivacyClaim:
         if self.deltas_at is None:
             return float(self.epsilons[0]) if delta >= self.deltas[0] else math.inf
         low, high = 0.0, _LARGEST
-        if _deltas(self.deltas_at, np.array([high]))[0] > delta:
+        if deltas_of(self.deltas_at, np.array([high]))[0] > delta:
             return math.inf
         while high - low > 1e-9:
             middle = (low + high) / 2
-            low, high = (low, middle) if _deltas(self.deltas_at, np.array([middle]))[0] <= delta else (middle, high)
-        return 0.0 if _deltas(self.deltas_at, np.array([0.0]))[0] <= delta else high
+            low, high = (low, middle) if deltas_of(self.deltas_at, np.array([middle]))[0] <= delta else (middle, high)
+        return 0.0 if deltas_of(self.deltas_at, np.array([0.0]))[0] <= delta else high
 
     @classmethod
     def read(cls, claim: Any) -> PrivacyClaim:
@@ -250,7 +250,7 @@ class PrivacyClaim:
 Claim = PrivacyClaim  # an older name, for code that imports it; `dpcheck.bounds.claim.Claim` is a paper's claim
 
 
-def _deltas(curve: Curve, epsilons: Floats) -> Floats:
+def deltas_of(curve: Curve, epsilons: Floats) -> Floats:
     """Evaluate a curve and refuse deltas of another shape or outside [0, 1]."""
     try:
         deltas = real_numbers(curve(epsilons), "claim", verb="return")

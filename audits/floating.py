@@ -78,7 +78,7 @@ class FloatingPointAudit(Shown):
 
 
 def audit_floating_point(
-    mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float = 1.0, delta: float = 0.0,
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float = 1.0, delta: float = 1e-5,
     laplace: Noise | None = None, trials: int = 20_000, confidence: float = 0.95, seed: int = 0,
     jobs: int | None = None, vectorized: bool = False, progress: Callable[[int, int], None] | None = None,
 ) -> FloatingPointAudit:  # fmt: skip

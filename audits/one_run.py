@@ -7,7 +7,8 @@ if it decides between two records in one place.
 
 A score near the output's own centre says little, so only the farthest r are guessed: "in" above the centre, "out"
 below it. Centre, order and guesses come from the scores, never from the coins. The numbers r are fixed before the run,
-and each is tested by itself (:mod:`.limits.coin_guesses`) at an equal share of the error (union bound). A mechanism
+and each is tested by itself (:mod:`.limits.coin_guesses`; for a claimed curve :mod:`.limits.joint_guesses`, at all its
+points jointly) at an equal share of the error (union bound). A mechanism
 that keeps its claim is called violated with probability at most ``1 - confidence``, over coins and mechanism. Several
 independent runs count as one run on all their canaries, since each coin still reaches one output only.
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +30,9 @@ from scipy import stats
 from dpcheck import __version__
 from dpcheck.accounting import gaussian_epsilon
 from dpcheck.arrays import real_numbers, returned_numbers
-from dpcheck.audits.claim import PrivacyClaim
+from dpcheck.audits.claim import PrivacyClaim, deltas_of
 from dpcheck.audits.limits.coin_guesses import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
+from dpcheck.audits.limits.joint_guesses import joint_p_value
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 from dpcheck.shown import Shown
@@ -44,6 +47,8 @@ Bools = NDArray[np.bool_]
 _RATIO, _FEWEST = 4, 25
 # Quantiles beyond which a score does not move the centre.
 _CUT = 0.05
+# A p-value of a curve's best point above this is reported as it is: all points together would not reject either.
+_FAR = 0.5
 # Coins that are less likely than this count as a mistake of the caller.
 _UNFAIR = 1e-9
 
@@ -171,7 +176,7 @@ class OneRunAudit(Shown):
 
 def audit_one_run(
     algorithm: Callable[[Bools, np.random.Generator], ArrayLike], canaries: int, *, epsilon: float | None = None,
-    delta: float = 0.0, claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
+    delta: float = 1e-5, claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
     runs: int = 1, seed: int = 0,
 ) -> OneRunAudit:  # fmt: skip
     """Test a privacy claim by one run on many canaries, each tossed in or out and guessed from the output.
@@ -245,7 +250,7 @@ def audit_one_run(
 
 
 def audit_one_run_scores(
-    scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float = 0.0, claim: Any = None,
+    scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float = 1e-5, claim: Any = None,
     confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
 ) -> OneRunAudit:  # fmt: skip
     """Test a privacy claim on scores at hand, from one run on many canaries in another library.
@@ -315,7 +320,12 @@ def _audit(
     right = _right(scores, included)
 
     def p(hits: int, number: int) -> float:
-        return float(p_value(hits, number, canaries, claimed.epsilons, claimed.deltas).min())
+        alone = p_value(hits, number, canaries, claimed.epsilons, claimed.deltas)
+        least, curve = float(alone.min()), claimed.deltas_at
+        if curve is None or least > _FAR:
+            return least
+        best = float(claimed.epsilons[int(alone.argmin())])
+        return min(least, joint_p_value(hits, number, canaries, best, partial(deltas_of, curve)))
 
     tests = tuple(
         Guesses(number, hits, alpha, p(hits, number), epsilon_lower(hits, number, canaries, delta=delta, alpha=alpha))

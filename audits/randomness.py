@@ -75,7 +75,7 @@ class RandomnessAudit(Shown):
 
 def audit_randomness(
     mechanism: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any = None, *,
-    replacements: Sequence[Any] | None = None, epsilon: float | None = None, delta: float = 0.0, seed: int = 0,
+    replacements: Sequence[Any] | None = None, epsilon: float | None = None, delta: float = 1e-5, seed: int = 0,
 ) -> RandomnessAudit:  # fmt: skip
     """Test what a mechanism does with its randomness, by recording and replaying its draws on a pair of neighbours.
 

@@ -3,7 +3,8 @@
 Null hypothesis: the step is what was accounted, part by part, and a few steps together keep what was accounted for
 them. Each part is held against its claim by the audit that is made for it, then a few steps together are audited as one
 mechanism on data with and without the record that moves the gradient farthest. The statistical parts share the error
-equally (Bonferroni); the others are exact. "consistent" says that no part contradicts its claim.
+equally (Bonferroni); the others are exact. The verdict is about the privacy that is promised: "consistent" says that no
+part was seen to break it. More noise than stated keeps the promise; it is consistent, with a note of what it wastes.
 """
 
 from __future__ import annotations
@@ -68,8 +69,10 @@ class TrainingStepAudit(Shown):
             f"audited {self.audited:.3g} (of {self.released} steps) <= certified {self.certified:.4g} "
             f"<= claimed {self.claimed:.4g} at delta {self.delta:g}"
         )
-        amiss = [f"{f.part}: {f.reason}. {f.change}" for f in self.findings if f.verdict != "consistent"]
-        return "\n".join([f"{self.verdict}: {sandwich}", *(amiss or ["no part of the step contradicts its claim"])])
+        notes = [f"{f.part}: {f.reason}. {f.change}" for f in self.findings if f.change]
+        if self.verdict == "consistent":
+            notes.insert(0, "no part of the step puts the promise at risk")
+        return "\n".join([f"{self.verdict}: {sandwich}", *notes])
 
     def _facts(self) -> dict[str, Any]:
         return {}

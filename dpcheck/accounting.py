@@ -21,7 +21,7 @@ from dpcheck.privacy_curves import Array
 _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and how far to either side of it they look
 
 
-def certify(events: Any, delta: float) -> Certificate:
+def certify(events: Any, delta: float = 1e-5) -> Certificate:
     """Bound the epsilon at which a composition of privacy events is (epsilon, delta)-private from above.
 
     Parameters

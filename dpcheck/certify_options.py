@@ -10,7 +10,8 @@ FURTHER = """\
 --sampling: a fresh minibatch in each step is drawn by "poisson" (every record on its own), "without_replacement" or
 "with_replacement"; "balls_in_bins" puts each record into one minibatch of each epoch, drawn on its own; "fixed"
 minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no amplification by shuffling
-is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records."""
+is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records. With
+--encoder a run is one release, of the noise's deviation over what a record contributes to a step: its --multiplier."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -19,7 +20,7 @@ def add_options(parser: ArgumentParser) -> None:
         "file", nargs="?", metavar="FILE.json",
         help="events of dpcheck or dp_accounting, or a history of Opacus (instead of the run's numbers)",
     )  # fmt: skip
-    parser.add_argument("--delta", type=float, required=True, help="in [0, 1)")
+    parser.add_argument("--delta", type=float, default=1e-5, help="in [0, 1) (default 1e-5)")
     parser.add_argument(
         "--multiplier", type=float,
         help="noise multiplier: standard deviation over the sensitivity between --neighbours",
@@ -37,3 +38,9 @@ def add_options(parser: ArgumentParser) -> None:
         help="the neighbouring relation (default: add_or_remove_one for poisson and balls_in_bins, else replace_one)",
     )  # fmt: skip
     parser.add_argument("--noise", choices=("gaussian", "laplace"), help="its law (default gaussian)")
+    parser.add_argument(
+        "--encoder", metavar="tree|FILE",
+        help="noise correlated between steps, of a matrix mechanism: a binary tree, or its encoder C as .npy or .csv",
+    )  # fmt: skip
+    parser.add_argument("--participations", type=int, help="with --encoder: steps that a record joins (default 1)")
+    parser.add_argument("--separation", type=int, help="with --encoder: least distance of two of them (default 1)")

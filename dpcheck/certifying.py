@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpcheck.events import Event
 
 _FEWER = ("batch", "population", "steps")
+_WITH_ENCODER = ("participations", "separation")
 
 
 def run_certify(options: Namespace) -> int:
@@ -30,12 +31,27 @@ def run_certify(options: Namespace) -> int:
         certificate = certify(make(noise), options.delta)
         found |= {"asked": options.epsilon, what: noise}
     found |= {"certified": certificate.epsilon, "method": certificate.method}
+    if options.sampling == "balls_in_bins" and options.delta > 0 and not options.file:
+        found["at_least"] = _allocation_below(options, options.multiplier or found[what])
     if (note := _NOTES.get(options.sampling or "")) and not options.file:
         found["note"] = note
     if options.format == "json":
         return terminal.say_json({"schema": "dpcheck.certify/1", **found})
     shown = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in found.items()}
     return terminal.say("\n".join(terminal.named(name, value) for name, value in shown.items()))
+
+
+def _allocation_below(options: Namespace, multiplier: float) -> float:
+    """Return what epsilon is at least, over the epochs that are complete."""
+    from dpcheck.allocation_below import allocation_epsilon_below
+
+    bins = _bins(options)
+    epochs = options.steps // bins
+    return allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs and multiplier > 0 else 0.0
+
+
+def _bins(options: Namespace) -> int:
+    return int(max(1, options.population // max(int(options.batch), 1)))
 
 
 _NOTES = {
@@ -49,7 +65,7 @@ def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
     from dpcheck.event_files import read_event_file
     from dpcheck.events import read_events, scaled
 
-    for name in ("multiplier", *_FEWER, "sampling", "neighbours", "noise"):
+    for name in ("multiplier", *_FEWER, "sampling", "neighbours", "noise", "encoder", *_WITH_ENCODER):
         require(getattr(options, name) is None, f"--{name}", "come without FILE.json", getattr(options, name))
     events = read_event_file(options.file)
     if options.epsilon is None:
@@ -65,6 +81,12 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
         raise InputError(f"--multiplier or --epsilon must be given, or FILE.json, and one of the two, got {given}")
     if options.multiplier is not None:
         require(options.multiplier >= 0, "--multiplier", "be a number >= 0", options.multiplier)
+    if options.encoder is not None:
+        from dpcheck.encoder_files import correlated_events
+
+        return correlated_events(options), "noise multiplier"
+    for name in _WITH_ENCODER:
+        require(getattr(options, name) is None, f"--{name}", "come with --encoder", getattr(options, name))
     for name in _FEWER:
         missing = getattr(options, name) is None and not (options.sampling == "none" and name != "steps")
         require(not missing, f"--{name}", "be given, or FILE.json", "nothing")
@@ -92,7 +114,7 @@ def _events(options: Namespace, multiplier: float) -> Event:
         require(
             options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not"
         )
-        bins = max(1, options.population // max(batch, 1))
+        bins = _bins(options)
         return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"
     require(options.neighbours != "add_or_remove_one", "--neighbours", replaced, options.neighbours)

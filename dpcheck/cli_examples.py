@@ -31,6 +31,7 @@ EXAMPLES = {
         "dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
         "dpcheck certify --epsilon 2 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
         "dpcheck certify events.json --delta 1e-5",
+        "dpcheck certify --multiplier 4 --encoder tree --steps 512 --delta 1e-5",
     ),
     "bugs": ("dpcheck bugs", "dpcheck bugs lower-bound-twice", "dpcheck bugs all --format html > bugs.html"),
     "rate": (

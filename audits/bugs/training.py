@@ -27,7 +27,7 @@ def _divided_by_a_floor(gradients: Any, rng: Rng, size: int) -> Any:
 
 
 def _divided_by_a_constant(gradients: Any, rng: Rng, size: int) -> Any:
-    return _batch_sum(gradients, rng, size, 20) / 2
+    return _batch_sum(gradients, rng, size, 20) / 4
 
 
 def _gradients_kept(batches: Any, rng: Rng, size: int) -> Any:
@@ -102,7 +102,7 @@ BUGS = (
         "datasets, and in high dimension they are told apart at once. With many records the jump is small; with few "
         "it is a factor. The divisor is fixed before the data are seen.",
         _divided_by_a_floor, _divided_by_a_constant,
-        Privacy([0.0] * 8, [0.0] * 7, claim=Sampled((Gaussian(MULTIPLIER),), "poisson", 8, 2, "add_or_remove_one"),
+        Privacy([0.0] * 16, [0.0] * 15, claim=Sampled((Gaussian(MULTIPLIER),), "poisson", 16, 4, "add_or_remove_one"),
                 delta=1e-5),
     ),
     Bug(

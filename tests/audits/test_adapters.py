@@ -46,6 +46,64 @@ def test_opacus(poisson):
     assert not amiss(audit).keys() - {"sampling", "empty batch"}
 
 
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
+def test_opacus_takes_its_divisor_from_the_private_number_of_records():
+    """Issue 819: ``expected_batch_size = int(len(dataset) * sample_rate)`` is 4 on 16 records and 3 on 15."""
+    torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
+    from dpcheck.adapters.opacus import training_step
+
+    def built(records):
+        data = torch.utils.data.TensorDataset(torch.as_tensor(records, dtype=torch.float32))
+        model = torch.nn.Linear(3, 1, bias=False)
+        with torch.no_grad():
+            model.weight.copy_(torch.tensor([[0.5, -1.0, 0.25]]))
+        made = opacus.PrivacyEngine().make_private(
+            module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+            data_loader=torch.utils.data.DataLoader(data, batch_size=4), noise_multiplier=1.0, max_grad_norm=1.0,
+        )  # fmt: skip
+        return training_step(
+            *made, lambda model, batch: model(torch.as_tensor(np.asarray(batch), dtype=torch.float32)).mean()
+        )
+
+    found = amiss(audit_training_step(built, RECORDS[:16], **CLAIM | {"batch": 4}))
+    assert "set up on 16 and on 15 records" in found["divisor"]
+    assert "divisor, noise" in found["divisor"]
+
+
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
+@pytest.mark.parametrize("mixed", [True, False])
+def test_opacus_with_a_layer_whose_gradients_are_its_own(mixed):
+    """Issue 484: a gradient sampler that somebody wrote is believed; one that mixes records breaks the clipping."""
+    torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
+    from opacus.grad_sample.utils import register_grad_sampler
+
+    from dpcheck.adapters.opacus import training_step
+
+    class Scale(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return x * self.weight
+
+    @register_grad_sampler(Scale)
+    def sampled(layer, activations, backprops):
+        each = activations[0] * backprops
+        return {layer.weight: each - each.mean(0, keepdim=True) if mixed else each}
+
+    data = torch.utils.data.TensorDataset(torch.as_tensor(RECORDS, dtype=torch.float32))
+    model = Scale()
+    made = opacus.PrivacyEngine().make_private(
+        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        data_loader=torch.utils.data.DataLoader(data, batch_size=BATCH), noise_multiplier=1.0, max_grad_norm=1.0,
+    )  # fmt: skip
+    step = training_step(
+        *made, lambda model, batch: model(torch.as_tensor(np.asarray(batch), dtype=torch.float32)).sum(1).mean()
+    )
+    assert ("clipping" in amiss(audit_training_step(step, RECORDS, **CLAIM))) == mixed
+
+
 @pytest.mark.filterwarnings("ignore")  # as jax_privacy works
 @pytest.mark.parametrize("factor", [1.0, 0.5])
 def test_jax_privacy(factor):

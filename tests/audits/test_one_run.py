@@ -8,13 +8,16 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from f_dp_one_run import in_print
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from dpcheck.accounting import gaussian_epsilon, privacy_curve
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import coin_guesses
+from dpcheck.audits.limits import coin_guesses, joint_guesses
+from dpcheck.audits.limits.joint_guesses import joint_p_value
 from dpcheck.audits.one_run import OneRunAudit, audit_one_run, audit_one_run_scores
 from dpcheck.errors import InputError
 from dpcheck.events import Gaussian, Repeated
@@ -33,6 +36,11 @@ def randomised_response(epsilon: float) -> Any:
 
 
 def largest(canaries: int, guesses: int, right: int, points: list[tuple[float, float]]) -> float:
+    """P(W >= right) of the worst law."""
+    return float(worst_law(canaries, guesses, right, points)[right:].sum())
+
+
+def worst_law(canaries: int, guesses: int, right: int, points: list[tuple[float, float]]) -> Floats:
     """P(W >= right) maximised by a linear program over the laws w of W and the excesses, both directions."""
     r, k = guesses, np.arange(1, guesses + 1)
     ahead = np.zeros((r, r + 1))  # k w_k
@@ -50,7 +58,7 @@ def largest(canaries: int, guesses: int, right: int, points: list[tuple[float, f
     aim = -((np.arange(width) >= right) & law).astype(float)
     found = optimize.linprog(aim, A_ub=np.vstack(rows), b_ub=limits, A_eq=law[None].astype(float), b_eq=[1])
     assert found.success
-    return -float(found.fun)
+    return np.asarray(found.x[: r + 1])
 
 
 def attaining(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> Floats:
@@ -190,6 +198,111 @@ class TestBound:
         assert largest(40, 40, critical - 2, points) > 0.05
 
 
+def gdp(mu: float) -> Any:
+    """The curve of the Gaussian mechanism (Balle and Wang 2018)."""
+    return lambda e: stats.norm.cdf(mu / 2 - np.asarray(e) / mu) - np.exp(e) * stats.norm.cdf(-mu / 2 - e / mu)
+
+
+EPSILONS = np.linspace(0, 10, 501)
+
+
+def alone(right: int, guesses: int, canaries: int, mu: float) -> float:
+    deltas = np.maximum(gdp(mu)(EPSILONS), 0)
+    return float(coin_guesses.p_value(right, guesses, canaries, EPSILONS, deltas).min())
+
+
+def jointly(right: int, guesses: int, canaries: int, mu: float) -> float:
+    p = coin_guesses.p_value(right, guesses, canaries, EPSILONS, np.maximum(gdp(mu)(EPSILONS), 0))
+    return min(float(p.min()), joint_p_value(right, guesses, canaries, float(EPSILONS[p.argmin()]), gdp(mu)))
+
+
+def told_right(canaries: int, guesses: int, mu: float) -> int:
+    """Expected right guesses of a Gaussian mechanism's canaries, those guessed that lie farthest from the middle."""
+    far = stats.norm(-mu / 2)
+    share = guesses / canaries
+    q = optimize.brentq(lambda t: far.sf(t) + far.cdf(-t) - share, 0, 30) if share < 1 else 0.0
+    return round(guesses * far.cdf(-q) / share)
+
+
+def share_rejected(p_value: Any, canaries: int, guesses: int) -> float:
+    """The largest mu claimed of a Gaussian mechanism of mu = 1 that its expected right guesses reject at level 5%."""
+    right = told_right(canaries, guesses, 1.0)
+
+    def excess(mu: float) -> float:
+        return float(p_value(right, guesses, canaries, mu)) - 0.05
+
+    return float(optimize.brentq(excess, 0.02, 1.0, xtol=1e-3)) if excess(0.02) < 0 else 0.0
+
+
+class TestJointBound:
+    """All points of a claimed curve together."""
+
+    @pytest.mark.parametrize(("canaries", "guesses", "right"), [(12, 12, 11), (30, 12, 11), (40, 40, 31), (9, 6, 6)])
+    def test_is_the_linear_programs_optimum(self, canaries: int, guesses: int, right: int) -> None:
+        e = np.array([0.0, 0.3, 0.7, 1.2, 2.0])
+        d = gdp(0.6)(e)
+        most = largest(canaries, guesses, right, list(zip(e, d, strict=True)))
+        weights = joint_guesses._proposed(right, guesses, canaries, e, d)
+        assert weights is not None
+        found = joint_guesses.bound_of(weights, right, guesses, canaries, e, d)
+        assert most - 1e-9 <= found <= most * 1.02 + 1e-9
+        assert found < float(coin_guesses.p_value(right, guesses, canaries, e, d).min())
+
+    def test_no_weights_give_less(self) -> None:
+        """Whatever a program proposes, the bound holds: weights at random, some of them near the best."""
+        e = np.array([0.0, 0.4, 1.0, 1.8])
+        d, rng = gdp(0.7)(e), np.random.default_rng(4)
+        most = largest(25, 20, 16, list(zip(e, d, strict=True)))
+        best = joint_guesses._proposed(16, 20, 25, e, d)
+        assert best is not None
+        for trial in range(200):
+            weights = best * np.exp(0.3 * rng.normal(size=4)) if trial % 2 else rng.exponential(0.1, size=4)
+            assert joint_guesses.bound_of(weights, 16, 20, 25, e, d) >= most - 1e-9
+
+    def test_one_point_alone_gives_the_closed_form(self) -> None:
+        for right, guesses, canaries, epsilon, delta in ((31, 40, 60, 0.5, 1e-3), (95, 100, 400, 1.3, 1e-4)):
+            e, d = np.array([epsilon]), np.array([delta])
+            weights = joint_guesses._proposed(right, guesses, canaries, e, d)
+            assert weights is not None
+            found = joint_guesses.bound_of(weights, right, guesses, canaries, e, d)
+            exact = float(coin_guesses.p_value(right, guesses, canaries, epsilon, delta))
+            assert exact * (1 - 1e-9) <= found <= exact * 1.02
+
+    def test_is_attained_by_a_mechanism_that_keeps_all_points(self) -> None:
+        """The worst law, told by a mechanism that is written out in full: its deltas are those of the points."""
+        e = np.array([0.0, 0.5, 1.0, 2.0])
+        d = gdp(1.0)(e)
+        law, ways = worst_law(4, 4, 4, list(zip(e, d, strict=True))), outputs(4, 4)
+        rights = np.array([[count_right(s, t) for t in ways] for s in range(16)])
+        table = (law / np.array([math.comb(4, k) for k in range(5)]))[rights]
+        assert table.sum(axis=1) == pytest.approx(1)
+        assert all(excess(table, epsilon) <= delta + 1e-9 for epsilon, delta in zip(e, d, strict=True))
+        weights = joint_guesses._proposed(4, 4, 4, e, d)
+        assert weights is not None
+        assert joint_guesses.bound_of(weights, 4, 4, 4, e, d) == pytest.approx(law[4], rel=1e-3)
+
+    def test_rejects_more_than_the_best_point_and_than_the_paper(self) -> None:
+        shares = [share_rejected(p, 1_000, 100) for p in (alone, in_print, jointly)]
+        assert shares == sorted(shares)
+        assert shares[0] == pytest.approx(0.573, abs=2e-3)
+        assert 0.61 < shares[2] < 0.63
+
+    @pytest.mark.experiment
+    def test_table(self, keep: Any) -> None:
+        """Share of mu = 1 that is rejected at level 5%, at the best number of guesses of twelve."""
+        rows = []
+        for m in (100, 1_000, 10_000):
+            numbers = sorted({round(m * share) for share in np.geomspace(0.02, 1, 12)})
+            for name, p in (("best point alone", alone), ("Mahloujifar et al.", in_print), ("jointly", jointly)):
+                shares = [share_rejected(p, m, number) for number in numbers]
+                best = int(np.argmax(shares))
+                rows.append({"canaries": m, "bound": name, "guesses": numbers[best], "share": shares[best]})
+        frame = pd.DataFrame(rows)
+        keep("one_run_bounds", frame)
+        for _, group in frame.groupby("canaries"):
+            assert group["share"].iloc[-1] == group["share"].max()
+
+
 def worst_mechanism(law: Floats) -> Any:
     """The attaining mechanism: every guess is told outright, W drawn from its law."""
 
@@ -212,6 +325,7 @@ CORRECT = {
     "randomised response": (randomised_response(1.0), 0.0),
     "laplace": (lambda included, rng: included + rng.laplace(size=included.size), 0.0),
 }
+CURVES = {"gaussian": (gaussian(0.5), Gaussian(1 / 0.5)), "ten steps": (gaussian(1.0), Repeated(Gaussian(10**0.5), 10))}
 
 
 class TestFalseAlarms:
@@ -235,6 +349,32 @@ class TestFalseAlarms:
         algorithm, delta = CORRECT[name]
         seen = violations(algorithm, 200, 250, epsilon=1.0, delta=delta)
         assert seen <= stats.binom.isf(1e-3, 250, 0.05)
+
+    @pytest.mark.parametrize("name", CURVES)
+    def test_mechanisms_at_their_own_curve(self, name: str) -> None:
+        algorithm, claim = CURVES[name]
+        seen = sum(audit_one_run(algorithm, 200, claim=claim, seed=seed).verdict == "violated" for seed in range(120))
+        assert seen <= stats.binom.isf(1e-3, 120, 0.05)
+
+    @pytest.mark.experiment
+    @pytest.mark.parametrize("canaries", [100, 1_000])
+    @pytest.mark.parametrize("name", CURVES)
+    def test_two_thousand_audits_of_a_curve(self, name: str, canaries: int) -> None:
+        algorithm, claim = CURVES[name]
+        curve = PrivacyClaim.read(claim)
+        seen = violations(algorithm, canaries, 2_000, claim=curve)
+        print(f"\n{name}, {canaries} canaries: {seen} of 2000 correct audits called violated")
+        assert seen <= stats.binom.isf(1e-3, 2_000, 0.05)
+
+    @pytest.mark.parametrize("canaries", [40, 100])
+    def test_the_worst_mechanism_of_a_curve_comes_near_the_level(self, canaries: int) -> None:
+        """Its law is the program's optimum at the critical number: so often it is right, and no bound could be less."""
+        e = np.linspace(0, 2.4, 9)
+        d = gdp(0.6)(e)
+        p = {v: joint_guesses._bound(v, canaries, canaries, tuple(e), tuple(d)) for v in range(canaries // 2, canaries)}
+        critical = next(v for v, value in p.items() if value <= 0.05)
+        truth = largest(canaries, canaries, critical, list(zip(e, d, strict=True)))
+        assert 0.02 < truth <= p[critical] + 1e-9 <= 0.05 + 1e-9
 
     def test_limits_cover_and_do_so_for_runs_together(self) -> None:
         """The limit exceeds the truth as rarely, for two runs of 100 as for one."""
@@ -385,7 +525,7 @@ class TestResults:
         assert audit.verdict == "consistent"
 
     def test_to_dict_and_to_frame(self) -> None:
-        audit = audit_one_run(gaussian(1.0), 500, claim=PrivacyClaim.point(1.0, 1e-5))
+        audit = audit_one_run(gaussian(1.0), 500, claim=PrivacyClaim.point(1.0, 1e-5), delta=0.0)
         plain = audit.to_dict()
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert plain["epsilon"] == "inf"  # nothing is claimed at delta = 0

@@ -186,10 +186,10 @@ def test_the_laplace_mechanism_in_several_dimensions():
     def mechanism(x, rng):
         return np.array([x.sum(), x.mean(), 5.0]) + rng.laplace(scale=2.0, size=3)
 
-    found = audit_randomness(mechanism, DATA, NEIGHBOUR, epsilon=0.62)
+    found = audit_randomness(mechanism, DATA, NEIGHBOUR, epsilon=0.62, delta=0.0)
     assert found.verdict == "violated"
     assert found.implied.epsilon == pytest.approx(0.625)
-    assert audit_randomness(mechanism, DATA, NEIGHBOUR, epsilon=0.63).verdict == "consistent"
+    assert audit_randomness(mechanism, DATA, NEIGHBOUR, epsilon=0.63, delta=0.0).verdict == "consistent"
     loose = audit_randomness(mechanism, DATA, NEIGHBOUR, epsilon=0.5, delta=0.01)
     assert not loose.implied.exact
     assert loose.implied.epsilon < certify(events.Laplace(2.0), 0.01).epsilon < 0.5
@@ -250,7 +250,8 @@ def test_the_worst_pair_is_searched():
     def mechanism(x, rng):
         return np.clip(x, 0, 1).sum() + rng.laplace(scale=2.0)
 
-    found = audit_randomness(mechanism, np.array([0.5, 0.5, 0.5]), replacements=[0.1, 0.4, 5.0, -3.0], epsilon=0.45)
+    data, worst = np.array([0.5, 0.5, 0.5]), [0.1, 0.4, 5.0, -3.0]
+    found = audit_randomness(mechanism, data, replacements=worst, epsilon=0.45, delta=0.0)
     assert found.verdict == "violated"
     assert found.implied.epsilon == pytest.approx(0.5)
     assert abs(np.clip(found.data, 0, 1).sum() - np.clip(found.neighbour, 0, 1).sum()) == 1

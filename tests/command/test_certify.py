@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import dpcheck
 from dpcheck import certify
 from dpcheck.cli import main
-from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
+from dpcheck.events import Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 RUN = "--batch 256 --population 60000 --steps 10000 --delta 1e-5"
 
@@ -45,11 +48,43 @@ def test_numbers_are_read_as_the_run_they_describe(
     assert ("no amplification" in str(shown.get("note"))) == ("shuffled" in options)
 
 
+def test_balls_in_bins_have_an_epsilon_from_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    run = "--multiplier 1.5 --batch 20 --population 1000 --steps 110 --delta 1e-4 --sampling balls_in_bins"
+    shown = found(capsys, *run.split())
+    two, three = (certify(Repeated(RandomAllocation(Gaussian(1.5), 50), n), 1e-4).epsilon for n in (2, 3))
+    assert shown["certified"] == three  # what is left of the third epoch counts as one, and for nothing from below
+    assert 0.999 * two < float(shown["at_least"]) <= two  # type: ignore[arg-type]
+
+
+def test_one_delta_where_none_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    """In every public function that has one; the assertion of tests alone takes an epsilon for a pure promise."""
+    functions = [getattr(dpcheck, name) for name in dpcheck.__all__ if name.startswith(("audit_", "certify"))]
+    deltas = [inspect.signature(function).parameters.get("delta") for function in functions]
+    assert {parameter.default for parameter in deltas if parameter is not None} == {1e-5}
+    assert sum(parameter is not None for parameter in deltas) >= 8
+    assert inspect.signature(dpcheck.testing.assert_private).parameters["delta"].default == 0.0
+    assert found(capsys, *["--multiplier", "1", "--steps", "1", "--sampling", "none"])["delta"] == 1e-5
+
+
 def test_the_least_noise_for_an_epsilon(capsys: pytest.CaptureFixture[str]) -> None:
     shown = found(capsys, "--epsilon", "2", *RUN.split())
     z = float(shown["noise multiplier"])  # type: ignore[arg-type]
     assert 1.997 < float(shown["certified"]) <= 2  # type: ignore[arg-type]
     assert shown["certified"] == certify(Repeated(step(z, relation="add_or_remove_one"), 10000), 1e-5).epsilon
+
+
+def test_noise_that_is_correlated_between_steps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A tree of 512 steps has ten nodes above a step; white noise is a composition; calibration goes the other way."""
+    tree = found(capsys, *["--multiplier", "4", "--encoder", "tree", "--steps", "512", "--delta", "1e-5"])
+    assert tree["certified"] == pytest.approx(certify(Repeated(Gaussian(4.0), 10), 1e-5).epsilon, rel=1e-9)
+    white = [tmp_path / "white.csv", tmp_path / "white.npy"]
+    white[0].write_text("\n".join(",".join("1" if i == j else "0" for j in range(6)) for i in range(6)))
+    np.save(white[1], np.eye(6))
+    for path in white:
+        joined = ["--encoder", str(path), *["--participations", "3", "--separation", "2", "--delta", "1e-5"]]
+        three = certify(Repeated(Gaussian(2.0), 3), 1e-5).epsilon
+        assert found(capsys, *joined, "--multiplier", "2")["certified"] == pytest.approx(three, rel=1e-9)
+        assert found(capsys, *joined, "--epsilon", str(three))["noise multiplier"] == pytest.approx(2, rel=2e-3)
 
 
 THEIRS = {
@@ -149,6 +184,13 @@ def test_files_that_hold_something_else(
         (f"--multiplier 1 --sampling fixed --neighbours add_or_remove_one {RUN}", "be replace_one with fixed"),
         (f"--multiplier 1 --sampling without_replacement --neighbours add_or_remove_one {RUN}", "be replace_one when"),
         ("nosuch.json --delta 1e-5", "be a readable file"),
+        ("--multiplier 1 --encoder nosuch.npy --delta 1e-5", "--encoder must be tree or a readable file of numbers"),
+        ("--multiplier 1 --encoder tree --delta 1e-5", "--steps must be given with --encoder tree"),
+        ("--multiplier 1 --encoder tree --steps 99999 --delta 1e-5", "--steps must be at most 10000 with a tree"),
+        ("--multiplier 1 --encoder tree --steps 8 --batch 2 --delta 1e-5", "--batch must come without --encoder"),
+        ("--multiplier 1 --encoder tree --steps 8 --participations -1 --delta 1e-5", "participations must be a whole"),
+        (f"--multiplier 1 --separation 2 {RUN}", "--separation must come with --encoder, got 2"),
+        ("nosuch.json --encoder tree --delta 1e-5", "--encoder must come without FILE.json, got tree"),
         ("nosuch.json --delta 1e-5 --steps 3", "--steps must come without FILE.json, got 3"),
         ("nosuch.json --delta 1.5", "delta must lie in [0, 1), got 1.5"),
     ],

@@ -46,7 +46,7 @@ OPTIONS = {
               "--json-output", "--junit-output", "--sarif-output", "--html-output", "--github-output", "--verbose",
               "--explain"},
     "certify": {"--delta", "--multiplier", "--epsilon", "--batch", "--population", "--steps", "--sampling",
-                "--neighbours", "--noise", "--format"},
+                "--neighbours", "--noise", "--encoder", "--participations", "--separation", "--format"},
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import time
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcheck import InputError, certify
 from dpcheck.accounting import privacy_curve
 from dpcheck.allocation import allocation_curves
+from dpcheck.allocation_below import allocation_epsilon_below
 from dpcheck.events import Event, Gaussian, RandomAllocation, Repeated, Sampled
 
 
@@ -32,6 +36,70 @@ def test_pld_accounting_itself_where_it_is_installed() -> None:
     peer = pytest.importorskip("PLD_accounting.random_allocation_api")
     high, low = peer.gaussian_allocation_epsilon_range(delta=1e-4, sigma=1.5, num_steps=50, num_epochs=2)
     assert low <= certify(epochs(1.5, 50, 2), 1e-4).epsilon <= high
+    assert low <= allocation_epsilon_below(1.5, 50, 2, 1e-4) <= high
+
+
+@pytest.mark.parametrize(
+    ("z", "steps", "number", "delta", "apart"),
+    [(1.0, 234, 1, 1e-5, 2e-4), (1.0, 234, 10, 1e-5, 1e-3), (2.0, 50, 3, 1e-6, 1e-3), (5.0, 200, 60, 1e-4, 2e-3),
+     (1.0, 1, 1, 1e-5, 1e-3), (0.7, 20, 1, 1e-4, 3e-3)],
+)  # fmt: skip
+def test_the_certificate_is_two_sided(z: float, steps: int, number: int, delta: float, apart: float) -> None:
+    low, high = allocation_epsilon_below(z, steps, number, delta), certify(epochs(z, steps, number), delta).epsilon
+    assert 0 < low <= high <= low * (1 + apart)
+
+
+@pytest.mark.parametrize(("z", "epsilon"), [(1.0, 0.3), (0.7, 1.0), (2.0, 0.2)])
+def test_from_below_two_steps_are_integrated_over_the_plane(z: float, epsilon: float) -> None:
+    """Not above the epsilon of the delta that the integral has, with the record added."""
+    x = np.linspace(-10, 10 + 1 / z, 3001)
+    plain, moved = (np.exp(-((x - a) ** 2) / 2) / math.sqrt(2 * math.pi) for a in (0.0, 1 / z))
+    p = (np.multiply.outer(moved, plain) + np.multiply.outer(plain, moved)) / 2
+    q, cell = np.multiply.outer(plain, plain), (x[1] - x[0]) ** 2
+    delta = float(np.sum(np.maximum(p - math.exp(epsilon) * q, 0))) * cell
+    assert epsilon * (1 - 5e-3) <= allocation_epsilon_below(z, 2, 1, delta) <= epsilon * (1 + 2e-4)
+
+
+def test_one_step_is_the_gaussian_mechanism() -> None:
+    for z, number, delta in ((1.0, 1, 1e-5), (3.0, 7, 1e-3)):
+        exact = certify(Repeated(Gaussian(z), number), delta).epsilon
+        assert exact * (1 - 2e-3) <= allocation_epsilon_below(z, 1, number, delta) <= exact
+
+
+def test_from_below_nothing_is_said_beyond_its_precision() -> None:
+    assert allocation_epsilon_below(0.1, 10, 1, 1e-5) == 0
+    assert allocation_epsilon_below(1.0, 10, 1, 1e-30) == 0
+    assert allocation_epsilon_below(1.0, 10, 1, 0.9) == 0
+    with pytest.raises(InputError, match="epochs must be a whole number >= 1, got 0"):
+        allocation_epsilon_below(1.0, 10, 0, 1e-5)
+
+
+@pytest.mark.experiment
+def test_table_beside_other_sampling(keep: Any) -> None:
+    """Random allocation from both sides, Poisson and fixed minibatches, and the peer's interval where installed."""
+    try:
+        from PLD_accounting.random_allocation_api import gaussian_allocation_epsilon_range as peer
+    except ImportError:
+        peer = None
+    rows = []
+    for z, steps, number in ((1.0, 234, 1), (1.0, 234, 10), (0.6, 100, 1), (2.0, 100, 50)):
+        began = time.process_time()
+        low, high = allocation_epsilon_below(z, steps, number, 1e-5), certify(epochs(z, steps, number), 1e-5).epsilon
+        seconds = time.process_time() - began
+        rate = Sampled((Gaussian(z),), "poisson", steps, 1, "add_or_remove_one")
+        began = time.process_time()
+        interval = peer(delta=1e-5, sigma=z, num_steps=steps, num_epochs=number)[::-1] if peer else (math.nan, math.nan)
+        took = time.process_time() - began
+        rows.append({
+            "multiplier": z, "steps": steps, "epochs": number, "allocation_low": low, "allocation_high": high,
+            "seconds": seconds, "pld_accounting_low": interval[0], "pld_accounting_high": interval[1],
+            "their_seconds": took if peer else math.nan,
+            "poisson": certify(Repeated(rate, steps * number), 1e-5).epsilon,
+            "fixed": certify(Repeated(Gaussian(z), number), 1e-5).epsilon,
+        })  # fmt: skip
+        assert low <= high
+        assert peer is None or interval[0] <= low <= high <= interval[1]
+    keep("allocation", pd.DataFrame(rows))
 
 
 @pytest.mark.parametrize(("z", "epsilon"), [(1.0, 0.0), (1.0, 0.3), (0.7, 1.0), (2.0, 0.2)])
