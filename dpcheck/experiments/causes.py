@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from dpcheck.experiments.experiment import Cell, Experiment
     from dpcheck.experiments.table import Measured
 
+UNKNOWN = "unknown"
+
 
 def cause(
     experiment: Experiment, cell: Cell, metric: str, published: Measured | None, certified: Measured | None
 ) -> str:
     """Return the sentence for a difference; it says that the cause is unknown where no evidence names one."""
-    return "unknown"
+    return UNKNOWN

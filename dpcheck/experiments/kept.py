@@ -1,4 +1,4 @@
-"""The runs that come with the package: one CSV an experiment, a row a measured number, with versions and seeds."""
+"""The runs that come with the package: one CSV an experiment, a row a run, with versions and seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpcheck.experiments.runner import Result, code
 from dpcheck.files import write_text
 
 FOLDER = Path(__file__).with_name("kept")
-_BESIDE = ("noise", "seed", "metric", "value", "certified", "seconds", "dpcheck", "numpy", "numba", "code")
+_RUN, _MADE = ("noise", "seed", EPSILON), ("seconds", "dpcheck", "numpy", "numba", "code")
 _FIGURES = 8  # beyond the eighth, figures differ from one processor to the next
 
 
@@ -29,49 +29,46 @@ def read(experiment: Experiment) -> list[Result]:
 
 
 def write(experiment: Experiment, results: Iterable[Result]) -> None:
-    """Write runs beside those that are kept, in place of the same runs."""
+    """Write runs beside those that are kept, in place of the same runs; of a table what it shows."""
     versions = [metadata.version(name) for name in ("dpcheck", "numpy", "numba")]
-    rows = {_name(result.trial): lines for result, lines in _all(experiment)}
+    rows = {_name(result.trial): line for result, line in _all(experiment)}
+    names = [*experiment.metrics]
     for result in results:
-        trial, epsilon = result.trial, result.values[EPSILON]
-        start = [*map(shown, trial.cell.keys.values()), trial.noise, str(trial.seed)]
-        end = [_figure(epsilon), f"{result.seconds:.3g}", *versions, code(experiment)]
-        rows[_name(trial)] = [
-            [*start, metric, _figure(value), *end] for metric, value in result.values.items() if metric != EPSILON
-        ]
+        trial, values = result.trial, result.values
+        if experiment.panels and not experiment.panels[0].along:  # of a picture the whole paths
+            names = [*experiment.metrics, *(name for name in values if "@" in name)]
+        rows[_name(trial)] = {
+            **{key: shown(value) for key, value in trial.cell.keys.items()}, "noise": trial.noise,
+            "seed": str(trial.seed), EPSILON: _figure(values[EPSILON]), "seconds": f"{result.seconds:.3g}",
+            **dict(zip(_MADE[1:], (*versions, code(experiment)), strict=True)),
+            **{name: _figure(values[name]) for name in names if name in values},
+        }  # fmt: skip
     order = {_keys(cell.keys.values()): number for number, cell in enumerate(experiment.cells)}
     known = sorted(rows, key=lambda name: (order[name[0]], name[1], name[2]))
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*experiment.keys, *_BESIDE])
-    for name in known:
-        writer.writerows(rows[name])
+    writer = csv.DictWriter(stream, [*experiment.keys, *_RUN, *names, *_MADE], restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows[name] for name in known)
     FOLDER.mkdir(exist_ok=True)
     write_text(path(experiment), stream.getvalue())
 
 
-def _all(experiment: Experiment) -> list[tuple[Result, list[list[str]]]]:
-    """Return the kept runs, and their lines."""
+def _all(experiment: Experiment) -> list[tuple[Result, dict[str, str]]]:
+    """Return the kept runs, and their rows."""
     file = path(experiment)
     if not file.exists():
         return []
     cells = {_keys(cell.keys.values()): cell for cell in experiment.cells}
-    lines: dict[tuple[tuple[str, ...], str, int], list[list[str]]] = {}
     with file.open(encoding="utf-8", newline="") as stream:
-        rows = csv.reader(stream)
-        heading = next(rows)
-        assert heading == [*experiment.keys, *_BESIDE], file
-        width = len(experiment.keys)
-        for row in rows:
-            keys = tuple(row[:width])
-            if keys in cells:
-                lines.setdefault((keys, row[width], int(row[width + 1])), []).append(row)
+        rows = list(csv.DictReader(stream))
     found = []
-    for (keys, noise, seed), group in lines.items():
-        fields = [dict(zip(heading, row, strict=True)) for row in group]
-        values = {each["metric"]: float(each["value"]) for each in fields}
-        values[EPSILON] = float(fields[0]["certified"])
-        found.append((Result(Trial(cells[keys], noise, seed), values, float(fields[0]["seconds"])), group))
+    for row in rows:
+        cell = cells.get(tuple(row[key] for key in experiment.keys))
+        if cell is not None:
+            beside = {*experiment.keys, "noise", "seed", *_MADE}
+            values = {name: float(value) for name, value in row.items() if name not in beside and value}
+            trial = Trial(cell, row["noise"], int(row["seed"]))
+            found.append((Result(trial, values, float(row["seconds"])), row))
     return found
 
 

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event
 from typing import Any
 
 from dpcheck.errors import InputError, require, require_count
-from dpcheck.experiments.experiment import EPSILON, Cell, Experiment, Trial, shown
+from dpcheck.experiments.experiment import Cell, Experiment, Trial, shown
 from dpcheck.store import Store, digest_of
 from dpcheck.streams import workers
 
@@ -83,12 +83,11 @@ def _digest(module: str) -> str:
 def run_all(
     experiment: Experiment, asked: Sequence[Trial], *, folder: str | None = None, jobs: int | None = None,
     watch: Callable[[str, int, int], object] = lambda stage, done, total: None,
-    keep: Callable[[Result], object] = lambda result: None,
 ) -> list[Result]:  # fmt: skip
     """Run what is not yet in the store of ``folder``, and return the results in the order asked for.
 
     Each result is stored as soon as it is there, so that a run that was killed goes on with the same bits. ``watch`` is
-    told the stage with the time that is left; ``keep`` gets each result as it comes.
+    told the stage with the time that is left.
     """
     if jobs is not None:
         require_count(jobs, "jobs")
@@ -98,40 +97,42 @@ def run_all(
         stored = None if store is None else store.get(key(experiment, trial))
         if stored is not None:
             found[number] = Result(trial, _numbers(stored["values"]), stored["seconds"])
-            keep(found[number])
     missing = [number for number in range(len(asked)) if number not in found]
     clock = _Clock(len(asked), [asked[number].cell.seconds for number in missing])
-    lock, stopped = Lock(), Event()
+    stopped = Event()
 
-    def work(number: int) -> None:
+    def work(number: int) -> Result | None:
         if stopped.is_set():
-            return
+            return None
         trial, started = asked[number], time.perf_counter()
         try:
             values = experiment.measure(trial.cell.plan, trial.noise, trial.seed)
         except InputError as error:
             where = f"{trial.cell.name}, {trial.noise} noise, seed {trial.seed}"
             raise InputError(f"{error} (in the run of {where})") from error
-        seconds = round(time.perf_counter() - started, 3)
-        with lock:
-            if store is not None:  # one connection, one thread at a time
-                store.put(key(experiment, trial), {"values": _text(values), "seconds": seconds})
-            found[number] = Result(trial, values, seconds)
-            keep(found[number])
-            clock.tick(trial.cell.seconds)
-            watch(f"{experiment.id}{clock.left}", len(found), len(asked))
+        return Result(trial, values, round(time.perf_counter() - started, 3))
+
+    def finish(number: int, result: Result | None) -> None:
+        if result is None:
+            return
+        if store is not None:
+            stored = {"values": _text(result.values), "seconds": result.seconds}
+            store.put(key(experiment, result.trial), stored)
+        found[number] = result
+        clock.tick(result.trial.cell.seconds)
+        watch(f"{experiment.id}{clock.left}", len(found), len(asked))
 
     watch(f"{experiment.id}{clock.left}", len(found), len(asked))
     count = min(workers(jobs), max(len(missing), 1))
     if count == 1:
         for number in missing:
-            work(number)
+            finish(number, work(number))
     else:
         with ThreadPoolExecutor(count) as pool:
-            futures = [pool.submit(work, number) for number in missing]
+            futures = {pool.submit(work, number): number for number in missing}
             try:
-                for future in as_completed(futures):
-                    future.result()
+                for future in as_completed(futures):  # the store is this thread's
+                    finish(futures[future], future.result())
             finally:
                 stopped.set()
                 pool.shutdown(cancel_futures=True)
@@ -162,11 +163,6 @@ def _text(values: dict[str, float]) -> dict[str, str]:
 
 def _numbers(values: dict[str, str]) -> dict[str, float]:
     return {name: float(value) for name, value in values.items()}
-
-
-def certified(results: Sequence[Result]) -> float:
-    """Return the largest epsilon that the noise of these runs is certified at."""
-    return max(result.values[EPSILON] for result in results)
 
 
 class _Clock:

@@ -29,7 +29,7 @@ from dpcheck.streams import one_blas_thread
 
 CLAIM: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-6}
 RECORDS, SIDE, PERIOD, INNER, REFRESH, UPDATE, CLIP = 400, 20, 10, 5, 200, 50, 1.0
-POINTS = 40  # of the path
+POINTS = 20  # of the path
 METRICS = ("Phi", "gradient norm", "lambda_min")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.errors import require
 from dpcheck.experiments import auc_runs, find, sensing_runs
-from dpcheck.experiments.experiment import Cell, Experiment
+from dpcheck.experiments.experiment import CERTIFIED, Cell, Experiment
 from dpcheck.experiments.runner import chosen
 from dpcheck.problems.auc import auc_score
 from dpcheck.problems.matrix_sensing import MatrixSensing
@@ -69,7 +69,7 @@ def _of(experiment: Experiment, cell: Cell, seed: int) -> Start:
     require(
         experiment.measure is auc_runs.measure, "--like", "name an experiment on AUC or matrix sensing", experiment.id
     )
-    (X, y), (X_test, y_test) = auc_runs.parts(plan, seed)
+    (X, y), (X_test, y_test) = auc_runs.parts(plan, CERTIFIED, seed)
     problem = auc_runs.problem_of(plan, X, y, seed)
 
     def score(w: Array) -> dict[str, float]:

@@ -68,7 +68,7 @@ def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, An
             for name, one in (("", first), (", certified noise", second)):
                 row |= {
                     f"measured{name}": one and one.mean, f"standard error{name}": one and one.error,
-                    f"difference{name}": one and one.difference, f"epsilon{name}": one and one.epsilon,
+                    f"difference{name}": one and one.difference, f"certified epsilon{name}": one and one.epsilon,
                 }  # fmt: skip
             row["runs"] = max(each.runs for each in (first, second) if each is not None)
             far = [each for each in (first, second) if each and each.difference and abs(each.difference) > FAR]
@@ -89,7 +89,7 @@ def shown_rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[s
             heading = "measured" if not name else "certified noise"
             line[heading] = _with_error(row[f"measured{name}"], row[f"standard error{name}"])
             line[f"{'difference' if not name else 'its difference'}"] = _in_errors(row[f"difference{name}"])
-            line["epsilon of the noise" if not name else "its epsilon"] = _epsilon(row[f"epsilon{name}"])
+            line["epsilon of the noise" if not name else "its epsilon"] = _epsilon(row[f"certified epsilon{name}"])
         line["why"] = names.get(row["cause"], "")
         found.append(line)
     return found

@@ -29,8 +29,8 @@ SETTINGS = (
     Setting(
         "size of X*",
         "Frobenius norm 1",
-        'not printed ("a rescaling"): all twelve printed numbers are those of Gaussian factors that have nothing to do '
-        "with X* where its norm is at most 6, and none of them from 14 on",
+        'not printed ("a rescaling"): the printed numbers are those of Gaussian factors that have nothing to do with '
+        "X* where its norm is at most 6, and none from 14 on",
     ),
     Setting("T, K, q, b1, b2, C", "400, 5, 10, 200, 50, 1 a record", "printed, Appendix D"),
     Setting("steps", "DP-RGDA 0.2 and 0.8, Sto-SPIDER 0.005, Ada-DP-SPIDER 0.02", "printed, Appendix D"),
@@ -47,8 +47,8 @@ SETTINGS = (
     ),
 )
 NOISE = (
-    "Appendix D: advanced composition over all gradients of a method, no amplification, sensitivity 2C/B; PrivateDiff's "
-    "own Remark 2 for its duals"
+    "Appendix D: advanced composition over all gradients of a method, no amplification, sensitivity 2C/B; for the "
+    "duals of PrivateDiff its own Remark 2"
 )
 
 EXPERIMENT = Experiment(

@@ -29,11 +29,14 @@ def plan(data: str, classes: str, algorithm: str, epsilon: float) -> dict[str, A
     clips: dict[str, Any] = {"eta_w": 0.2, "eta_v": 0.2, "clip_w": 1.0, "clip_v": 1.0, "output": "last"}
     if algorithm == "privatediff":
         clips = {"restart": 2, "inner": 3, "eta_x": 0.2, "eta_y": 0.2, "C0": 1.0, "C1": 1.0, "C2": 1.0, "C3": 1.0}
+    share = 0.1 if imbalanced else 0.5
+    # Lemma 9's duals with the threshold alone: two clipped gradients over the modulus 2 p (1 - p) of n records
+    printed = {"sensitivity_y": 2 / (2 * share * (1 - share) * n)} if algorithm == "privatediff" else {}
     made: dict[str, Any] = {
         "data": data, "classes": "halves", "rows": 10.0, "model": "mlp", "hidden": [256, 128], "radius": 100.0,
-        "share": 0.1 if imbalanced else 0.5, "algorithm": ALGORITHMS[algorithm],
+        "share": share, "algorithm": ALGORITHMS[algorithm],
         "epsilon": None if epsilon == float("inf") else epsilon, "delta": n**-1.1, "epochs": 80, "batch": 2048,
-        "settings": clips, "published": {}, "as_printed": True,
+        "settings": clips, "published": printed, "as_printed": True,
     }  # fmt: skip
     return made | {"imbalance": 0.1} if imbalanced else made
 

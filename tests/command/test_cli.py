@@ -52,8 +52,8 @@ OPTIONS = {
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},
     "measure": {"--vary", "--seeds", "--problem", "--variant", "--epsilon", "--delta", "--jobs", "--output"},
     "reproduce": {"--only", "--seeds", "--store", "--jobs", "--plot", "--format"},
-    "solve": {"--problem", "--data", "--like", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
-              "--plot", "--format"},
+    "solve": {"--problem", "--data", "--like", "--variant", "--epsilon", "--delta", "--radius", "--positive-share",
+              "--seed", "--plot", "--format"},
     "report": {"--format", "--output", "--json-output", "--junit-output", "--sarif-output", "--html-output",
                "--github-output", "--fail-on", "--verbose", "--explain"},
 }  # fmt: skip
