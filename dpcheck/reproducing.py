@@ -150,11 +150,12 @@ def listing() -> list[dict[str, Any]]:
     found = []
     for name in NAMES:
         experiment = find(name)
-        cost = sum(cell.seconds * len(cell.noises) for cell in experiment.cells if not cell.not_run) * experiment.seeds
+        run = [cell for cell in experiment.cells if not cell.not_run] or experiment.cells
+        cost = sum(cell.seconds * len(cell.noises) for cell in run) * experiment.seeds
         found.append({
             "experiment": name, "cells": len(experiment.cells),
             "kept": kept.finished(experiment, kept.read(experiment)),
-            "time": duration(cost), "data": ", ".join(experiment.data) or "drawn", "what": experiment.title,
+            "time": duration(cost) if cost else "unknown", "data": ", ".join(experiment.data) or "drawn", "what": experiment.title,
         })  # fmt: skip
     return found
 

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.experiments.causes import cause
+from dpcheck.experiments.causes import FAR, cause
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Experiment
 from dpcheck.experiments.runner import Result
-
-FAR = 2.0  # standard errors beyond which a difference is explained
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ SETTINGS = (
 )
 NOISE = (
     "Appendix D: advanced composition over all gradients of a method, no amplification, sensitivity 2C/B; for the "
-    "duals of PrivateDiff its own Remark 2"
+    "duals of PrivateDiff its own Remark 2, whose certificate leaves out what its inner ascent shows of the records"
 )
 
 EXPERIMENT = Experiment(
