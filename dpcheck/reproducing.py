@@ -155,7 +155,8 @@ def listing() -> list[dict[str, Any]]:
         found.append({
             "experiment": name, "cells": len(experiment.cells),
             "kept": kept.finished(experiment, kept.read(experiment)),
-            "time": duration(cost) if cost else "unknown", "data": ", ".join(experiment.data) or "drawn", "what": experiment.title,
+            "time": duration(cost) if cost else "unknown", "data": ", ".join(experiment.data) or "drawn",
+            "what": experiment.title,
         })  # fmt: skip
     return found
 

@@ -73,9 +73,9 @@ def code(experiment: Experiment) -> str:
 
 @cache
 def _digest(module: str) -> str:
-    folders = ("kernels", "problems", "solvers", "bases", "data")
+    folders = ("kernels", "problems", "schedules", "solvers", "bases", "data")
     files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
-    beside = ("datasets", "accounting", "events", "losses", "loss_grids", "privacy_curves", "streams")
+    beside = ("datasets", "accounting", "certificates", "events", "losses", "loss_grids", "privacy_curves", "streams")
     files += [_ROOT / f"{name}.py" for name in beside]
     return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
 
