@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from dpcheck.experiments import find, kept
+from dpcheck.experiments.rendering import text
 from dpcheck.files import write_text
-from dpcheck.reproducing import text
 from dpcheck.tables import table
 
 _MARKED = re.compile(r"(?<=<!-- kept: )(\S+)( -->\n).*?(?=<!-- end -->)", re.S)

@@ -23,9 +23,10 @@ from dpcheck import InputError
 from dpcheck.cli import main
 from dpcheck.experiments import NAMES, auc_runs, choices, choosing, find, kept, page, runner, starts
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
+from dpcheck.experiments.rendering import listing, not_run, to_dict
 from dpcheck.experiments.runner import FILE, Result, chosen, run_all, trials
 from dpcheck.experiments.table import causes, measured, rows, shown_rows
-from dpcheck.reproducing import listing, not_run, text, to_dict
+from dpcheck.reproducing import _text
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_data = pytest.mark.skipif("DPCHECK_DATA" not in os.environ, reason="the data sets are not bundled")
@@ -158,6 +159,7 @@ KILLED = """
 import sys
 from dataclasses import replace
 from dpcheck.experiments import find
+from dpcheck.experiments.rendering import listing, not_run, to_dict
 from dpcheck.experiments.runner import run_all, trials
 experiment = find("xu2026.table_2")
 cells = tuple(replace(cell, plan={**cell.plan, "steps": 12}) for cell in experiment.cells)
@@ -281,7 +283,7 @@ def test_certified_noise_keeps_the_claim(name):
 @pytest.mark.parametrize("format", ["csv", "markdown", "latex", "json", "terminal"])
 def test_formats(format):
     experiment, results = made_up([20.0, 20.1, 19.9])
-    said = text(experiment, results, format)
+    said = _text(experiment, results, format)
     assert "20" in said and "10" in said
     if format == "json":
         found = json.loads(said)
