@@ -19,7 +19,7 @@ A plan names
 Noise "certified" is what the accountant certifies for gradients that are clipped record by record. Noise "published"
 follows Yang et al. 2022, Section 4.1: the largest gradient norms of a run without noise stand in place of the
 Lipschitz constants, an accountant gives the noise for them, and nothing is clipped. The norms are read off minibatches,
-whose mean gradients are what such a run computes: the paper does not say, and norms of single records, about fifteen
+whose mean gradients are what such a run computes: the paper does not say, and norms of single records, several
 times as large, give AUC that falls with epsilon far below the printed one. What that noise is certified at rests on the
 constants that are proved for the whole domain, since nothing else bounds a gradient.
 """

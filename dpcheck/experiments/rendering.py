@@ -21,7 +21,10 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     shown = shown_rows(experiment, results)
     if format == "latex":
         return tables.table(shown, format)
-    body = tables.table(shown, "markdown") if format == "markdown" else aligned(shown)
+    if not shown:
+        body = "None of its runs is kept."
+    else:
+        body = tables.table(shown, "markdown") if format == "markdown" else aligned(shown)
     after = remarks(experiment, results)
     if format == "markdown":
         return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
