@@ -253,6 +253,22 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         "again, so that the same command goes on where it was stopped",
     )  # fmt: skip
 
+    reproduce = command(
+        "reproduce", "run a published table or figure again: published beside measured, with its certified epsilon",
+        "without a name: list the tables and figures that can be run, and how much of each is kept in the package",
+    )  # fmt: skip
+    reproduce.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help="such as xu2026.table_2")
+    reproduce.add_argument(
+        "--only", metavar="CELLS", help="such as ijcnn1,epsilon=1: values of the table's keys; those of one key add up"
+    )
+    reproduce.add_argument("--seeds", type=int, help="runs of each cell with each noise (default 5)")
+    reproduce.add_argument(
+        "--store", metavar="FOLDER", help="keep each run in FOLDER as it comes; the same command goes on from there"
+    )
+    reproduce.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    reproduce.add_argument("--plot", metavar="FILE", help="write the table or figure as a picture")
+    _add_format(reproduce, ("terminal", "json", *TABLES))
+
     solve = command("solve", "run an algorithm")
     solve.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
     solve.add_argument(
@@ -260,6 +276,11 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     where = solve.add_mutually_exclusive_group()
     where.add_argument("--problem", help="see `dpcheck list` (default: the algorithm's example)")
+    where.add_argument(
+        "--like", metavar="EXPERIMENT:CELLS",
+        help="data, problem and settings of an experiment's cell, such as yang2022.table_2:ijcnn1; what is given "
+        "beside it stands in their place",
+    )  # fmt: skip
     where.add_argument("--data", help="AUC maximisation on this data set with two classes, such as a9a (bundled)")
     solve.add_argument("--radius", type=float, help="of the domain, with --data (default 4)")
     solve.add_argument(
@@ -267,14 +288,17 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         help="public share of positive labels, with --data (default 0.25)",
     )  # fmt: skip
     solve.add_argument("--variant", help="as_printed or repaired (default: repaired where there is one)")
-    solve.add_argument("--epsilon", type=float, default=1.0, help="natural log (default 1)")
-    solve.add_argument("--delta", type=float, help="default 1/n^2")
+    solve.add_argument("--epsilon", type=float, help="natural log (default 1)")
+    solve.add_argument("--delta", type=float, help="default 1/n^2, or that of --like")
     solve.add_argument("--seed", type=int, default=0, help=_SEED)
     solve.add_argument("--plot", metavar="FILE", help="write the history as a picture")
     _add_format(solve)
 
-    report = command("report", "turn a JSON report into another format")
-    report.add_argument("file", metavar="REPORT.json", help="written by `dpcheck check --json-output`")
+    report = command("report", "turn a JSON report, or the kept runs of an experiment, into another format")
+    report.add_argument(
+        "file", metavar="REPORT.json|EXPERIMENT",
+        help="written by `dpcheck check --json-output`, or a name of `dpcheck reproduce`",
+    )  # fmt: skip
     _add_outputs(report)
     return parser, dict(subparsers.choices)
 

@@ -39,14 +39,22 @@ EXAMPLES = {
         "dpcheck rate gaps.csv --response gap --factors n,d --theorem yang2022.theorem_2a G_w=1 G_v=1",
     ),
     "measure": ("dpcheck measure phased_primal --vary n=2^10..2^14 --seeds 20 --output gaps.csv",),
+    "reproduce": (
+        "dpcheck reproduce",
+        "dpcheck reproduce xu2026.table_2 --store runs",
+        "dpcheck reproduce yang2022.table_2 --only ijcnn1,epsilon=1 --format markdown",
+        "dpcheck reproduce xu2026.figure_1 --plot paths.png",
+    ),
     "solve": (
         "dpcheck solve dp_sgda steps=500 sampling=poisson --plot history.png",
         "dpcheck solve dp_sgda --data a9a --epsilon 1",
+        "dpcheck solve dp_sgda --like yang2022.table_2:ijcnn1 batch=256",
     ),
     "report": (
         "dpcheck report report.json --verbose",
         "dpcheck report report.json --format junit --output report.xml",
         "dpcheck report report.json --explain privatediff.as_printed.transcript",
+        "dpcheck report xu2026.table_2 --format latex    # the kept runs of `dpcheck reproduce`",
     ),
 }
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from dpcheck import inputs, terminal
 from dpcheck.certifying import run_certify as run_certify
 from dpcheck.errors import InputError, one_line, require, require_count
+from dpcheck.reproducing import run_reproduce as run_reproduce
 
 if TYPE_CHECKING:
     from dpcheck.audits.running.isolated import Limits
+    from dpcheck.experiments.starts import Start
     from dpcheck.findings import Report
 
 
@@ -46,9 +48,13 @@ def run_check(options: Namespace) -> int:
 
 def run_report(options: Namespace) -> int:
     """Run ``dpcheck report``."""
+    from dpcheck.experiments import NAMES
     from dpcheck.findings import Report
+    from dpcheck.reproducing import report_kept
 
     _require_writable(options)
+    if options.file in NAMES:
+        return report_kept(options)
     return _deliver(Report.from_json(inputs.report(options.file)), options)
 
 
@@ -304,21 +310,26 @@ def run_solve(options: Namespace) -> int:
 
     require_count(options.seed, "seed", least=0)
     _require_picture(options.plot)
-    data, problem = _problem_of(options)
+    like = _like(options)
+    data, problem = _problem_of(options) if like is None else (None, like.problem)
+    epsilon = 1.0 if options.epsilon is None else options.epsilon
+    delta = like.delta if like is not None and options.delta is None else options.delta
+    settings = (like.settings if like is not None else {}) | inputs.settings(options.settings)
     with terminal.progress() as watch:
         run = solve(
-            options.algorithm, problem, epsilon=options.epsilon, delta=options.delta, seed=options.seed,
-            variant=options.variant, watch=lambda done, total: watch(options.algorithm, done, total),
-            **inputs.settings(options.settings),
+            options.algorithm, problem, epsilon=epsilon, delta=delta, seed=options.seed, variant=options.variant,
+            watch=lambda done, total: watch(options.algorithm, done, total), **settings,
         )  # fmt: skip
         n = len(run.problem.records)
-        delta = n**-2.0 if options.delta is None else options.delta
+        delta = n**-2.0 if delta is None else delta
         certificate = certify(run.events, delta=delta)
         history = run.to_frame(delta)
     found: dict[str, Any] = {
-        "algorithm": options.algorithm, "problem": run.problem.name, "n": n, "claimed": options.epsilon,
+        "algorithm": options.algorithm, "problem": run.problem.name, "n": n, "claimed": epsilon,
         "delta": delta, "certified": certificate.epsilon, "method": certificate.method, "notes": list(run.notes),
     }  # fmt: skip
+    if like is not None:
+        found |= {"like": like.cell.name} | like.score(run.x)
     if data is not None:
         from dpcheck.problems.auc import auc_score
 
@@ -336,6 +347,17 @@ def run_solve(options: Namespace) -> int:
     shown = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in found.items()}
     lines = [terminal.named(name, value) for name, value in (*shown.items(), *(("note", note) for note in notes))]
     return terminal.say("\n".join([*lines, "", history.to_string(index=False, float_format="{:.4g}".format)]))
+
+
+def _like(options: Namespace) -> Start | None:
+    """The experiment's cell that the run begins from, None where none is named."""
+    if options.like is None:
+        return None
+    from dpcheck.experiments.starts import start
+
+    for name in ("radius", "positive_share"):
+        require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "--like")
+    return start(options.like, options.algorithm, options.epsilon, options.seed)
 
 
 def _problem_of(options: Namespace) -> tuple[Any, Any]:

@@ -9,9 +9,11 @@ their licences, and what was checked against what: ``dpcheck/data/SOURCES.md``.
 from __future__ import annotations
 
 import hashlib
+import operator
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +26,12 @@ from dpcheck.errors import InputError, one_line, require, require_positive
 __all__ = ["Dataset", "load", "names"]
 
 VARIABLE = "DPCHECK_DATA"
+Groups = tuple[tuple[int, ...], tuple[int, ...]]
+PAIRINGS: dict[str, Groups] = {
+    "halves": ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9)),
+    "parity": ((0, 2, 4, 6, 8), (1, 3, 5, 7, 9)),
+}
+_TEN = ("mnist", "fashion_mnist")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +45,7 @@ class Dataset:
     X : ndarray, (n, d) float64
         The rows.
     y : ndarray, (n,)
-        Float64 in {-1, +1}, or int64 class labels 0..9 for mnist and fashion_mnist.
+        Float64 in {-1, +1}, or int64 class labels 0..9 for mnist and fashion_mnist without ``classes``.
     X_test, y_test : ndarray or None
         The test split likewise; None where there is none.
     source : str
@@ -93,7 +101,7 @@ def names() -> tuple[str, ...]:
     return tuple(ENTRIES)
 
 
-def load(name: str) -> Dataset:
+def load(name: str, *, classes: str | Sequence[Sequence[int]] | None = None) -> Dataset:
     """Load a data set by name.
 
     Values are as published: diabetes in its raw units, pixels in [0, 1] and 784 a row. Only a9a is scaled: its rows
@@ -104,6 +112,10 @@ def load(name: str) -> Dataset:
     ----------
     name : str
         One of :func:`names`.
+    classes : str or pair of sequences of int, optional
+        For mnist and fashion_mnist two classes in place of ten: the class labels that become -1, and those that become
+        +1; rows of other classes are left out. Or a name of :data:`PAIRINGS`: ``"halves"`` is 0 to 4 against 5 to 9,
+        ``"parity"`` even against odd. The papers draw their two groups at random and do not print them.
 
     Returns
     -------
@@ -113,8 +125,8 @@ def load(name: str) -> Dataset:
     Raises
     ------
     InputError
-        For an unknown name, a failed download, and a file that is not what its hash says: removed if downloaded or
-        cached, left in the user's folder.
+        For an unknown name, groups of classes that are not two, overlap or are not of a set of ten classes, a failed
+        download, and a file that is not what its hash says: removed if downloaded or cached, left in the user's folder.
 
     References
     ----------
@@ -129,13 +141,42 @@ def load(name: str) -> Dataset:
     """
     require(isinstance(name, str) and name in ENTRIES, "data set", f"be one of {', '.join(names())}", name)
     entry = ENTRIES[name]
+    groups = None if classes is None else _groups(name, classes)
     if entry.public:
         arrays = _from_variable(entry) or _from_cache(name, entry)
     else:
         arrays = _stored(entry, Path(__file__).with_name("data"))
     X, y, *test = map(_frozen, arrays)
     X_test, y_test = test or (None, None)
+    if groups is not None:
+        assert X_test is not None and y_test is not None
+        (X, y), (X_test, y_test) = _two_classes(X, y, groups), _two_classes(X_test, y_test, groups)
     return Dataset(name, X, y, X_test, y_test, entry.home, entry.licence)
+
+
+def _groups(name: str, classes: str | Sequence[Sequence[int]]) -> Groups:
+    """Read two groups of class labels."""
+    require(name in _TEN, "classes", f"come with {' or '.join(_TEN)}", name)
+    if isinstance(classes, str):
+        require(classes in PAIRINGS, "classes", f"be one of {', '.join(PAIRINGS)}, or two groups of labels", classes)
+        return PAIRINGS[classes]
+    wanted = "be two groups of labels 0 to 9 that share none"
+    try:
+        first, second = (tuple(operator.index(label) for label in group) for group in classes)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"classes must {wanted}, got {one_line(classes)}") from error
+    labels = (*first, *second)
+    good = bool(first) and bool(second) and len(set(labels)) == len(labels) and set(labels) <= set(range(10))
+    require(good, "classes", wanted, classes)
+    return first, second
+
+
+def _two_classes(X: Rows, y: Array, groups: Groups) -> tuple[Rows, Array]:
+    """Return the rows of both groups in their order, with labels -1 and +1."""
+    second = np.isin(y, groups[1])
+    kept = second | np.isin(y, groups[0])
+    labels = np.where(second, 1.0, -1.0)
+    return (X if kept.all() else _frozen(X[kept])), _frozen(labels[kept])
 
 
 def _into_ball(X: Rows, radius: float) -> Rows:

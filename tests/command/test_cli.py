@@ -51,8 +51,9 @@ OPTIONS = {
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},
     "measure": {"--vary", "--seeds", "--problem", "--variant", "--epsilon", "--delta", "--jobs", "--output"},
-    "solve": {"--problem", "--data", "--variant", "--epsilon", "--delta", "--radius", "--positive-share", "--seed",
-              "--plot", "--format"},
+    "reproduce": {"--only", "--seeds", "--store", "--jobs", "--plot", "--format"},
+    "solve": {"--problem", "--data", "--like", "--variant", "--epsilon", "--delta", "--radius", "--positive-share",
+              "--seed", "--plot", "--format"},
     "report": {"--format", "--output", "--json-output", "--junit-output", "--sarif-output", "--html-output",
                "--github-output", "--fail-on", "--verbose", "--explain"},
 }  # fmt: skip

@@ -8,6 +8,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -570,3 +571,39 @@ def test_small_sets_have_one_value_on_both_routes(name, monkeypatch, server, cac
     assert downloaded.X.tobytes() == data.X.tobytes()
     assert downloaded.y.tobytes() == data.y.tobytes()
     assert server.asked == [f"/{name}"]
+
+
+# Two classes of ten
+
+
+@needs_folder
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
+def test_two_classes_of_ten(name, monkeypatch):
+    monkeypatch.setenv("DPCHECK_DATA", FOLDER)
+    ten = datasets.load(name)
+    halves = datasets.load(name, classes="halves")
+    np.testing.assert_array_equal(halves.X, ten.X)
+    np.testing.assert_array_equal(halves.y, np.where(ten.y >= 5, 1.0, -1.0))
+    np.testing.assert_array_equal(halves.y_test, np.where(ten.y_test >= 5, 1.0, -1.0))
+    parity = datasets.load(name, classes="parity")
+    np.testing.assert_array_equal(parity.y, np.where(ten.y % 2 == 1, 1.0, -1.0))
+    few = datasets.load(name, classes=[[3], [8, 1]])
+    kept = np.isin(ten.y, [1, 3, 8])
+    np.testing.assert_array_equal(few.X, ten.X[kept])
+    np.testing.assert_array_equal(few.y, np.where(ten.y[kept] == 3, -1.0, 1.0))
+    assert not few.X.flags.writeable and not few.y.flags.writeable
+    assert len(few.X_test) == len(few.y_test) == np.isin(ten.y_test, [1, 3, 8]).sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "words"),
+    [
+        ("a9a", "halves", "classes must come with mnist or fashion_mnist"),
+        ("mnist", "thirds", "classes must be one of halves, parity"),
+        ("mnist", [[1], [1, 2]], "share none"), ("mnist", [[1], []], "two groups"), ("mnist", [[1], [10]], "0 to 9"),
+        ("mnist", [[1], [2], [3]], "two groups"), ("mnist", 3, "two groups"), ("mnist", [[1.5], [2]], "two groups"),
+    ],
+)  # fmt: skip
+def test_groups_that_are_no_two_classes_are_refused(name, classes, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        datasets.load(name, classes=classes)

@@ -1,0 +1,43 @@
+"""The papers' tables and figures, one a file: data, model, settings with their source, and the printed numbers."""
+
+from __future__ import annotations
+
+import importlib
+
+from dpcheck.errors import did_you_mean, require
+from dpcheck.experiments.experiment import Experiment
+
+NAMES = (
+    "yang2022.table_2", "yang2022.table_5", "yang2022.figure_1", "zhang2025.table_1", "zhang2025.td",
+    "zhang2025.wgan", "xu2026.table_2", "xu2026.figure_1",
+)  # fmt: skip
+
+
+def find(name: str) -> Experiment:
+    """Return the experiment of this name.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES`.
+
+    Returns
+    -------
+    Experiment
+        The experiment.
+
+    Raises
+    ------
+    InputError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> from dpcheck.experiments import find
+    >>> find("xu2026.table_2").metrics
+    ('Phi', 'gradient norm', 'lambda_min')
+    """
+    require(name in NAMES, "experiment", f"be one of {', '.join(NAMES)}", f"{name}{did_you_mean(name, NAMES)}")
+    module = importlib.import_module(f"dpcheck.experiments.{name.replace('.', '_')}")
+    found: Experiment = module.EXPERIMENT
+    return found

@@ -1,0 +1,171 @@
+"""Runs of AUC maximisation as the papers describe them: data and split, problem, algorithm, noise, test AUC.
+
+A plan names
+
+    data, classes    a data set, and for digits the pairing of its classes
+    rows             the public radius that rows are divided by, longer ones by their length
+    printed_rows     of ijcnn1, that of the runs whose noise is not certified: their features are scaled to [0, 1]
+                     before, by the extremes of the training rows, as is printed and as no certificate covers
+    model            "linear" or "mlp", with ``hidden`` units
+    radius           of the domain
+    share            the public share of positives
+    algorithm        with ``epochs``, ``batch`` and its ``settings``, clipping norms among them; ``published`` has what
+                     is otherwise where noise is as published, or none
+    epsilon, delta   what is claimed; epsilon null for a run without privacy
+
+    imbalance        of digits, the share of positives that are left in the training rows
+    as_printed       true where the algorithm's variant as printed has the noise as published, with clipping
+
+Noise "certified" is what the accountant certifies for gradients that are clipped record by record. Noise "published"
+follows Yang et al. 2022, Section 4.1: the largest gradient norms of a run without noise stand in place of the
+Lipschitz constants, an accountant gives the noise for them, and nothing is clipped. The norms are read off minibatches,
+whose mean gradients are what such a run computes: the paper does not say, and norms of single records, several
+times as large, give AUC that falls with epsilon far below the printed one. What that noise is certified at rests on the
+constants that are proved for the whole domain, since nothing else bounds a gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpcheck import datasets
+from dpcheck.accounting import certify
+from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Plan
+from dpcheck.problems.auc import AUC, auc_score
+from dpcheck.problems.auc_mlp import AUCMLP
+from dpcheck.problems.problem import Array
+from dpcheck.solvers import configure
+from dpcheck.solvers.solver import Solver
+from dpcheck.streams import one_blas_thread
+
+IJCNN1_TRAIN = 39_992  # 80 % of its 49,990 training rows: Table 3 of Yang et al.
+_NORM_MINIBATCHES, _NORM_ITERATES = 32, 10  # where the largest gradient norms are read off
+
+
+def measure(plan: Plan, noise: str, seed: int) -> dict[str, float]:
+    """Return the test AUC of one run, in per cent, the epsilon that its noise is certified at, and its sigma in w."""
+    with one_blas_thread():
+        train, test = parts(plan, noise, seed)
+        problem = problem_of(plan, *train, seed)
+        solver = solver_of(plan, problem, noise, seed)
+        run = solver.run(problem, seed=seed)
+        epsilon = math.inf if noise == NONE else certify(solver.events(problem), delta=plan["delta"]).epsilon
+        found = {"AUC": 100 * auc_score(scores(problem, run.x, test[0]), test[1]), EPSILON: epsilon}
+        sigma = getattr(solver, "sigma_w", getattr(solver, "sigma", None))
+        return found if sigma is None else found | {"sigma": float(sigma)}
+
+
+def parts(plan: Plan, noise: str, seed: int) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Return training and test rows with their labels; ``holdout`` scores on a fifth of the training rows instead."""
+    X, y, X_test, y_test = _rows(plan["data"], plan.get("classes"), plan["rows"])
+    if X_test is None:
+        order = np.random.default_rng(seed).permutation(len(X))
+        chosen, rest = order[:IJCNN1_TRAIN], order[IJCNN1_TRAIN:]
+        X, y, X_test, y_test = X[chosen], y[chosen], X[rest], y[rest]
+        if noise == CERTIFIED:
+            low, high, radius = np.zeros(X.shape[1]), np.ones(X.shape[1]), plan["rows"]
+        else:
+            low, high, radius = X.min(0), X.max(0), plan["printed_rows"]
+        X, X_test = (into_ball((part - low) / (high - low), radius) for part in (X, X_test))
+    if "imbalance" in plan:
+        X, y = thinned(X, y, plan["imbalance"], seed)
+    if plan.get("holdout"):
+        order = np.random.default_rng([seed, 1]).permutation(len(X))
+        cut = 4 * len(X) // 5
+        return (X[order[:cut]], y[order[:cut]]), (X[order[cut:]], y[order[cut:]])
+    return (X, y), (X_test, y_test)
+
+
+def thinned(X: Array, y: Array, share: float, seed: int) -> tuple[Array, Array]:
+    """Return the rows with as many positives, drawn without replacement, as are ``share`` of what is left."""
+    positive, negative = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+    count = round(share / (1 - share) * len(negative))
+    chosen = np.random.default_rng([seed, 3]).permutation(positive)[:count]
+    rows = np.sort(np.concatenate([negative, chosen]))
+    return X[rows], y[rows]
+
+
+@lru_cache(maxsize=2)
+def _rows(name: str, classes: str | None, radius: float) -> tuple[Array, Array, Any, Any]:
+    """Return digits in the unit ball; of ijcnn1 the training rows alone, as published, since they are split anew."""
+    data = datasets.load(name, classes=classes)
+    if classes is None:
+        return data.X, data.y, None, None
+    data = data.unit_ball(radius=radius)
+    return data.X, data.y, data.X_test, data.y_test
+
+
+def into_ball(X: Array, radius: float) -> Array:
+    """Return rows x over max(radius, |x|)."""
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    shrunk: Array = X / np.where(norms <= radius, radius, norms * (1 + 1e-12))
+    return shrunk
+
+
+def problem_of(plan: Plan, X: Array, y: Array, seed: int) -> AUC | AUCMLP:
+    """Return the objective; a perceptron's public start follows the seed."""
+    share, radius = plan["share"], plan["radius"]
+    if plan["model"] == "linear":
+        return AUC.from_data(X, y, positive_share=share, radius=radius)
+    return AUCMLP.from_data(X, y, positive_share=share, hidden=plan["hidden"], radius=radius, seed=seed)
+
+
+def solver_of(plan: Plan, problem: AUC | AUCMLP, noise: str, seed: int) -> Solver:
+    """Return the configured algorithm with the noise asked for."""
+    asked = settings_of(plan, len(problem.records))
+    claim: dict[str, Any] = {"epsilon": plan["epsilon"] or 1.0, "delta": plan["delta"]}
+    if noise == CERTIFIED:
+        return configure(plan["algorithm"], problem, **claim, **asked)
+    if plan.get("as_printed"):
+        printed = asked | plan["published"] | {"variant": "as_printed", "private": noise != NONE}
+        return configure(plan["algorithm"], problem, **claim, **printed)
+    open_ended = {name: value for name, value in asked.items() if not name.startswith("clip")} | plan["published"]
+    clear = configure(plan["algorithm"], problem, **claim, **open_ended, private=False)
+    if noise == NONE:
+        return clear
+    assert noise == PUBLISHED
+    largest: dict[str, Any] = dict(zip(("clip_w", "clip_v"), largest_norms(plan, clear, problem, seed), strict=True))
+    noisy = configure(plan["algorithm"], problem, **claim, **open_ended, **largest)
+    return replace(noisy, clip_w=math.inf, clip_v=math.inf)  # type: ignore[type-var]
+
+
+def settings_of(plan: Plan, n: int) -> dict[str, Any]:
+    """Return the algorithm's settings with the number of steps that ``epochs`` are; an extragradient step takes two
+    minibatches."""
+    asked = dict(plan["settings"])
+    if "epochs" in plan:
+        steps = math.ceil(plan["epochs"] * n / plan["batch"])
+        name = "rounds" if plan["algorithm"] == "privatediff" else "steps"
+        asked |= {name: steps // 2 if plan["algorithm"] == "nseg" else steps, "batch": plan["batch"]}
+    return asked
+
+
+def largest_norms(plan: Plan, solver: Solver, problem: AUC | AUCMLP, seed: int) -> tuple[float, float]:
+    """Return the largest norms of minibatches' mean gradients along a run, in w and in v.
+
+    At ten iterates spread evenly, over 32 minibatches of the plan's size.
+    """
+    last = solver.iterations(problem) - 1
+    at = sorted({round(last * k / (_NORM_ITERATES - 1)) for k in range(_NORM_ITERATES)})
+    path = solver.run(problem, seed=seed, at=at).history.path
+    out_w, out_v, d = np.empty(problem.dim_w), np.empty(problem.dim_v), problem.dim_w
+    rng, largest = np.random.default_rng([seed, 2]), [0.0, 0.0]
+    for x in path:
+        for _ in range(_NORM_MINIBATCHES):
+            mean_w, mean_v = np.zeros_like(out_w), np.zeros_like(out_v)
+            for record in problem.records[rng.integers(0, len(problem.records), plan["batch"])]:
+                problem.gradient(problem.params, record, x[:d], x[d:], out_w, out_v)
+                mean_w += out_w / plan["batch"]
+                mean_v += out_v / plan["batch"]
+            largest = [max(largest[0], float(np.linalg.norm(mean_w))), max(largest[1], float(np.linalg.norm(mean_v)))]
+    return largest[0], largest[1]
+
+
+def scores(problem: AUC | AUCMLP, w: Array, X: Array) -> Array:
+    """Return the scores of rows at the released w."""
+    return problem.scores(w, X) if isinstance(problem, AUCMLP) else X @ w[:-2]

@@ -1,0 +1,79 @@
+"""Choose what the papers do not print, by one rule and on training rows alone.
+
+``python -m dpcheck.experiments.choosing [data] [model]`` tries the candidates of each group that is not yet in
+``kept/choices.csv`` and writes them there. A candidate is run at the privacy of its cell, with certified noise and seed
+0, on four fifths of the training rows of that seed, and scored on the other fifth.
+
+Linear scores have the printed step, and clipping norms C in w and C/2 in v; perceptrons have steps as well. Without
+privacy a perceptron on digits has steps alone, and everything else has what is printed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from dpcheck.experiments import auc_runs, yang2022_table_2
+from dpcheck.experiments.choices import COLUMNS, FILE, group, tried
+from dpcheck.experiments.experiment import CERTIFIED, NONE
+from dpcheck.files import write_text
+
+CLIPS = (0.25, 0.5, 1.0, 2.0)
+SMALL = {"eta": (0.005, 0.015, 0.05, 0.15), "clip": (0.1, 0.3, 1.0)}
+DIGITS = {"eta": (0.05, 0.2, 0.8), "clip": (0.1,)}
+WITHOUT = (0.1, 0.35, 1.0)
+
+
+def candidates(data: str, model: str, private: bool) -> list[dict[str, Any]]:
+    """Return what is tried in a group."""
+    digits = data != "ijcnn1"
+    if model == "linear":
+        return [_clips(clip) for clip in CLIPS] if private else []
+    if not private:
+        return [{"eta": eta} for eta in WITHOUT] if digits else []
+    grid = DIGITS if digits else SMALL
+    return [{"eta": eta} | _clips(clip) for eta in grid["eta"] for clip in grid["clip"]]
+
+
+def _clips(clip: float) -> dict[str, Any]:
+    return {"clip_w": clip, "clip_v": clip / 2}
+
+
+def choose(words: Sequence[str]) -> None:
+    """Try the groups that have all of these words."""
+    for cell in yang2022_table_2.EXPERIMENT.cells:
+        if "epochs" not in cell.plan:  # a schedule of its own
+            continue
+        data, model, algorithm, epsilon = cell.keys.values()
+        assert isinstance(data, str) and isinstance(model, str) and isinstance(algorithm, str)
+        assert isinstance(epsilon, float)
+        if not set(words) <= {data, model, algorithm} or group(cell.plan) in tried():
+            continue
+        private = cell.noises != (NONE,)
+        lines = []
+        for candidate in candidates(data, model, private):
+            plan = yang2022_table_2.plan(data, model, algorithm, epsilon, 1e-6, candidate=candidate)
+            plan["published"] = {} if not private else plan["published"]
+            auc = auc_runs.measure(plan | {"holdout": True}, CERTIFIED if private else NONE, 0)["AUC"]
+            lines.append([*group(plan), json.dumps(candidate), f"{auc:.6g}"])
+            print(*lines[-1], file=sys.stderr, flush=True)
+        if lines:
+            _append(lines)
+
+
+def _append(lines: Sequence[Sequence[str]]) -> None:
+    """Write further lines to the file, below its heading."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    if not FILE.exists():
+        writer.writerow(COLUMNS)
+    writer.writerows(lines)
+    write_text(FILE, (FILE.read_text("utf-8") if FILE.exists() else "") + stream.getvalue())
+
+
+if __name__ == "__main__":
+    choose(sys.argv[1:])

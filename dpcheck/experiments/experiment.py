@@ -1,0 +1,147 @@
+"""What a published table or figure is made of: cells, the numbers printed in them, settings and where each is from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Value = str | float
+Plan = Mapping[str, Any]
+Measure = Callable[[Plan, str, int], dict[str, float]]
+
+PUBLISHED, CERTIFIED, NONE = "published", "certified", "none"  # whose noise a run adds
+EPSILON = "certified epsilon"  # what a run's noise is certified at, among the numbers that it measures
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of an experiment, and where it comes from: printed, or chosen, and by what rule."""
+
+    name: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One place of a table: what tells it apart, what is printed there, and how it is run.
+
+    Attributes
+    ----------
+    keys : mapping
+        What the cell is called by, such as ``{"data": "ijcnn1", "epsilon": 1.0}``.
+    plan : mapping
+        All that its runs depend on but noise and seed, fit for JSON.
+    published : mapping
+        Metric -> the printed number; empty where the paper has none.
+    noises : tuple of str
+        Whose noise is run: that of the paper as published, and that which the accountant certifies.
+    seconds : float
+        What a run costs where none is kept: measured on a shortened run and extrapolated; 0 where nobody knows.
+    not_run : str
+        Why the cell is left out unless it is asked for; empty for cells that are run.
+    """
+
+    keys: Mapping[str, Value]
+    plan: Plan
+    published: Mapping[str, float] = field(default_factory=dict)
+    noises: tuple[str, ...] = (PUBLISHED, CERTIFIED)
+    seconds: float = 0.0
+    not_run: str = ""
+
+    @property
+    def name(self) -> str:
+        """The keys on one line."""
+        return ", ".join(f"{key} {shown(value)}" if key == "epsilon" else shown(value) for key, value in self.items)
+
+    @property
+    def items(self) -> tuple[tuple[str, Value], ...]:
+        """The keys as pairs."""
+        return tuple(self.keys.items())
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a cell."""
+
+    cell: Cell
+    noise: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A part of what was published that cannot be run here, and why."""
+
+    part: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One panel of a picture: numbers whose metric is ``metric@x``, or cells along the key ``along``."""
+
+    metric: str
+    label: str
+    along: str = ""
+    only: Mapping[str, Value] = field(default_factory=dict)
+    log: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A published table or figure.
+
+    Attributes
+    ----------
+    id, title, place : str
+        Its name, what it compares, and where it stands.
+    metrics : tuple of str
+        What a run measures, in the paper's units.
+    cells : tuple of Cell
+        In the order of the paper.
+    settings : tuple of Setting
+        With the source of each.
+    noise : str
+        What "noise as published" means here.
+    claimed : str
+        The privacy that the paper claims for a run; a key of the cells or a text.
+    measure : callable
+        ``(plan, noise, seed) -> metric -> number``, :data:`EPSILON` among them.
+    runs : int
+        Runs behind a printed number, 0 where the paper does not say.
+    seeds : int
+        Runs behind a measured one.
+    missing : tuple of Missing
+        What cannot be run.
+    panels : tuple of Curve
+        The panels of its picture.
+    data : tuple of str
+        Data sets that it needs.
+    """
+
+    id: str
+    title: str
+    place: str
+    metrics: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    settings: tuple[Setting, ...]
+    noise: str
+    claimed: str
+    measure: Measure
+    runs: int
+    seeds: int = 5
+    missing: tuple[Missing, ...] = ()
+    panels: tuple[Curve, ...] = ()
+    data: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the cells' keys."""
+        return tuple(self.cells[0].keys)
+
+
+def shown(value: Value) -> str:
+    """A key's value as people write it."""
+    return value if isinstance(value, str) else f"{value:g}"

@@ -1,0 +1,97 @@
+"""An experiment's table, with what is to be said of it, as text: for a terminal, a page, other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpcheck import tables
+from dpcheck.experiments import NAMES, find, kept
+from dpcheck.experiments.experiment import Cell, Experiment
+from dpcheck.experiments.runner import Result, duration
+from dpcheck.experiments.table import causes, rows, shown_rows
+
+SCHEMA = "dpcheck.reproduce/1"
+
+
+def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
+    """Return the table of an experiment, format "terminal" or one of :data:`dpcheck.tables.FORMATS`."""
+    if format == "csv":
+        return tables.table(rows(experiment, results), format)
+    shown = shown_rows(experiment, results)
+    if format == "latex":
+        return tables.table(shown, format)
+    if not shown:
+        body = "None of its runs is kept."
+    else:
+        body = tables.table(shown, "markdown") if format == "markdown" else aligned(shown)
+    after = remarks(experiment, results)
+    if format == "markdown":
+        return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
+    head = f"{experiment.place}: {experiment.title}\nclaimed epsilon: {experiment.claimed}"
+    return "\n\n".join(part for part in (head, body, "\n".join(after)) if part)
+
+
+def to_dict(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]:
+    """Return the whole experiment by name: settings, rows, runs, and what was not run."""
+    runs = [
+        {
+            **result.trial.cell.keys, "noise": result.trial.noise, "seed": result.trial.seed,
+            "seconds": result.seconds, "values": result.values,
+        }
+        for result in results
+    ]  # fmt: skip
+    return {
+        "schema": SCHEMA, "experiment": experiment.id, "place": experiment.place, "title": experiment.title,
+        "noise as published": experiment.noise, "claimed epsilon": experiment.claimed,
+        "settings": [vars(setting) for setting in experiment.settings], "rows": rows(experiment, results), "runs": runs,
+        "not run": [{"part": part, "why": why} for part, why in not_run(experiment, results)],
+    }  # fmt: skip
+
+
+def remarks(experiment: Experiment, results: Sequence[Result]) -> list[str]:
+    """Return the sentences below a table: the noise, the causes of differences, and what was not run."""
+    lines = [f"noise as published: {experiment.noise}"]
+    lines += [f"({letter}) {sentence}" for letter, sentence in causes(experiment, results).items()]
+    return lines + [f"not run: {part}: {why}" for part, why in not_run(experiment, results)]
+
+
+def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Return what has no run among these results, and why."""
+    done = {id(result.trial.cell) for result in results}
+    left: dict[str, list[Cell]] = {}
+    for cell in experiment.cells:
+        if id(cell) not in done:
+            why = cell.not_run or "run by `dpcheck reproduce " + experiment.id + "`"
+            left.setdefault(why, []).append(cell)
+    found = []
+    for why, cells in left.items():
+        cost = sum(cell.seconds * experiment.seeds * len(cell.noises) for cell in cells)
+        some = cells[0].name if len(cells) == 1 else f"{len(cells)} cells from {cells[0].name} to {cells[-1].name}"
+        found.append((some, f"{why} (about {duration(cost)} of one core)" if cost else why))
+    return found + [(missing.part, missing.why) for missing in experiment.missing]
+
+
+def aligned(shown: Sequence[dict[str, str]]) -> str:
+    """Return rows as columns for a terminal, without the columns that are empty."""
+    names = [name for name in (shown[0] if shown else {}) if any(row[name] for row in shown)]
+    widths = {name: max(len(name), *(len(row[name]) for row in shown)) for name in names}
+    lines = [{name: name for name in names}, *shown]
+    return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
+
+
+def listing() -> list[dict[str, Any]]:
+    """Return a row for each experiment: name, place, title, cells kept and in all."""
+
+    found = []
+    for name in NAMES:
+        experiment = find(name)
+        run = [cell for cell in experiment.cells if not cell.not_run] or experiment.cells
+        cost = sum(cell.seconds * len(cell.noises) for cell in run) * experiment.seeds
+        found.append({
+            "experiment": name, "cells": len(experiment.cells),
+            "kept": kept.finished(experiment, kept.read(experiment)),
+            "time": duration(cost) if cost else "unknown", "data": ", ".join(experiment.data) or "drawn",
+            "what": experiment.title,
+        })  # fmt: skip
+    return found

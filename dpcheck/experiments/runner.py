@@ -1,0 +1,197 @@
+"""Trials of an experiment, run one by one and kept as they come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from dpcheck.errors import InputError, require, require_count
+from dpcheck.experiments.experiment import Cell, Experiment, Trial, shown
+from dpcheck.store import Store, digest_of
+from dpcheck.streams import workers
+
+FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
+_ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run measured: numbers by metric, and the seconds that it took."""
+
+    trial: Trial
+    values: dict[str, float]
+    seconds: float
+
+
+def trials(experiment: Experiment, cells: Iterable[Cell], seeds: int) -> list[Trial]:
+    """Return the runs of these cells, by cell, noise and seed."""
+    require_count(seeds, "seeds")
+    return [Trial(cell, noise, seed) for cell in cells for noise in cell.noises for seed in range(seeds)]
+
+
+def chosen(experiment: Experiment, only: str | None) -> list[Cell]:
+    """Return the cells that ``only`` names, or all that are run unless somebody asks for others.
+
+    ``only`` : ``NAME=VALUE`` and values between commas; values of one key are alternatives, keys all hold
+    """
+    if not only:
+        return [cell for cell in experiment.cells if not cell.not_run]
+    wanted: dict[str, set[str]] = {}
+    known = {key: {shown(cell.keys[key]) for cell in experiment.cells} for key in experiment.keys}
+    for part in (piece.strip() for piece in only.split(",") if piece.strip()):
+        name, equals, value = part.partition("=")
+        value = _number(value if equals else name)
+        keys = [name] if equals else [key for key in experiment.keys if value in known[key]]
+        good = bool(keys) and all(key in known and value in known[key] for key in keys)
+        everything = "; ".join(f"{key}={'|'.join(sorted(values))}" for key, values in known.items())
+        require(good, "--only", f"name cells of {experiment.id} ({everything})", part)
+        for key in keys[:1]:
+            wanted.setdefault(key, set()).add(value)
+    found = [cell for cell in experiment.cells if all(shown(cell.keys[key]) in wanted[key] for key in wanted)]
+    require(bool(found), "--only", f"leave cells of {experiment.id}", only)
+    return found
+
+
+def _number(text: str) -> str:
+    """Write a number as keys are shown."""
+    try:
+        return shown(float(text))
+    except ValueError:
+        return text
+
+
+def code(experiment: Experiment) -> str:
+    """A digest of the source that the runs' numbers depend on, and not of what shows them."""
+    return _digest(experiment.measure.__module__.rpartition(".")[2])
+
+
+@cache
+def _digest(module: str) -> str:
+    folders = ("kernels", "problems", "schedules", "solvers", "bases", "data")
+    files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
+    beside = ("datasets", "accounting", "certificates", "events", "losses", "loss_grids", "privacy_curves", "streams")
+    files += [_ROOT / f"{name}.py" for name in beside]
+    return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
+
+
+def run_all(
+    experiment: Experiment, asked: Sequence[Trial], *, folder: str | None = None, jobs: int | None = None,
+    watch: Callable[[str, int, int], object] = lambda stage, done, total: None,
+) -> list[Result]:  # fmt: skip
+    """Run what is not yet in the store of ``folder``, and return the results in the order asked for.
+
+    Each result is stored as soon as it is there, so that a run that was killed goes on with the same bits. ``watch`` is
+    told the stage with the time that is left.
+    """
+    if jobs is not None:
+        require_count(jobs, "jobs")
+    store = None if folder is None else opened(experiment, folder)
+    found: dict[int, Result] = {}
+    for number, trial in enumerate(asked):
+        stored = None if store is None else store.get(key(experiment, trial))
+        if stored is not None:
+            found[number] = Result(trial, _numbers(stored["values"]), stored["seconds"])
+    missing = [number for number in range(len(asked)) if number not in found]
+    clock = _Clock(len(asked), [asked[number].cell.seconds for number in missing])
+    stopped = Event()
+
+    def work(number: int) -> Result | None:
+        if stopped.is_set():
+            return None
+        trial, started = asked[number], time.perf_counter()
+        try:
+            values = experiment.measure(trial.cell.plan, trial.noise, trial.seed)
+        except InputError as error:
+            where = f"{trial.cell.name}, {trial.noise} noise, seed {trial.seed}"
+            raise InputError(f"{error} (in the run of {where})") from error
+        return Result(trial, values, round(time.perf_counter() - started, 3))
+
+    def finish(number: int, result: Result | None) -> None:
+        if result is None:
+            return
+        if store is not None:
+            stored = {"values": _text(result.values), "seconds": result.seconds}
+            store.put(key(experiment, result.trial), stored)
+        found[number] = result
+        clock.tick(result.trial.cell.seconds)
+        watch(f"{experiment.id}{clock.left}", len(found), len(asked))
+
+    watch(f"{experiment.id}{clock.left}", len(found), len(asked))
+    count = min(workers(jobs), max(len(missing), 1))
+    if count == 1:
+        for number in missing:
+            finish(number, work(number))
+    else:
+        with ThreadPoolExecutor(count) as pool:
+            futures = {pool.submit(work, number): number for number in missing}
+            try:
+                for future in as_completed(futures):  # the store is this thread's
+                    finish(futures[future], future.result())
+            finally:
+                stopped.set()
+                pool.shutdown(cancel_futures=True)
+    if store is not None:
+        store.close()
+    return [found[number] for number in range(len(asked))]
+
+
+def opened(experiment: Experiment, folder: str) -> Store:
+    """Open the store of a folder for an experiment's runs; a folder is made where there is none."""
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--store must be a folder that can be written, got {folder}: {error.strerror}") from error
+    return Store(place / FILE, code(experiment))
+
+
+def key(experiment: Experiment, trial: Trial) -> list[Any]:
+    """Return what a run is stored under; experiments that share a run share what is stored."""
+    return [experiment.measure.__module__, dict(trial.cell.plan), trial.noise, trial.seed]
+
+
+def _text(values: dict[str, float]) -> dict[str, str]:
+    """Return numbers as the shortest text that reads back to the same bits, infinity included."""
+    return {name: repr(float(value)) for name, value in values.items()}
+
+
+def _numbers(values: dict[str, str]) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items()}
+
+
+class _Clock:
+    """The time left, from what runs are expected to cost and from how long they took here."""
+
+    def __init__(self, total: int, costs: Sequence[float]) -> None:
+        self._started, self._done, self._left = time.perf_counter(), 0, len(costs)
+        self._costs_done, self._costs_left = 0.0, sum(costs)
+
+    def tick(self, cost: float) -> None:
+        """Note that a run is finished."""
+        self._done, self._left = self._done + 1, self._left - 1
+        self._costs_done, self._costs_left = self._costs_done + cost, self._costs_left - cost
+
+    @property
+    def left(self) -> str:
+        """Return the words for the time left; none where nothing is."""
+        if not self._left:
+            return ""
+        spent = time.perf_counter() - self._started
+        if not self._done:
+            return f", about {duration(self._costs_left)} of work" if self._costs_left > 0 else ""
+        if self._costs_done > 0:
+            return f", about {duration(spent * self._costs_left / self._costs_done)} left"
+        return f", about {duration(spent * self._left / self._done)} left"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people say them."""
+    if seconds < 90:
+        return f"{max(seconds, 0):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

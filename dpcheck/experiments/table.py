@@ -1,0 +1,134 @@
+"""The table of an experiment, computed from runs: published beside measured, and what the noise is certified at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcheck.experiments.causes import FAR, cause
+from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Experiment
+from dpcheck.experiments.runner import Result
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Runs of one cell with one noise, for one metric.
+
+    mean, error : over the seeds, and the standard error of that mean, nan for one run;  runs : how many;
+    difference : from the printed number, in standard errors of a difference, None where there is no printed number or
+    no spread;  epsilon : the largest that the noise of these runs is certified at
+    """
+
+    mean: float
+    error: float
+    runs: int
+    difference: float | None
+    epsilon: float
+
+
+def measured(experiment: Experiment, cell: Cell, metric: str, noise: str, results: Sequence[Result]) -> Measured | None:
+    """Return what these runs say of a cell, None where there are none.
+
+    A printed number is a mean over ``experiment.runs`` runs, so its own error is that of as many runs with the spread
+    that was measured; where the paper does not say how many, it counts as exact.
+    """
+    mine = [each for each in results if each.trial.cell is cell and each.trial.noise == noise]
+    if not mine:
+        return None
+    values = np.array([each.values[metric] for each in mine])
+    count = len(values)
+    spread = float(values.std(ddof=1)) if count > 1 else math.nan
+    published, difference = cell.published.get(metric), None
+    if published is not None and spread > 0:
+        share = 1 / count + (1 / experiment.runs if experiment.runs else 0.0)
+        difference = (float(values.mean()) - published) / (spread * math.sqrt(share))
+    epsilon = max(each.values[EPSILON] for each in mine)
+    return Measured(float(values.mean()), spread / math.sqrt(count), count, difference, epsilon)
+
+
+def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return a row for each cell and metric of which there are runs, numbers as they are, None where there is none."""
+    found = []
+    for cell in experiment.cells:
+        for metric in experiment.metrics:
+            first = measured(experiment, cell, metric, NONE if NONE in cell.noises else PUBLISHED, results)
+            second = measured(experiment, cell, metric, CERTIFIED, results)
+            if first is None and second is None:
+                continue
+            row: dict[str, Any] = dict(cell.keys)
+            if len(experiment.metrics) > 1:
+                row["metric"] = metric
+            row["published"] = cell.published.get(metric)
+            for name, one in (("", first), (", certified noise", second)):
+                row |= {
+                    f"measured{name}": one and one.mean, f"standard error{name}": one and one.error,
+                    f"difference{name}": one and one.difference, f"certified epsilon{name}": one and one.epsilon,
+                }  # fmt: skip
+            row["runs"] = max(each.runs for each in (first, second) if each is not None)
+            far = [each for each in (first, second) if each and each.difference and abs(each.difference) > FAR]
+            row["cause"] = cause(experiment, cell, metric, first, second) if far else ""
+            found.append(row)
+    return found
+
+
+def shown_rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, str]]:
+    """Return the rows as people read them; the causes stand below the table, in :func:`causes`."""
+    found = []
+    names = _names(rows(experiment, results))
+    for row in rows(experiment, results):
+        keys = experiment.keys if len(experiment.metrics) == 1 else (*experiment.keys, "metric")
+        line = {key: row[key] if isinstance(row[key], str) else _plain(row[key]) for key in keys}
+        line["published"] = "" if row["published"] is None else _number(row["published"])
+        for name in ("", ", certified noise"):
+            heading = "measured" if not name else "certified noise"
+            line[heading] = _with_error(row[f"measured{name}"], row[f"standard error{name}"])
+            line[f"{'difference' if not name else 'its difference'}"] = _in_errors(row[f"difference{name}"])
+            line["epsilon of the noise" if not name else "its epsilon"] = _epsilon(row[f"certified epsilon{name}"])
+        line["why"] = names.get(row["cause"], "")
+        found.append(line)
+    return found
+
+
+def causes(experiment: Experiment, results: Sequence[Result]) -> dict[str, str]:
+    """Return the sentences for differences beyond two standard errors, by the letter that the table has."""
+    return {letter: sentence for sentence, letter in _names(rows(experiment, results)).items()}
+
+
+def _names(found: Sequence[dict[str, Any]]) -> dict[str, str]:
+    sentences = list(dict.fromkeys(row["cause"] for row in found if row["cause"]))
+    return {sentence: chr(ord("a") + number) for number, sentence in enumerate(sentences)}
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else "no privacy" if value == math.inf else f"{value:g}"
+
+
+def _number(value: float) -> str:
+    """Three figures behind the point, or four figures in all where that is more."""
+    if abs(value) >= 1e5:
+        return f"{value:.2g}"
+    return f"{value:.3f}" if abs(value) >= 1 else f"{value:.4g}"
+
+
+def _with_error(mean: float | None, error: float | None) -> str:
+    if mean is None or error is None:
+        return ""
+    if not math.isfinite(mean):
+        return "not finite"
+    return _number(mean) if math.isnan(error) else f"{_number(mean)} ± {error:.2g}"
+
+
+def _in_errors(difference: float | None) -> str:
+    if difference is None or not math.isfinite(difference):
+        return ""
+    return f"{difference:+.1f}" if abs(difference) < 1000 else f"{difference:+.1e}"
+
+
+def _epsilon(epsilon: float | None) -> str:
+    if epsilon is None:
+        return ""
+    return "none" if epsilon == math.inf else f"{epsilon:.3g}"

@@ -1,0 +1,165 @@
+"""Yang et al. 2022, Table 2: AUC of NSEG and DP-SGDA with linear scores and perceptrons, delta = 1e-6."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpcheck.experiments import auc_runs
+from dpcheck.experiments.choices import chosen
+from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Experiment, Setting, Value
+
+EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
+METHODS = (("linear", "nseg"), ("linear", "dp_sgda"), ("mlp", "dp_sgda"))
+DATA = ("ijcnn1", "mnist", "fashion_mnist")
+PRINTED = {  # Table 2 by epsilon (infinity: "Original"); its columns are the methods of one data set after the other
+    float("inf"): (92.191, 92.448, 96.609, 93.306, 93.349, 99.546, 96.552, 96.523, 98.020),
+    0.1: (90.106, 91.110, 92.763, 91.247, 91.858, 97.878, 95.446, 95.468, 95.692),
+    0.5: (90.346, 91.357, 95.840, 91.324, 92.058, 98.656, 95.530, 95.816, 96.988),
+    1.0: (90.355, 91.371, 96.167, 91.330, 92.070, 98.705, 95.534, 95.834, 97.102),
+    5.0: (90.363, 91.383, 96.294, 91.334, 92.078, 98.742, 95.538, 95.848, 97.198),
+    10.0: (90.363, 91.386, 96.297, 91.334, 92.080, 98.747, 95.539, 95.850, 97.213),
+}
+TRAINING = {"ijcnn1": 39_992, "mnist": 60_000, "fashion_mnist": 60_000}
+SHARE = {"ijcnn1": 0.1, "mnist": 0.5, "fashion_mnist": 0.5}
+# Table 4: step (without privacy, private), epochs likewise, projection likewise
+TABLE_4: dict[tuple[str, str, str], tuple[tuple[float, float], tuple[int, int], tuple[float, float]]] = {
+    ("ijcnn1", "linear", "nseg"): ((300, 350), (1000, 15), (100, 100)),
+    ("ijcnn1", "linear", "dp_sgda"): ((300, 350), (100, 15), (10, 10)),
+    ("ijcnn1", "mlp", "dp_sgda"): ((3000, 500), (10, 10), (100, 100)),
+    ("mnist", "linear", "nseg"): ((11, 5), (100, 15), (2, 2)),
+    ("mnist", "linear", "dp_sgda"): ((11, 5), (100, 15), (2, 2)),
+    ("mnist", "mlp", "dp_sgda"): ((900, 100), (10, 10), (2, 2)),
+    ("fashion_mnist", "linear", "nseg"): ((11, 5), (100, 15), (3, 3)),
+    ("fashion_mnist", "linear", "dp_sgda"): ((11, 5), (100, 15), (3, 3)),
+    ("fashion_mnist", "mlp", "dp_sgda"): ((900, 100), (10, 10), (2, 2)),
+}
+# A pixel's standard deviation, by which the paper divides; rows here are divided by 10.
+DEVIATION = {"mnist": 0.3081, "fashion_mnist": 0.3530}
+ROWS = {"ijcnn1": 2.0, "mnist": 10.0, "fashion_mnist": 10.0}
+PRINTED_ROWS = 2.5  # of ijcnn1 with features in [0, 1]
+SECONDS = {"ijcnn1": {"linear": 0.5, "mlp": 2.0}, "mnist": {"linear": 3.0, "mlp": 60.0}}
+MLP_RADIUS = 100.0  # where the printed projection of 2 does not transfer, see below
+
+
+def stretch(data: str) -> float:
+    """Return what a row of the paper is over a row here: of digits deviations of a pixel, of ijcnn1 taken as 1."""
+    return ROWS[data] / DEVIATION[data] if data in DEVIATION else 1.0
+
+
+def step(data: str, model: str, algorithm: str, *, private: bool) -> float | None:
+    """Return the printed step in the units of the runs, None where it does not transfer.
+
+    The paper's weights 1/n+, 1/n-, 1/n are those of the population over n p (1 - p). A linear score is the same where
+    theta is stretched as the rows are shrunk, and then theta's step is stretched twice. The layers of a perceptron on
+    shrunk rows have no one step that is theirs on the paper's.
+    """
+    if model == "mlp" and data in DEVIATION:
+        return None
+    printed, p = TABLE_4[data, model, algorithm][0][private], SHARE[data]
+    return printed / (TRAINING[data] * p * (1 - p)) * stretch(data) ** 2
+
+
+def plan(
+    data: str, model: str, algorithm: str, epsilon: float, delta: float, *, candidate: dict[str, Any] | None = None,
+    **changed: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the plan of a cell; ``candidate`` is what is tried in place of the chosen settings."""
+    private = epsilon != float("inf")
+    _, epochs, projection = TABLE_4[data, model, algorithm]
+    eta = step(data, model, algorithm, private=private)
+    radius = MLP_RADIUS if eta is None else projection[private] * (1.0 if model == "mlp" else stretch(data))
+    made: dict[str, Any] = {
+        "data": data, "rows": ROWS[data], "model": model, "radius": radius, "share": SHARE[data],
+        "algorithm": algorithm, "epsilon": epsilon if private else None, "delta": delta, "epochs": epochs[private],
+        "batch": 64, "settings": {}, "published": {} if eta is None else {"eta": eta},
+    }  # fmt: skip
+    made |= {"classes": "halves"} if data in DEVIATION else {"printed_rows": PRINTED_ROWS}
+    if model == "mlp":
+        made["hidden"] = [256]
+        made["settings"] |= {"output": "last"}
+    made |= changed
+    if eta is not None and model == "linear":
+        made["settings"] |= {"eta": eta}
+    found = chosen(made) if candidate is None else candidate
+    made["settings"] |= found
+    if eta is None:
+        made["published"] = {"eta": made["settings"].get("eta", 0.1)}
+    return made
+
+
+def _cells() -> tuple[Cell, ...]:
+    found = []
+    for number, data in enumerate(DATA):
+        for column, (model, algorithm) in enumerate(METHODS):
+            for epsilon, printed in PRINTED.items():
+                keys: dict[str, Value] = {"data": data, "model": model, "algorithm": algorithm, "epsilon": epsilon}
+                noises = (NONE,) if epsilon == float("inf") else (PUBLISHED, CERTIFIED)
+                seconds = SECONDS["ijcnn1" if data == "ijcnn1" else "mnist"][model]
+                published = {"AUC": printed[3 * number + column]}
+                found.append(Cell(keys, plan(data, model, algorithm, epsilon, 1e-6), published, noises, seconds))
+    return (*found, *(_nispp(epsilon) for epsilon in EPSILONS))
+
+
+def _nispp(epsilon: float) -> Cell:
+    """Return a cell of the double-loop baseline, which the paper's table leaves out, on DP-SGDA's domain."""
+    made: dict[str, Any] = {
+        "data": "ijcnn1", "rows": ROWS["ijcnn1"], "model": "linear", "radius": 10.0, "share": SHARE["ijcnn1"],
+        "printed_rows": PRINTED_ROWS, "algorithm": "nispp", "epsilon": epsilon, "delta": 1e-6, "settings": {},
+        "published": {},
+    }  # fmt: skip
+    keys: dict[str, Value] = {"data": "ijcnn1", "model": "linear", "algorithm": "nispp", "epsilon": epsilon}
+    return Cell(keys, made, noises=(CERTIFIED,), seconds=1.0)
+
+
+RULE = (
+    "candidates are run at the privacy of the cell on four fifths of the training rows of seed 0 and scored on the "
+    "other fifth, no test row is looked at, and the best serves all seeds; the choice itself is not counted in epsilon"
+)
+SETTINGS = (
+    Setting("split", "80/20 of ijcnn1's 49,990 training rows, anew for each seed; digits as published", "printed, 4.1"),
+    Setting(
+        "pairing of digits",
+        "0 to 4 against 5 to 9",
+        "not printed (random); chosen since without privacy it comes within a point of the line Original on both sets, "
+        "and even against odd does not (95.5 and 99.0)",
+    ),
+    Setting(
+        "rows",
+        "features of ijcnn1 scaled to [0, 1] by the training rows, over 2.5; with certified noise the rows as they "
+        "are, over 2; pixels in [0, 1] over 10; longer rows cut to 1",
+        "[0, 1] is printed (E.3); rows of norm 1 at most are not, but so the printed step gives the printed AUC "
+        "without noise; no certificate covers a scale read off the rows, hence public constants with certified noise",
+    ),
+    Setting("share of positives", "0.1 and 0.5", "chosen: public, where the paper counts the private labels"),
+    Setting("batch, epochs, projection", "Table 4, in the units of these rows", "printed, Table 4"),
+    Setting(
+        "steps",
+        "Table 4 over n p (1 - p), times the square of the paper's rows over these",
+        "printed, Table 4; those of perceptrons on digits are chosen, since no one step transfers",
+    ),
+    Setting("output", "the average of linear iterates, the last of perceptrons", "Algorithm 2 leaves both open"),
+    Setting("clipping norms, and steps of perceptrons with certified noise", "kept/choices.csv", f"chosen: {RULE}"),
+    Setting("perceptron", "256 units, leaky ReLU of slope 0.01", "printed, 4.1; the slope is not"),
+    Setting(
+        "NISPP", "its own schedule on DP-SGDA's domain, noise for the domain's constants", "in no table of the paper"
+    ),
+)
+NOISE = (
+    "the largest norms of minibatch gradients in a run without noise stand in place of the Lipschitz constants, the "
+    "accountant gives the noise for them, and nothing is clipped (Section 4.1); its certificate rests on the constants "
+    "that hold on the whole domain"
+)
+
+EXPERIMENT = Experiment(
+    id="yang2022.table_2",
+    title="AUC of NSEG and DP-SGDA, linear and perceptron, on three data sets",
+    place="Yang et al. 2022, Table 2",
+    metrics=("AUC",),
+    cells=_cells(),
+    settings=SETTINGS,
+    noise=NOISE,
+    claimed="epsilon",
+    measure=auc_runs.measure,
+    runs=5,
+    data=DATA,
+)

@@ -1,0 +1,484 @@
+"""``dpcheck reproduce``: named experiments, cells, a store that goes on, kept runs and the tables made of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import tables
+
+from dpcheck import InputError
+from dpcheck.cli import main
+from dpcheck.experiments import NAMES, auc_runs, choices, choosing, find, kept, page, runner, starts
+from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
+from dpcheck.experiments.rendering import listing, not_run, to_dict
+from dpcheck.experiments.runner import FILE, Result, chosen, run_all, trials
+from dpcheck.experiments.table import causes, measured, rows, shown_rows
+from dpcheck.problems.auc import auc_score
+from dpcheck.reproducing import _text
+
+ROOT = Path(__file__).resolve().parents[2]
+needs_data = pytest.mark.skipif("DPCHECK_DATA" not in os.environ, reason="the data sets are not bundled")
+SENSING = find("xu2026.table_2")
+
+
+def shortened(experiment, steps=8):
+    """The experiment of matrix sensing with so few steps that a run takes no time."""
+    cells = tuple(replace(cell, plan={**cell.plan, "steps": steps}) for cell in experiment.cells)
+    return replace(experiment, cells=cells)
+
+
+def counted(experiment):
+    """The experiment, and the runs that it made since."""
+    made = []
+
+    def measure(plan, noise, seed):
+        made.append((plan["method"], noise, seed))
+        return experiment.measure(plan, noise, seed)
+
+    measure.__module__ = experiment.measure.__module__
+    return replace(experiment, measure=measure), made
+
+
+# Declarations
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_is_declared_whole(name):
+    experiment = find(name)
+    assert experiment.id == name
+    assert experiment.settings and all(each.source for each in experiment.settings)
+    names = [cell.name for cell in experiment.cells]
+    assert len(set(names)) == len(names)
+    for cell in experiment.cells:
+        assert set(cell.published) <= set(experiment.metrics)
+        assert tuple(cell.keys) == experiment.keys
+        json.dumps(cell.plan, allow_nan=False)  # it is part of a key of the store
+
+
+def test_printed_numbers_are_those_of_the_papers():
+    """Spot checks against the tables as they are typeset, at a first, a middle and a last place."""
+    printed = {cell.name: cell.published["AUC"] for cell in find("yang2022.table_2").cells if cell.published}
+    assert len(printed) == 54
+    assert printed["ijcnn1, linear, nseg, epsilon inf"] == 92.191
+    assert printed["ijcnn1, linear, dp_sgda, epsilon 0.1"] == 91.110
+    assert printed["mnist, mlp, dp_sgda, epsilon 1"] == 98.705
+    assert printed["fashion_mnist, mlp, dp_sgda, epsilon 10"] == 97.213
+    further = {cell.name: cell.published["AUC"] for cell in find("yang2022.table_5").cells}
+    assert further["mnist, linear, nseg, 0.0001, epsilon 10"] == 91.335
+    assert further["fashion_mnist, mlp, dp_sgda, 1e-06, epsilon 0.1"] == 95.692
+    digits = {cell.name: cell.published["AUC"] for cell in find("zhang2025.table_1").cells}
+    assert digits["mnist, imbalanced, dp_sgda, epsilon 0.5"] == pytest.approx(77.39)
+    assert digits["fashion_mnist, balanced, privatediff, epsilon 10"] == pytest.approx(96.60)
+    assert SENSING.cells[1].published["Phi"] == 13.7046
+
+
+def test_table_5_has_the_cells_of_table_2_at_its_delta():
+    second = {cell.name: cell for cell in find("yang2022.table_2").cells}
+    same = [cell for cell in find("yang2022.table_5").cells if cell.keys["delta"] == 1e-6]
+    assert len(same) == 45
+    for cell in same:
+        keys = {key: value for key, value in cell.keys.items() if key != "delta"}
+        twin = second[replace(cell, keys=keys).name]
+        assert (cell.plan, cell.published) == (twin.plan, twin.published)
+
+
+def test_an_unknown_name_is_answered_with_a_near_one():
+    with pytest.raises(InputError, match=r"xu2026\.table_2"):
+        find("xu2026.table2")
+
+
+# Cells by words
+
+
+def test_cells_are_chosen_by_values_of_their_keys():
+    experiment = find("yang2022.table_2")
+    both = chosen(experiment, "ijcnn1,epsilon=1")
+    assert {(cell.keys["data"], cell.keys["epsilon"]) for cell in both} == {("ijcnn1", 1.0)}
+    several = chosen(experiment, "linear, epsilon=0.5, epsilon=5, dp_sgda, mnist")
+    assert [cell.keys["epsilon"] for cell in several] == [0.5, 5.0]
+    assert chosen(experiment, "epsilon=1.0") == chosen(experiment, "epsilon=1")
+    for wrong in ("cifar", "epsilon=2", "colour=red"):
+        with pytest.raises(InputError, match="--only must name cells"):
+            chosen(experiment, wrong)
+    with pytest.raises(InputError, match="leave cells"):
+        chosen(experiment, "mnist,nispp")
+
+
+# Running and going on
+
+
+def test_runs_do_not_depend_on_jobs_and_are_made_once(tmp_path):
+    experiment, made = counted(shortened(SENSING))
+    asked = trials(experiment, experiment.cells[:2], 2)
+    alone = run_all(experiment, asked, jobs=1)
+    together = run_all(experiment, asked, folder=str(tmp_path / "runs"), jobs=2)
+    assert [each.values for each in alone] == [each.values for each in together]
+    assert (tmp_path / "runs" / FILE).exists()
+    assert len(made) == 2 * len(asked)
+    again = run_all(experiment, asked, folder=str(tmp_path / "runs"))
+    assert [each.values for each in again] == [each.values for each in alone]  # infinity and all bits included
+    assert len(made) == 2 * len(asked)
+
+
+def test_the_figure_runs_nothing_that_the_table_has(tmp_path):
+    table, first = counted(shortened(SENSING))
+    figure, second = counted(shortened(find("xu2026.figure_1")))
+    run_all(table, trials(table, table.cells[:1], 1), folder=str(tmp_path))
+    run_all(figure, trials(figure, figure.cells[:1], 1), folder=str(tmp_path))
+    assert first and not second
+
+
+def test_another_setting_is_another_run(tmp_path):
+    for steps in (8, 9):
+        experiment, made = counted(shortened(SENSING, steps))
+        run_all(experiment, trials(experiment, experiment.cells[:1], 1), folder=str(tmp_path))
+        assert len(made) == 2
+
+
+def test_the_time_left_follows_from_costs():
+    stages = []
+    experiment = shortened(SENSING)
+    run_all(experiment, trials(experiment, experiment.cells[:1], 1), jobs=1, watch=lambda *told: stages.append(told))
+    assert [done for _, done, _ in stages] == [0, 1, 2]
+    assert "of work" in stages[0][0] and "left" in stages[1][0] and stages[2][0] == experiment.id
+
+
+KILLED = """
+import sys
+from dataclasses import replace
+from dpcheck.experiments import find
+from dpcheck.experiments.rendering import listing, not_run, to_dict
+from dpcheck.experiments.runner import run_all, trials
+experiment = find("xu2026.table_2")
+cells = tuple(replace(cell, plan={**cell.plan, "steps": 12}) for cell in experiment.cells)
+experiment = replace(experiment, cells=cells)
+measure = experiment.measure
+def noted(plan, noise, seed):
+    found = measure(plan, noise, seed)
+    print(plan["method"], noise, seed, flush=True)
+    return found
+noted.__module__ = measure.__module__
+results = run_all(replace(experiment, measure=noted), trials(experiment, cells, 2), folder=sys.argv[1], jobs=1)
+print("end", [sorted(each.values.items()) for each in results], flush=True)
+"""
+
+
+@pytest.mark.parametrize("moments", [pytest.param(2), pytest.param(20, marks=pytest.mark.experiment)])
+def test_a_killed_run_goes_on_with_the_same_bits(tmp_path, moments):
+    """Killed without notice at random moments and started again: the bits of a run that was left alone, and nothing
+    that was stored is run again."""
+    script = tmp_path / "run.py"
+    script.write_text(KILLED)
+    start = [sys.executable, str(script)]
+    whole = subprocess.run([*start, str(tmp_path / "whole")], capture_output=True, text=True, check=True).stdout
+    rng, seen = np.random.default_rng(0), []
+    for _ in range(moments):
+        with subprocess.Popen([*start, str(tmp_path / "parts")], stdout=subprocess.PIPE, text=True) as process:
+            for _ in range(int(rng.integers(1, 1 + max(1, 32 // moments)))):
+                seen.append(process.stdout.readline())
+            time.sleep(float(rng.random()) / 20)  # so that the blow falls anywhere in a run, its storing included
+            process.send_signal(signal.SIGKILL)
+            seen += process.stdout.readlines()
+    seen = [line for line in seen if line.endswith("\n") and not line.startswith("end")]
+    *rest, end = subprocess.run(
+        [*start, str(tmp_path / "parts")], capture_output=True, text=True, check=True
+    ).stdout.splitlines(keepends=True)  # fmt: skip
+    assert end == whole.splitlines(keepends=True)[-1]
+    # each blow may lose the one run that was said to be done and was not yet stored
+    assert len([*seen, *rest]) - len({*seen, *rest}) <= moments
+    assert {*seen, *rest} == set(whole.splitlines(keepends=True)[:-1])
+
+
+# Tables from runs
+
+
+def made_up(values, *, published=10.0, noise=CERTIFIED, runs=1):
+    cell = Cell({"method": "a"}, {}, {"Phi": published})
+    experiment = replace(SENSING, cells=(cell,), metrics=("Phi",), runs=runs)
+    return experiment, [Result(Trial(cell, noise, seed), {"Phi": value, EPSILON: 2.0 + seed}, 1.0)
+                        for seed, value in enumerate(values)]  # fmt: skip
+
+
+def test_means_errors_and_differences_by_hand():
+    experiment, results = made_up([11.0, 12.0, 13.0, 14.0])
+    found = measured(experiment, experiment.cells[0], "Phi", CERTIFIED, results)
+    spread = math.sqrt(5 / 3)
+    assert found.mean == 12.5
+    assert found.error == pytest.approx(spread / 2)
+    assert found.difference == pytest.approx(2.5 / (spread * math.sqrt(1 / 4 + 1)))  # one run is behind the printed one
+    assert found.epsilon == 5.0  # the largest
+    exact = measured(replace(experiment, runs=0), experiment.cells[0], "Phi", CERTIFIED, results)
+    assert exact.difference == pytest.approx(2.5 / (spread / 2))
+    assert measured(experiment, experiment.cells[0], "Phi", PUBLISHED, results) is None
+
+
+def test_one_run_has_no_error_and_no_difference():
+    experiment, results = made_up([11.0])
+    (row,) = rows(experiment, results)
+    assert row["difference, certified noise"] is None and row["cause"] == ""
+    assert shown_rows(experiment, results)[0]["certified noise"] == "11.000"
+
+
+def test_a_difference_beyond_two_errors_has_a_cause():
+    experiment, results = made_up([20.0, 20.1, 19.9])
+    (row,) = rows(experiment, results)
+    assert row["difference, certified noise"] > 2 and row["cause"]
+    assert causes(experiment, results) == {"a": row["cause"]}
+    near, few = made_up([9.0, 11.5, 10.0])
+    assert causes(near, few) == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_follow_from_the_kept_runs(name):
+    """Means, errors and certificates of every row, from the CSV by plain Python."""
+    experiment = find(name)
+    if not kept.path(experiment).exists():
+        pytest.skip("nothing of it is kept")
+    with kept.path(experiment).open(encoding="utf-8") as stream:
+        lines = list(csv.DictReader(stream))
+    found = rows(experiment, kept.read(experiment))
+    assert found
+    for row in found:
+        metric = row.get("metric", experiment.metrics[0])
+        keys = {key: row[key] if isinstance(row[key], str) else f"{row[key]:g}" for key in experiment.keys}
+        mine = [line for line in lines if all(line[key] == keys[key] for key in keys)]
+        for noise, name in ((CERTIFIED, ", certified noise"), (PUBLISHED, ""), (NONE, "")):
+            group = [line for line in mine if line["noise"] == noise]
+            if not group:
+                continue
+            assert sorted(int(line["seed"]) for line in group) == list(range(len(group)))
+            values = [float(line[metric]) for line in group]
+            mean = sum(values) / len(values)
+            assert row[f"measured{name}"] == pytest.approx(mean, rel=1e-12)
+            if len(values) > 1:
+                spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+                assert row[f"standard error{name}"] == pytest.approx(spread / math.sqrt(len(values)), rel=1e-9)
+            assert row[f"certified epsilon{name}"] == max(float(line[EPSILON]) for line in group)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_certified_noise_keeps_the_claim(name):
+    """Every kept run with certified noise is certified at what its cell claims."""
+    experiment = find(name)
+    for result in kept.read(experiment):
+        if result.trial.noise == CERTIFIED:
+            claimed = result.trial.cell.plan.get("epsilon", 2.0)
+            assert result.values[EPSILON] <= claimed * (1 + 1e-9)
+        if result.trial.noise == NONE:
+            assert result.values[EPSILON] == math.inf
+
+
+@pytest.mark.parametrize("format", ["csv", "markdown", "latex", "json", "terminal"])
+def test_formats(format):
+    experiment, results = made_up([20.0, 20.1, 19.9])
+    said = _text(experiment, results, format)
+    assert "20" in said and "10" in said
+    if format == "json":
+        found = json.loads(said)
+        assert found["rows"][0]["measured, certified noise"] == pytest.approx(20.0)
+        assert len(found["runs"]) == 3
+
+
+def test_what_was_not_run_is_listed_with_why_and_cost():
+    experiment = find("zhang2025.table_1")
+    said = dict(not_run(experiment, []))
+    assert any("CIFAR" in part for part in said)
+    assert any("of one core" in why for why in said.values())
+    assert to_dict(experiment, [])["not run"]
+
+
+# The choices
+
+
+def test_settings_are_the_best_of_what_was_tried():
+    """No setting is typed: each is the candidate with the largest AUC on the rows held out."""
+    for cell in find("yang2022.table_2").cells:
+        group = choices.tried().get(choices.group(cell.plan))
+        if group:
+            best = max(auc for auc, _ in group)
+            assert any(auc == best and candidate.items() <= cell.plan["settings"].items() for auc, candidate in group)
+            private = cell.plan["epsilon"] is not None
+            wanted = choosing.candidates(cell.plan["data"], cell.plan["model"], private)
+            assert [candidate for _, candidate in group] == wanted
+
+
+@needs_data
+def test_rows_held_out_are_training_rows():
+    """And no row is in both parts."""
+    plan = dict(find("yang2022.table_2").cells[1].plan)
+    (X, _), (test, _) = auc_runs.parts(plan, CERTIFIED, 0)
+    (kept_rows, _), (held, _) = auc_runs.parts(plan | {"holdout": True}, CERTIFIED, 0)
+    assert len(X) == 39_992 and len(test) == 9_998
+    assert len(kept_rows) + len(held) == len(X)
+    np.testing.assert_array_equal(np.sort(np.vstack([kept_rows, held]), axis=0), np.sort(X, axis=0))
+
+
+@needs_data
+def test_rows_scaled_by_public_constants_train_further_than_the_printed_ones():
+    """The evidence for one cause: without noise, on the rows of either kind of run."""
+    (cell,) = chosen(find("yang2022.table_2"), "ijcnn1,linear,dp_sgda,epsilon=1")
+    found = {}
+    for rows_of in (CERTIFIED, NONE):
+        train, (X, y) = auc_runs.parts(cell.plan, rows_of, 0)
+        problem = auc_runs.problem_of(cell.plan, *train, 0)
+        run = auc_runs.solver_of(cell.plan, problem, NONE, 0).run(problem, seed=0)
+        found[rows_of] = 100 * auc_score(auc_runs.scores(problem, run.x, X), y)
+    assert found[CERTIFIED] == pytest.approx(93.2, abs=0.1)
+    assert found[NONE] == pytest.approx(91.5, abs=0.2)
+
+
+@needs_data
+def test_norms_of_minibatches_are_a_fraction_of_those_of_records():
+    """What noise as published is read off: the mean of 64 gradients, which is what a run without noise computes."""
+    (cell,) = chosen(find("yang2022.table_2"), "ijcnn1,linear,dp_sgda,epsilon=1")
+    train, _ = auc_runs.parts(cell.plan, PUBLISHED, 0)
+    problem = auc_runs.problem_of(cell.plan, *train, 0)
+    solver = auc_runs.solver_of(cell.plan, problem, NONE, 0)
+    means = auc_runs.largest_norms(cell.plan, solver, problem, 0)
+    records = auc_runs.largest_norms({**cell.plan, "batch": 1}, solver, problem, 0)
+    assert 3 * means[0] < records[0] <= problem.lipschitz_w
+    assert 3 * means[1] < records[1] <= problem.lipschitz_v
+
+
+# Cells run again
+
+CELLS = [
+    ("xu2026.table_2", "dp_rgda", {"steps": 30}), ("xu2026.table_2", "sto_spider", {"steps": 30}),
+    ("yang2022.table_2", "ijcnn1,linear,dp_sgda,epsilon=1", {"epochs": 1}),
+]  # fmt: skip
+
+
+@needs_data
+def test_reduced_cells_come_out_as_kept(keep, request):
+    """Three cells with fewer steps, against ``tests/measured/reproduce_reduced.csv``."""
+    found = []
+    for name, only, changed in CELLS:
+        experiment = find(name)
+        (cell,) = chosen(experiment, only)
+        values = experiment.measure({**cell.plan, **changed}, CERTIFIED, 0)
+        found += [(name, only, metric, values[metric]) for metric in (*experiment.metrics, EPSILON)]
+    frame = pd.DataFrame(found, columns=["experiment", "cells", "metric", "value"])
+    keep("reproduce_reduced", frame)
+    if not request.config.getoption("keep_tables"):
+        known = tables.read("reproduce_reduced")
+        assert frame.drop(columns="value").equals(known.drop(columns="value"))
+        np.testing.assert_allclose(frame["value"], known["value"], rtol=1e-4)
+
+
+@pytest.mark.experiment
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "only"), [("xu2026.table_2", "dp_rgda"), ("yang2022.table_2", "ijcnn1,linear,dp_sgda,epsilon=1")]
+)
+def test_a_cell_at_full_size_comes_out_as_kept(name, only):
+    experiment = find(name)
+    stored = {(each.trial.cell.name, each.trial.noise, each.trial.seed): each for each in kept.read(experiment)}
+    for result in run_all(experiment, trials(experiment, chosen(experiment, only), experiment.seeds), jobs=1):
+        twin = stored[result.trial.cell.name, result.trial.noise, result.trial.seed]
+        for metric in experiment.metrics:
+            assert result.values[metric] == pytest.approx(twin.values[metric], rel=1e-5)
+
+
+# The command
+
+
+def test_the_list(capsys):
+    assert main(["reproduce"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in NAMES)
+    assert main(["reproduce", "--format", "json"]) == 0
+    assert [each["experiment"] for each in json.loads(capsys.readouterr().out)["experiments"]] == list(NAMES)
+    assert listing()[6]["cells"] == 4
+
+
+def test_reproduce_from_a_store(capsys, tmp_path, monkeypatch):
+    """The command on shortened runs: a table, the same from the store, a picture."""
+    experiment, made = counted(shortened(SENSING))
+    monkeypatch.setattr("dpcheck.experiments.find", lambda name: experiment)
+    command = ["reproduce", "xu2026.table_2", "--seeds", "2", "--only", "dp_rgda", "--store", str(tmp_path / "runs")]
+    assert main([*command, "--plot", str(tmp_path / "picture.png")]) == 0
+    out = capsys.readouterr().out
+    assert "published" in out and "±" in out and "noise as published:" in out
+    assert (tmp_path / "picture.png").stat().st_size > 5000
+    assert main(command) == 0
+    assert capsys.readouterr().out == out
+    assert len(made) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["reproduce", "nothing"], "experiment must be one of"),
+        (["reproduce", "--only", "ijcnn1"], "--only must come with an experiment"),
+        (["reproduce", "xu2026.table_2", "--seeds", "0"], "seeds must"),
+        (["reproduce", "xu2026.table_2", "--only", "cifar"], "--only must name cells"),
+        (["reproduce", "xu2026.table_2", "--plot", "x.nothing"], "--plot must end in"),
+        (["solve", "nseg", "--like", "xu2026.table_2"], "--like must name a cell"),
+        (["solve", "nispp", "--like", "xu2026.table_2", "--radius", "2"], "--radius must come with --data"),
+        (["report", "xu2026.table_2", "--format", "sarif"], "--format must be one of"),
+    ],
+)
+def test_wrong_use_ends_with_one_line(capsys, arguments, words):
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and words in said.err and said.err.count("\n") == 1
+
+
+def test_a_store_that_is_no_folder_is_refused(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert main(["reproduce", "xu2026.table_2", "--store", str(tmp_path / "file")]) == 2
+    assert "--store must be a folder" in capsys.readouterr().err
+
+
+def test_report_shows_kept_runs(capsys, tmp_path):
+    assert main(["report", "xu2026.table_2", "--format", "markdown"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("| method | metric | published |")
+    assert main(["report", "xu2026.table_2", "--format", "markdown", "--output", str(tmp_path / "t.md")]) == 0
+    assert (tmp_path / "t.md").read_text() == out
+
+
+@needs_data
+def test_solve_like_an_experiment(capsys):
+    assert main(["solve", "dp_sgda", "--like", "yang2022.table_2:ijcnn1", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["claimed"], found["delta"], found["n"]) == (1.0, 1e-6, 39_992)
+    assert found["certified"] <= 1.0
+    (cell,) = chosen(find("yang2022.table_2"), "ijcnn1,linear,dp_sgda,epsilon=1")
+    assert 100 * found["test AUC"] == auc_runs.measure(cell.plan, CERTIFIED, 0)["AUC"]
+    assert main(["solve", "dp_sgda", "steps=5", "--like", "yang2022.table_2:ijcnn1", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["test AUC"] != found["test AUC"]
+
+
+def test_a_start_takes_the_cell_with_the_nearest_epsilon():
+    found = starts.start("xu2026.table_2:dp_rgda", "dp_rgda", None, 0)
+    assert (found.epsilon, found.delta, found.settings["K"]) == (2.0, 1e-6, 5)
+    assert set(found.score(found.problem.initial)) == {"Phi", "gradient norm", "lambda_min"}
+
+
+# The page
+
+
+def test_the_page_has_the_tables_of_the_kept_runs():
+    """``python -m dpcheck.experiments.page docs/reproduce.md`` changes nothing."""
+    written = (ROOT / "docs" / "reproduce.md").read_text("utf-8")
+    assert page.renewed(written) == written
+    assert len(re.findall(r"<!-- kept: (\S+) -->", written)) == len(NAMES)
+
+
+def test_code_changes_are_other_runs():
+    """What is stored by one version of a kernel is not taken for what another one measures."""
+    assert runner.code(SENSING) != runner.code(find("yang2022.table_2"))
