@@ -22,7 +22,8 @@ from dpcheck.findings import Finding
 from dpcheck.kernels.named import Play
 from dpcheck.kernels.tape import MARKS
 from dpcheck.problems import example
-from dpcheck.problems.problem import ball, with_record
+from dpcheck.problems.domains import ball
+from dpcheck.problems.problem import with_record
 from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import algorithm, configure
 from dpcheck.solvers.output_perturbation import Phased

@@ -26,8 +26,9 @@ import numpy as np
 from dpcheck.errors import require
 from dpcheck.problems import auc_mlp_kernels as kernels
 from dpcheck.problems.auc import AUC
+from dpcheck.problems.domains import BALL, BOX, blocks
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import BALL, BOX, Array, Constants, Defaults, blocks
+from dpcheck.problems.problem import Array, Constants, Defaults
 
 
 @dataclass(frozen=True, eq=False)

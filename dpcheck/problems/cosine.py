@@ -31,8 +31,11 @@ import numpy as np
 
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, signs, spectral
-from dpcheck.problems.problem import BOX, Array, Constants, blocks, bounded_entries, fields_read
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.properties import fields_read
+from dpcheck.problems.records import bounded_entries
 
 
 @kernel(GRADIENT_SIGNATURE)

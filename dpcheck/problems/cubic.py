@@ -30,7 +30,9 @@ import numpy as np
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, spectral, sphere, within
-from dpcheck.problems.problem import Array, Constants, bounded_rows, fields_read
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.properties import fields_read
+from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

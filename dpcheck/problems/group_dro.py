@@ -24,8 +24,11 @@ import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import SIMPLEX, blocks
 from dpcheck.problems.nonconvex import Groups, simplex_hessian, spectral
-from dpcheck.problems.problem import SIMPLEX, Array, Constants, as_records, blocks, fields_read
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.properties import fields_read
+from dpcheck.problems.records import as_records
 
 
 @kernel(GRADIENT_SIGNATURE)

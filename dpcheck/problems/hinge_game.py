@@ -24,8 +24,11 @@ import numpy as np
 from dpcheck.errors import require, require_count
 from dpcheck.kernels import gradients
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import spectral
-from dpcheck.problems.problem import BOX, Array, Constants, Defaults, blocks, bounded_pairs, columns
+from dpcheck.problems.problem import Array, Constants, Defaults
+from dpcheck.problems.properties import columns
+from dpcheck.problems.records import bounded_pairs
 
 MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
 

@@ -20,8 +20,10 @@ import numpy as np
 
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, signs, spectral, within_box
-from dpcheck.problems.problem import BOX, Array, Constants, blocks, bounded_entries
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.records import bounded_entries
 
 
 @kernel(GRADIENT_SIGNATURE)

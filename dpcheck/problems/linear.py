@@ -13,7 +13,8 @@ import numpy as np
 from dpcheck.errors import require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, bounded_rows
+from dpcheck.problems.problem import Array
+from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -27,18 +27,11 @@ import numpy as np
 
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, spectral, sphere, within_box
-from dpcheck.problems.problem import (
-    BOX,
-    Array,
-    Constants,
-    as_records,
-    blocks,
-    columns,
-    fields_read,
-    require_within,
-    within_bound,
-)
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.properties import columns, fields_read
+from dpcheck.problems.records import as_records, require_within, within_bound
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -32,8 +32,10 @@ import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
-from dpcheck.problems.problem import BOX, Array, Constants, Defaults, as_records, blocks, require_within
+from dpcheck.problems.problem import Array, Constants, Defaults
+from dpcheck.problems.records import as_records, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)

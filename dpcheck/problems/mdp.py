@@ -28,8 +28,11 @@ import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
-from dpcheck.problems.problem import BOX, Array, Constants, as_records, blocks, fields_read, require_within
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.properties import fields_read
+from dpcheck.problems.records import as_records, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.problems.problem import Array, Defaults, fields_read
+from dpcheck.problems.problem import Array, Defaults
+from dpcheck.problems.properties import fields_read
 
 
 class Minimisation(Defaults):

@@ -15,7 +15,10 @@ from numpy.polynomial import Polynomial
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.parts import project
-from dpcheck.problems.problem import SIMPLEX, Array, Defaults, blocks, columns, fields_read, within_bound
+from dpcheck.problems.domains import SIMPLEX, blocks
+from dpcheck.problems.problem import Array, Defaults
+from dpcheck.problems.properties import columns, fields_read
+from dpcheck.problems.records import within_bound
 
 
 class StronglyConcave(Defaults):

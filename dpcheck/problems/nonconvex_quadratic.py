@@ -21,7 +21,8 @@ import numpy as np
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, require_room, sphere, within
-from dpcheck.problems.problem import Array, Constants, as_records, bounded_rows
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.records import as_records, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -23,7 +23,10 @@ import numpy as np
 
 from dpcheck.errors import require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Constants, Defaults, ball, bounded_rows, fields_read
+from dpcheck.problems.domains import ball
+from dpcheck.problems.problem import Array, Constants, Defaults
+from dpcheck.problems.properties import fields_read
+from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -8,15 +8,12 @@ from math import inf
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import real_numbers
-from dpcheck.errors import InputError, require, require_positive
+from dpcheck.errors import InputError, require_positive
 from dpcheck.kernels import gradients
 from dpcheck.kernels.named import Data
-from dpcheck.kernels.parts import BALL, BOX, SIMPLEX
-
-Array = NDArray[np.float64]
+from dpcheck.problems.domains import Array as Array
+from dpcheck.problems.domains import ball
 
 
 class Problem(Protocol):
@@ -141,16 +138,6 @@ class Constants:
     concavity: float | None = None
     hessian_lipschitz: float = inf
     ascent_limit: float = 0.0
-
-
-def fields_read(*names: str) -> Any:
-    """Return the property ``params`` of a problem whose kernels read these fields, in this order."""
-    return property(lambda problem: np.array([getattr(problem, name) for name in names], float))
-
-
-def columns(count: Callable[[int], int]) -> Any:
-    """Return a property that computes a dimension from the number of columns of the records."""
-    return property(lambda problem: count(int(problem.records.shape[1])))
 
 
 class Defaults:
@@ -278,29 +265,12 @@ class Defaults:
 
 AnyProblem = TypeVar("AnyProblem", bound=Problem)
 
-# More than rounding adds to a norm in single precision, and in double precision.
-_SINGLE, _DOUBLE = 1e-6, 1e-12
-
 
 def data_of(problem: Problem, **changes: Any) -> Data:
     """Return what kernels read of a problem, save what is given."""
     start = np.ascontiguousarray(problem.start, dtype=float)
     data = Data(problem.params, problem.arranged, problem.domain_w, problem.domain_v, start, problem.dim_w)
     return data._replace(**changes)
-
-
-def ball(size: int, radius: float) -> Array:
-    """The Euclidean ball of this radius in ``size`` dimensions."""
-    return np.array([[0.0, size, BALL, radius]])
-
-
-def blocks(*parts: tuple[int, int, float]) -> Array:
-    """Product of consecutive blocks ``(size, kind, radius)``."""
-    rows, start = [], 0
-    for size, kind, radius in parts:
-        rows.append([start, start + size, kind, radius])
-        start += size
-    return np.array(rows, dtype=float)
 
 
 def with_record(problem: AnyProblem, index: int, record: Array) -> AnyProblem:
@@ -323,57 +293,3 @@ def with_record(problem: AnyProblem, index: int, record: Array) -> AnyProblem:
     records = problem.records.copy()
     records[index] = record
     return replace(problem, records=records)  # type: ignore[type-var]
-
-
-def as_records(value: object, name: str, columns: int | None = None) -> Array:
-    """A finite C-ordered float64 matrix with at least one row, or an error naming ``name``."""
-    array = np.ascontiguousarray(real_numbers(value, name))
-    require(array.ndim == 2, name, "have shape (n, k)", f"shape {array.shape}")
-    require(array.shape[0] >= 1, name, "hold at least one record", f"shape {array.shape}")
-    if columns is not None:
-        require(array.shape[1] == columns, name, f"have {columns} columns", array.shape[1])
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
-        row, column = bad[0]
-        require(False, name, "be finite", f"{array[row, column]} at row {row}, column {column}")
-    return array
-
-
-def bounded_rows(records: object, bound: float, columns: int | None = None) -> Array:
-    """Records of Euclidean norm at most ``bound``."""
-    return within_bound(as_records(records, "records", columns), bound, "records", "|z|")
-
-
-def bounded_entries(records: object, bound: float) -> Array:
-    """Records whose entries are at most ``bound`` in absolute value."""
-    rows = as_records(records, "records")
-    return within_bound(rows[..., None], bound, "records", "|z_i|").reshape(rows.shape)
-
-
-def bounded_pairs(records: object, bound: float) -> Array:
-    """Records (b, c), of an even number of columns, whose halves have Euclidean norm at most ``bound``."""
-    rows = as_records(records, "records")
-    require(rows.shape[1] % 2 == 0, "records", "have an even number of columns", rows.shape)
-    return within_bound(rows.reshape(len(rows), 2, -1), bound, "records", "|b|, |c|").reshape(rows.shape)
-
-
-def within_bound(vectors: Array, bound: float, name: str, what: str) -> Array:
-    """Vectors (..., k) of Euclidean norm at most ``bound``, named ``what``; one that rounding put outside is shortened.
-
-    Rows that were divided by their norm in single precision may be longer by a few units of their last place. Each is
-    brought back by itself, so that replacing one record still changes one row.
-    """
-    sizes = np.abs(vectors[..., 0]) if vectors.shape[-1] == 1 else np.linalg.norm(vectors, axis=-1)
-    largest = float(sizes.max())
-    require(largest <= bound * (1 + _SINGLE), name, f"have {what} <= {bound}", largest)
-    over = sizes > bound * (1 + _DOUBLE)
-    return vectors / np.where(over, sizes / bound, 1.0)[..., None] if over.any() else vectors
-
-
-def require_within(sizes: Array, bound: float, what: str) -> None:
-    """The records' ``sizes``, named ``what``, are at most ``bound`` up to rounding."""
-    largest = float(sizes.max())
-    require(largest <= bound * (1 + _DOUBLE), "records", f"have {what} <= {bound}", largest)
-
-
-__all__ = ["BALL", "BOX", "SIMPLEX"]  # kinds of blocks, passed on from the kernels

@@ -17,7 +17,9 @@ import numpy as np
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.linear import Linear
-from dpcheck.problems.problem import Array, Constants, Defaults, bounded_rows, fields_read
+from dpcheck.problems.problem import Array, Constants, Defaults
+from dpcheck.problems.properties import fields_read
+from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -17,7 +17,9 @@ import numpy as np
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.problems.problem import Array, Constants, Defaults, bounded_pairs, columns, fields_read
+from dpcheck.problems.problem import Array, Constants, Defaults
+from dpcheck.problems.properties import columns, fields_read
+from dpcheck.problems.records import bounded_pairs
 
 
 @kernel(GRADIENT_SIGNATURE)

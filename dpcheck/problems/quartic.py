@@ -37,7 +37,9 @@ from dpcheck.problems.nonconvex import (
     spectral,
     sphere,
 )
-from dpcheck.problems.problem import Array, Constants, bounded_rows, fields_read
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.properties import fields_read
+from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

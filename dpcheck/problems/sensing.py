@@ -31,7 +31,8 @@ from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.matrix_sensing import Factors, MatrixSensing
 from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, Constants, require_within
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.records import require_within
 
 
 @kernel(VALUE_SIGNATURE)

@@ -21,8 +21,10 @@ import numpy as np
 
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, signs, spectral
-from dpcheck.problems.problem import BOX, Array, Constants, as_records, blocks
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.records import as_records
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -34,7 +34,9 @@ import numpy as np
 from dpcheck.errors import InputError, require, require_count, require_positive
 from dpcheck.problems import td_mlp_kernels as kernels
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import Array, Constants, Defaults, as_records, fields_read
+from dpcheck.problems.problem import Array, Constants, Defaults
+from dpcheck.problems.properties import fields_read
+from dpcheck.problems.records import as_records
 
 
 @dataclass(frozen=True, eq=False)

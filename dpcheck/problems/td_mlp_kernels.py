@@ -19,7 +19,7 @@ from dpcheck.kernels.jit import (
     VALUE_SIGNATURE,
     VECTOR,
     kernel,
-)
+)  # fmt: skip
 from dpcheck.kernels.named import Place
 
 # params: gamma, hidden units; a record: s (k), s' (k), r, c; theta and omega: (k + 1, H) by rows, H, 1

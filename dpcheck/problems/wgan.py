@@ -27,7 +27,8 @@ import numpy as np
 from dpcheck.errors import require, require_count
 from dpcheck.problems import wgan_kernels as kernels
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import Array, Constants, Defaults, as_records
+from dpcheck.problems.problem import Array, Constants, Defaults
+from dpcheck.problems.records import as_records
 
 
 @dataclass(frozen=True, eq=False)

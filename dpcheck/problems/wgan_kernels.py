@@ -18,7 +18,7 @@ from dpcheck.kernels.jit import (
     VALUE_SIGNATURE,
     VECTOR,
     kernel,
-)
+)  # fmt: skip
 from dpcheck.kernels.named import Place
 
 # params: lambda, slope, number of G's widths, G's widths, D's widths; a record: x, z

@@ -24,8 +24,11 @@ import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import SIMPLEX, blocks
 from dpcheck.problems.nonconvex import Groups, labelled, simplex_hessian, spectral
-from dpcheck.problems.problem import SIMPLEX, Array, Constants, as_records, blocks, columns
+from dpcheck.problems.problem import Array, Constants
+from dpcheck.problems.properties import columns
+from dpcheck.problems.records import as_records
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -13,7 +13,7 @@ from dpcheck.checks.constants import PROBLEMS_OF
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.kernels.parts import BALL, BOX, SIMPLEX
 from dpcheck.problems import PROBLEMS, example
-from dpcheck.problems.problem import ball, blocks
+from dpcheck.problems.domains import ball, blocks
 
 FORMS = ("best_response", "primal", "primal_gradient", "primal_hessian", "saddle", "saddle_point", "gap", "minima",
          "weak_gap", "excess", "optimum")  # fmt: skip

@@ -17,7 +17,7 @@ from dpcheck.data.formats import parse_libsvm, unpack
 from dpcheck.errors import StoreError
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.mean_estimation import MeanEstimation
-from dpcheck.problems.problem import bounded_entries, bounded_pairs, bounded_rows
+from dpcheck.problems.records import bounded_entries, bounded_pairs, bounded_rows
 from dpcheck.store import Store
 
 FUZZ = settings(

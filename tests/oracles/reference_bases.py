@@ -15,7 +15,8 @@ import numpy as np
 from dpcheck.checks.inside.formulas import quadratic
 from dpcheck.checks.inside.geometry import project
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import BOX, Defaults, blocks
+from dpcheck.problems.domains import BOX, blocks
+from dpcheck.problems.problem import Defaults
 
 
 @kernel(GRADIENT_SIGNATURE)

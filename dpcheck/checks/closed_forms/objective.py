@@ -11,7 +11,8 @@ import numpy as np
 
 from dpcheck.checks.inside.geometry import project
 from dpcheck.kernels import gradients
-from dpcheck.problems.problem import BALL, BOX, SIMPLEX, Array, data_of
+from dpcheck.problems.domains import BALL, BOX, SIMPLEX
+from dpcheck.problems.problem import Array, data_of
 
 _STEP = 1e-4  # of differences, two of which make their error of fourth order
 

@@ -23,7 +23,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Defaults, ball
+from dpcheck.problems.domains import ball
+from dpcheck.problems.problem import Array, Defaults
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -10,7 +10,8 @@ import numpy as np
 
 from dpcheck.checks.rates.experiment import Premise
 from dpcheck.checks.rates.phases import Moments, Phase, moments
-from dpcheck.problems.problem import Array, ball
+from dpcheck.problems.domains import ball
+from dpcheck.problems.problem import Array
 from dpcheck.problems.quadratic import Quadratic
 
 PARTS = ("w", "v")

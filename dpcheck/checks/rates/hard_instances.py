@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.problems.domains import SIMPLEX, ball, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
-from dpcheck.problems.problem import SIMPLEX, Array, ball, blocks
+from dpcheck.problems.problem import Array
 
 
 @kernel(GRADIENT_SIGNATURE)

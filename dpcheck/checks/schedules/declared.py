@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.checks.privacy.worst_case import gradient
-from dpcheck.problems.problem import Array, Defaults, ball
+from dpcheck.problems.domains import ball
+from dpcheck.problems.problem import Array, Defaults
 
 
 @dataclass(frozen=True, eq=False)
