@@ -10,9 +10,10 @@ from numba import types
 from dpcheck.kernels.jit import VECTOR, kernel
 
 _FLOAT = types.float64
+_SIDE = types.UniTuple(_FLOAT, 3)  # type: ignore[no-untyped-call]
 
 
-@kernel(types.UniTuple(_FLOAT, 3)(VECTOR, VECTOR, _FLOAT))
+@kernel(_SIDE(VECTOR, VECTOR, _FLOAT))
 def side(params, w, label):  # type: ignore[no-untyped-def]
     """Return the weight of the record's class, the centre of its scores, and its sign."""
     d = w.size - 2
