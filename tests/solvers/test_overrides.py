@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
+import re
 
 import pytest
 
 from dpcheck import InputError, solve
 from dpcheck.problems import example
-from dpcheck.schedules.schedule import said
+from dpcheck.schedules.schedule import options, said
 from dpcheck.solvers import ALGORITHMS, _options, algorithm, configure
 
 VARIANTS = [(name, variant) for name in ALGORITHMS for variant in algorithm(name).variants]
@@ -74,6 +76,27 @@ def test_any_override_configures_or_is_refused_in_one_line(name, variant):
                 assert "None" not in note
     assert configured > 0 < len(refused)
     assert all("\n" not in message and " must " in message for message in refused)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_number_that_can_be_given_is_described(name):
+    """Each option is an attribute in the docstring of its schedule, or of a class that this extends."""
+    for schedule in algorithm(name).schedules.values():
+        described = set()
+        for each in schedule.__mro__:
+            lines = re.findall(r"^    (\w+(?:, \w+)*) : ", each.__doc__ or "", re.M)
+            described.update(option for line in lines for option in line.split(", "))
+        assert set(options(schedule)) <= described
+
+
+def test_a_number_is_the_given_one_wherever_another_follows_from_it():
+    """A number is computed once, from what is given; what nobody reads is not computed."""
+    problem = example("quadratic")
+    schedule = algorithm("privatediff").scheduled(problem, epsilon=1.0, delta=1e-4, rounds=8)
+    own = algorithm("privatediff").scheduled(problem, epsilon=1.0, delta=1e-4)
+    assert schedule.restart == math.ceil(own.sizes.privacy_error ** (2 / 3) * 8) < own.restart
+    assert "noise" not in vars(schedule)
+    assert schedule.noise is schedule.noise
 
 
 def test_an_override_that_meets_a_schedule_that_varies_is_reported_with_its_ends():
