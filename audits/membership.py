@@ -25,11 +25,12 @@ from dpcheck.audits.output_sets.hit_counts import HitCounts
 from dpcheck.audits.privacy_audit import Look as Look
 from dpcheck.audits.privacy_audit import PrivacyAudit as PrivacyAudit
 from dpcheck.audits.running.isolated import Limits, isolated
-from dpcheck.audits.running.pool import Pool
-from dpcheck.audits.running.run_plan import LEAST_TRIALS, Chunk, Plan
+from dpcheck.audits.running.pool import KeptRuns, Pool
+from dpcheck.audits.running.run_plan import LEAST_TRIALS, Plan
 from dpcheck.audits.running.runs import Runner, require_runs, require_two
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 from dpcheck.events import scaled
+from dpcheck.executors.base import Executor
 
 Floats = NDArray[np.float64]
 
@@ -55,8 +56,9 @@ def audit_privacy(
     jobs: int | None = None,
     vectorized: bool = False,
     progress: Callable[[int, int], None] | None = None,
-    runs: dict[Chunk, Floats] | None = None,
+    runs: KeptRuns | None = None,
     isolate: Limits | None = None,
+    executor: Executor | None = None,
 ) -> PrivacyAudit:
     """Test whether a mechanism is (epsilon, delta)-private on one pair of neighbouring datasets.
 
@@ -97,13 +99,16 @@ def audit_privacy(
         Whether one call of the mechanism returns ``size`` outputs.
     progress : callable, optional
         Called as ``progress(runs done, runs at most)``, counted over both datasets.
-    runs : dict, optional
+    runs : dict or KeptRuns, optional
         Receives the outputs of all runs by chunk. If another audit of the same mechanism, datasets, trials and seed is
         given this dictionary, it tests its claim on the same runs and repeats none of them.
     isolate : Limits, optional
         Run the mechanism in a process of its own, within these limits (:class:`~.running.isolated.Limits`); ``jobs``
         must then be 1. What it prints is dropped. One that hangs, starts processes or takes too much memory is
         stopped, and the error says so.
+    executor : Executor, optional
+        Who runs the chunks in place of ``jobs``, such as a cluster (:func:`dpcheck.executors.choice.executor`). The
+        result does not depend on it.
 
     Returns
     -------
@@ -135,7 +140,7 @@ def audit_privacy(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, seed, seeded, jobs, isolate)
+    require_runs(mechanism, seed, seeded, jobs, isolate, executor)
     require_two(data, neighbour)
     require_delta(delta)
     require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
@@ -149,7 +154,7 @@ def audit_privacy(
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
     with isolated(runner, isolate) as runs_it:
         width = runs_it.probe(seeded=seeded)
-        with Pool(runs_it, jobs, runs) as pool:
+        with Pool(runs_it, jobs, runs, executor) as pool:
             looks, used = _run(pool, plan, width, claimed, delta, progress)
     best = _deciding(looks)
     broken = [look for look in looks if look.breaks]

@@ -21,10 +21,11 @@ from dpcheck.audits.betting.saved import Saved, sealed, unsealed
 from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest
 from dpcheck.audits.output_sets.output_set import OutputSet
 from dpcheck.audits.running.isolated import IsolatedRunner, Limits, isolated
-from dpcheck.audits.running.pool import Pool
+from dpcheck.audits.running.pool import KeptRuns, Pool
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import Runner, require_runs, require_two
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
+from dpcheck.executors.base import Executor
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ def audit_sequential(
     earlier: SequentialAudit | Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
     isolate: Limits | None = None,
+    runs: KeptRuns | None = None,
+    executor: Executor | None = None,
 ) -> SequentialAudit:
     """Test whether a mechanism is (epsilon, delta)-private, one run after the other, until the claim is refuted.
 
@@ -161,6 +164,10 @@ def audit_sequential(
         Called as ``progress(runs done, runs at most)``, counted over both datasets.
     isolate : Limits, optional
         Run the mechanism in a process of its own, within these limits, as in :func:`dpcheck.audit_privacy`.
+    runs : dict or KeptRuns, optional
+        Outputs by chunk, which are used in place of new runs and to which new ones are added.
+    executor : Executor, optional
+        Who runs the chunks in place of ``jobs``, as in :func:`dpcheck.audit_privacy`.
 
     Returns
     -------
@@ -189,7 +196,7 @@ def audit_sequential(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, seed, seeded, jobs, isolate)
+    require_runs(mechanism, seed, seeded, jobs, isolate, executor)
     require_two(data, neighbour)
     require_epsilon(epsilon)
     require_delta(delta)
@@ -207,7 +214,7 @@ def audit_sequential(
         if earlier is not None:
             _restore(wealth, claim, earlier, runs_it)
             require_count(most, "most", least=wealth.trials + 1)
-        _play(wealth, Pool(runs_it, jobs), most, progress)
+        _play(wealth, Pool(runs_it, jobs, runs, executor), most, progress)
     look = wealth.looks[-1]
     verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
     return SequentialAudit(

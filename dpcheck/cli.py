@@ -132,9 +132,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     check.add_argument("--seed", type=int, default=0, help=_SEED)
     check.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
-    check.add_argument(
-        "--store", metavar="FILE", help="keep what is measured in FILE as it comes; a check that was stopped goes on"
-    )
+    _add_store(check)
+    _add_backend(check)
     _add_outputs(check)
 
     lister = command("list", "list theorems, algorithms, base solvers, problems, testers and data sets")
@@ -186,6 +185,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     audit.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
     audit.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
     audit.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
+    _add_store(audit)
+    _add_backend(audit)
     audit.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
     audit.add_argument("--baseline", metavar="FILE.json", help="findings that are known: the others and changes fail")
     audit.add_argument(
@@ -253,6 +254,9 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         "again, so that the same command goes on where it was stopped",
     )  # fmt: skip
 
+    _add_store(measure)
+    _add_backend(measure)
+
     reproduce = command(
         "reproduce", "run a published table or figure again: published beside measured, with its certified epsilon",
         "without a name: list the tables and figures that can be run, and how much of each is kept in the package",
@@ -268,6 +272,22 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     reproduce.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
     reproduce.add_argument("--plot", metavar="FILE", help="write the table or figure as a picture")
     _add_format(reproduce, ("terminal", "json", *TABLES))
+
+    history = command("history", "list the runs that a store keeps, and how much changed between them")
+    history.add_argument("folder", metavar="FOLDER", help="where check, audit or measure kept their work")
+    _add_format(history, ("terminal", "json", *TABLES))
+
+    compare = command(
+        "compare", "say what changed between two runs, and which numbers moved further than chance moves them",
+        "exit code 0 if nothing changed, 1 if a verdict changed, a finding came or went, or a number moved beyond\n"
+        "chance (error 5 % over all numbers together)",
+    )  # fmt: skip
+    for name in ("before", "after"):
+        compare.add_argument(
+            name, metavar=name.upper(),
+            help="REPORT.json, or a run in a store: FOLDER (its last), FOLDER:NUMBER or FOLDER:COMMIT",
+        )  # fmt: skip
+    _add_format(compare)
 
     solve = command("solve", "run an algorithm")
     solve.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
@@ -328,6 +348,21 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         help="print all that is known of this finding, in place of the report; may be given again",
     )  # fmt: skip
     _add_fail_on(parser)
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store", metavar="FOLDER",
+        help="keep what is measured in FOLDER as it comes, so that the same command goes on where it was stopped",
+    )  # fmt: skip
+
+
+def _add_backend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--backend", choices=("threads", "processes", "dask", "ray"),
+        help="who does the work (default: threads for compiled code, else processes); results do not depend on it",
+    )  # fmt: skip
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a cluster of Dask or Ray (default: this machine)")
 
 
 def _add_fail_on(parser: argparse.ArgumentParser) -> None:

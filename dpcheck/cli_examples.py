@@ -8,6 +8,7 @@ EXAMPLES = {
         "dpcheck check dp_sgda --json-output report.json --html-output report.html",
         "dpcheck check privatediff --explain privatediff.as_printed.transcript",
         "dpcheck check path/to/mine.py    # a file that declares a dpcheck.Algorithm",
+        "dpcheck check --profile full --store runs --backend dask --scheduler tcp://host:8786",
     ),
     "list": ("dpcheck list", "dpcheck list --format csv"),
     "show": (
@@ -44,6 +45,12 @@ EXAMPLES = {
         "dpcheck reproduce xu2026.table_2 --store runs",
         "dpcheck reproduce yang2022.table_2 --only ijcnn1,epsilon=1 --format markdown",
         "dpcheck reproduce xu2026.figure_1 --plot paths.png",
+    ),
+    "history": ("dpcheck history runs",),
+    "compare": (
+        "dpcheck compare before.json after.json",
+        "dpcheck compare runs:1 runs",
+        "dpcheck compare runs:3f2a9c1 runs:e84d07b    # what two commits found",
     ),
     "solve": (
         "dpcheck solve dp_sgda steps=500 sampling=poisson --plot history.png",

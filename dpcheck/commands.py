@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck import inputs, terminal
 from dpcheck.certifying import run_certify as run_certify
-from dpcheck.errors import InputError, one_line, require, require_count
+from dpcheck.errors import InputError, one_line, require, require_count, require_seed
 from dpcheck.reproducing import run_reproduce as run_reproduce
 
 if TYPE_CHECKING:
     from dpcheck.audits.running.isolated import Limits
+    from dpcheck.executors.base import Executor
     from dpcheck.experiments.starts import Start
     from dpcheck.findings import Report
+    from dpcheck.store import Store
 
 
 def run(options: Namespace) -> int:
@@ -34,14 +36,13 @@ def run_check(options: Namespace) -> int:
     _require_writable(options)
     try:
         # stdout is for the result: what somebody's own algorithm prints goes to stderr
-        with redirect_stdout(sys.stderr), terminal.progress() as watch:
+        with redirect_stdout(sys.stderr), _executor(options) as workers, terminal.progress() as watch:
             found = check(
                 options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch,
-                store=options.store,
+                store=options.store, executor=workers,
             )  # fmt: skip
     except KeyboardInterrupt:
-        if options.store is not None:
-            print(f"dpcheck: what was measured is in {options.store}; the same command goes on", file=sys.stderr)
+        _say_kept(options)
         raise
     return _deliver(found, options)
 
@@ -130,7 +131,7 @@ def run_audit(options: Namespace) -> int:
     import time
 
     from dpcheck import baseline
-    from dpcheck.audits.running.isolated import ContainedError
+    from dpcheck.kept_runs import keep_run
     from dpcheck.mechanism_audits import one_report
     from dpcheck.results import to_json_text
 
@@ -139,8 +140,27 @@ def run_audit(options: Namespace) -> int:
     _require_writable(options)
     known = baseline.read(options.baseline) if options.baseline else {}
     started = time.perf_counter()
+    with _store(options) as store:
+        found, mechanism = _attempted(options, store)
+        if options.plot:
+            _save(found.plot(), options.plot)
+        name = options.mechanism.rpartition(":")[2]
+        report = one_report(found, mechanism, name, known, time.perf_counter() - started)
+        if store is not None:
+            keep_run(store, report)
+    text = to_json_text({"schema": "dpcheck.audit/1", **found.to_dict()})
+    return _audited(report, options, {"json": f"{text}\n", "terminal": f"{found}\n"})
+
+
+def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
+    """Run the audit that the options ask for; one of a mechanism that was contained says so."""
+    from dpcheck.audits.running.isolated import ContainedError
+
     try:
-        found, mechanism = _audit_one(options)
+        return _audit_one(options, store)
+    except KeyboardInterrupt:
+        _say_kept(options)
+        raise
     except ContainedError as error:
         if options.format == "json":
             said = {"verdict": "inconclusive", "contained": error.limit, "reason": str(error)}
@@ -148,16 +168,11 @@ def run_audit(options: Namespace) -> int:
         else:
             terminal.say(f"inconclusive: the mechanism was contained ({error.limit}), and shows nothing of its privacy")
         raise
-    if options.plot:
-        _save(found.plot(), options.plot)
-    name = options.mechanism.rpartition(":")[2]
-    report = one_report(found, mechanism, name, known, time.perf_counter() - started)
-    text = to_json_text({"schema": "dpcheck.audit/1", **found.to_dict()})
-    return _audited(report, options, {"json": f"{text}\n", "terminal": f"{found}\n"})
 
 
 def _audit_all(options: Namespace) -> int:
     from dpcheck import baseline
+    from dpcheck.kept_runs import keep_run
     from dpcheck.mechanism_audits import audit_all
     from dpcheck.mechanism_files import read
 
@@ -165,8 +180,11 @@ def _audit_all(options: Namespace) -> int:
     file = read(options.all)
     known = baseline.read(options.baseline) if options.baseline else {}
     # stdout is for the result: what the mechanisms print goes to stderr
-    with redirect_stdout(sys.stderr), terminal.progress() as watch:
-        found = audit_all(file, known, jobs=options.jobs, watch=watch)
+    with _store(options) as store:
+        with redirect_stdout(sys.stderr), _executor(options) as workers, terminal.progress() as watch:
+            found = audit_all(file, known, jobs=options.jobs, watch=watch, store=store, executor=workers)
+        if store is not None:
+            keep_run(store, found)
     return _audited(found, options, {})
 
 
@@ -181,22 +199,32 @@ def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
     return code
 
 
-def _audit_one(options: Namespace) -> tuple[Any, Any]:
+def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     """Run the audit that the options ask for; its result, and the mechanism."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
+    from dpcheck.stored_runs import StoredRuns
 
     one = options.sequential or options.earlier is not None
     for name, value in (("--claim", options.claim), ("--plot", options.plot)):
         require(not (one and value), name, "be left out of a sequential audit", value)
+    kept = store is not None
+    require(
+        not (kept and options.unseeded), "--store", "be left out beside --unseeded, which no run repeats", options.store
+    )
+    require_seed(options.seed)
     _require_picture(options.plot)
     # stdout is for the result: what the mechanism prints goes to stderr
-    with redirect_stdout(sys.stderr), terminal.progress() as watch:
+    with redirect_stdout(sys.stderr), _executor(options) as workers, terminal.progress() as watch:
         pair = (inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour"))
         limits = _limits(options)
         apart = limits is not None  # then it is imported where it runs
         mechanism = inputs.Imported(options.mechanism) if apart else inputs.named(options.mechanism, "mechanism")
+        runs = None
+        if store is not None:
+            runs = StoredRuns(store, options.mechanism, *pair, vectorized=options.vectorized, seed=options.seed)
         shared = {
+            "executor": workers, "runs": runs,
             "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
             "vectorized": options.vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
             "isolate": limits, "progress": lambda done, total: watch("audit", done, total),
@@ -273,6 +301,9 @@ def run_rate(options: Namespace) -> int:
 
 def run_measure(options: Namespace) -> int:
     """Run ``dpcheck measure``."""
+    import time
+
+    from dpcheck.kept_runs import keep_run
     from dpcheck.measure import Experiment
     from dpcheck.measure_files import Table
 
@@ -287,20 +318,57 @@ def run_measure(options: Namespace) -> int:
         epsilon=1.0 if options.epsilon is None else options.epsilon, delta=options.delta,
         fixed=inputs.settings(options.settings), vary=vary, seeds=options.seeds,
     )  # fmt: skip
-    table = Table(experiment, options.output)
-    code = 0
-    try:
-        with terminal.progress() as watch:
-            table.fill(jobs=options.jobs, watch=lambda done, total: watch(options.algorithm, done, total))
-    except KeyboardInterrupt:
-        code = 130
-        on = "the same command goes on from there" if options.output else "with --output it could go on"
-        done = f"{len(table.rows)} of {len(experiment.rows)} runs"
-        print(f"dpcheck: interrupted after {done}, in {options.output or 'the table'}; {on}", file=sys.stderr)
-    finally:
-        if not options.output and table.rows:
-            terminal.say(table.text.removesuffix("\n"))
+    started = time.perf_counter()
+    with _store(options) as store:
+        table = Table(experiment, options.output, store)
+        code = 0
+        try:
+            with _executor(options) as workers, terminal.progress() as watch:
+                table.fill(
+                    jobs=options.jobs, executor=workers,
+                    watch=lambda done, total: watch(options.algorithm, done, total),
+                )  # fmt: skip
+            if store is not None:
+                keep_run(store, table.report(time.perf_counter() - started))
+        except KeyboardInterrupt:
+            code = 130
+            place = options.output or options.store
+            on = "the same command goes on from there" if place else "with --output or --store it could go on"
+            done = f"{len(table.rows)} of {len(experiment.rows)} runs"
+            print(f"dpcheck: interrupted after {done}, in {place or 'the table'}; {on}", file=sys.stderr)
+        finally:
+            if not options.output and table.rows:
+                terminal.say(table.text.removesuffix("\n"))
     return code
+
+
+def run_history(options: Namespace) -> int:
+    """Run ``dpcheck history``."""
+    from dpcheck import tables
+    from dpcheck.kept_runs import history
+    from dpcheck.report.comparison import listed
+
+    rows = history(options.folder)
+    if options.format == "json":
+        return terminal.say_json({"schema": "dpcheck.history/1", "runs": rows})
+    if options.format in tables.FORMATS:
+        return terminal.say(tables.table(rows, options.format))
+    return terminal.say(listed(rows))
+
+
+def run_compare(options: Namespace) -> int:
+    """Run ``dpcheck compare``."""
+    from dpcheck.comparison import compare
+    from dpcheck.kept_runs import find
+    from dpcheck.report.comparison import said
+
+    before, after = find(options.before), find(options.after)
+    found = compare(before.report, after.report)
+    if options.format == "json":
+        terminal.say_json({"before": before.name, "after": after.name, **found.to_dict()})
+    else:
+        terminal.say(said(found, before.name, after.name))
+    return int(bool(found.changes))
 
 
 def run_solve(options: Namespace) -> int:
@@ -373,6 +441,39 @@ def _problem_of(options: Namespace) -> tuple[Any, Any]:
     share, radius = options.positive_share, options.radius
     share, radius = 0.25 if share is None else share, 4.0 if radius is None else radius
     return data, AUC.from_data(data.X, data.y, positive_share=share, radius=radius)
+
+
+# Stores and workers
+
+
+@contextmanager
+def _store(options: Namespace) -> Iterator[Store | None]:
+    """The store that was asked for, None where none was."""
+    if options.store is None:
+        yield None
+        return
+    from dpcheck.store import open_store
+
+    with closing(open_store(options.store)) as store:
+        yield store
+
+
+@contextmanager
+def _executor(options: Namespace) -> Iterator[Executor | None]:
+    """Who does the work where that was asked for, None where each kind of work chooses for itself."""
+    if options.backend is None:
+        require(options.scheduler is None, "--scheduler", "come with --backend dask or ray", options.scheduler)
+        yield None
+        return
+    from dpcheck.executors.choice import executor
+
+    with executor(options.backend, jobs=options.jobs, scheduler=options.scheduler) as workers:
+        yield workers
+
+
+def _say_kept(options: Namespace) -> None:
+    if options.store is not None:
+        print(f"dpcheck: what was measured is in {options.store}; the same command goes on", file=sys.stderr)
 
 
 # Reading and writing

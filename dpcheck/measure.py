@@ -12,14 +12,17 @@ import inspect
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from threading import Event, Lock
 from typing import Any
 
 import numpy as np
 
 from dpcheck.errors import InputError, require, require_count
+from dpcheck.executors.base import Executor
+from dpcheck.executors.threads import Threads
 from dpcheck.problems import PROBLEMS
 from dpcheck.problems.problem import Array, Defaults, Problem
 from dpcheck.solvers import algorithm, configure
@@ -149,33 +152,29 @@ class Experiment:
         return (*row.key, *values, text(run.evaluations), run.outcome)
 
     def measure_all(
-        self, rows: Sequence[Row], keep: Callable[[tuple[str, ...]], object], *, jobs: int | None = None
-    ) -> None:
-        """Measure ``rows`` on so many threads (None: one a core); ``keep`` has each as soon as it is finished.
+        self, rows: Sequence[Row], keep: Callable[[tuple[str, ...]], object], *, jobs: int | None = None,
+        executor: Executor | None = None,
+    ) -> None:  # fmt: skip
+        """Measure ``rows``; ``keep`` has each as soon as it is finished.
 
-        Where one fails, or Ctrl-C is pressed, those at work are stopped at their next iterate.
+        They are measured by ``executor``, by default on so many threads (None: one a core). Where one fails, or Ctrl-C
+        is pressed, those at work here are stopped at their next iterate.
         """
         if jobs is not None:
             require_count(jobs, "jobs")
-        stopped, keeping = Event(), Lock()
+        stopped = Event()
 
         def stop(done: int, total: int) -> None:
             if stopped.is_set():
                 raise KeyboardInterrupt
 
-        def work(row: Row) -> None:
-            found = self.measure(row, stop)
-            with keeping:
-                keep(found)
-
-        with ThreadPoolExecutor(workers(jobs)) as pool:
-            futures = [pool.submit(work, row) for row in rows]
+        with nullcontext(executor) if executor is not None else Threads(workers(jobs)) as each:
+            work = partial(self.measure, watch=stop) if each.here else self.measure
             try:
-                for future in as_completed(futures):
-                    future.result()
+                for _, found in each.finished(work, rows):
+                    keep(found)
             finally:
                 stopped.set()
-                pool.shutdown(cancel_futures=True)
 
 
 def metrics_of(problem: Problem, run: Run) -> dict[str, float]:

@@ -11,15 +11,19 @@ from typing import Any
 
 from dpcheck import __version__, inputs
 from dpcheck.audits.membership import audit_privacy
+from dpcheck.executors.base import Executor
 from dpcheck.findings import Finding, Report
 from dpcheck.mechanism_files import Declared, MechanismFile, dataset
 from dpcheck.provenance import provenance
 from dpcheck.results import AUDIT
+from dpcheck.store import Store
+from dpcheck.stored_runs import StoredRuns
 
 
 def audit_all(
     file: MechanismFile, known: dict[str, str], *, jobs: int | None = None,
-    watch: Callable[[str, int, int], object] | None = None,
+    watch: Callable[[str, int, int], object] | None = None, store: Store | None = None,
+    executor: Executor | None = None,
 ) -> Report:  # fmt: skip
     """Audit every mechanism of a file.
 
@@ -36,6 +40,10 @@ def audit_all(
         Processes of each audit.
     watch : callable, optional
         Called as ``watch(name, done, total)``.
+    store : Store, optional
+        Keeps the runs of mechanisms whose randomness is the audit's.
+    executor : Executor, optional
+        Who runs them in place of ``jobs``.
 
     Returns
     -------
@@ -48,7 +56,7 @@ def audit_all(
         for done, each in enumerate(file.mechanisms):
             if watch is not None:
                 watch(each.name, done, len(file.mechanisms))
-            findings.append(_expecting(_audited(each, file, jobs), each.expected, known))
+            findings.append(_expecting(_audited(each, file, jobs, store, executor), each.expected, known))
     names = tuple(each.name for each in file.mechanisms)
     seconds = time.perf_counter() - started
     profile = (
@@ -64,12 +72,19 @@ def one_report(audit: Any, mechanism: Any, name: str, known: dict[str, str], sec
     return Report((finding,), (name,), profile, audit.seed or 0, __version__, seconds, {}, provenance())
 
 
-def _audited(each: Declared, file: MechanismFile, jobs: int | None) -> Finding:
+def _audited(
+    each: Declared, file: MechanismFile, jobs: int | None, store: Store | None, executor: Executor | None
+) -> Finding:
     mechanism = inputs.named(each.mechanism, "mechanism")
+    pair = dataset(each.data, "data"), dataset(each.neighbour, "neighbour")
+    runs = None
+    if store is not None and each.seeded:
+        runs = StoredRuns(store, each.mechanism, *pair, vectorized=each.vectorized, seed=file.seed)
     audit = audit_privacy(
-        mechanism, dataset(each.data, "data"), dataset(each.neighbour, "neighbour"), epsilon=each.epsilon,
+        mechanism, *pair, epsilon=each.epsilon,
         claim=inputs.named(each.claim, "claim") if each.claim else None, delta=each.delta, trials=each.trials,
-        confidence=file.each, seed=file.seed, seeded=each.seeded, vectorized=each.vectorized, jobs=jobs,
+        confidence=file.each, seed=file.seed, seeded=each.seeded, vectorized=each.vectorized, jobs=jobs, runs=runs,
+        executor=executor if each.seeded else None,
     )  # fmt: skip
     found = _finding(audit, mechanism, each.name)
     return found if found.place else replace(found, place=f"{file.path.name}:1")

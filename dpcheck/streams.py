@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from dpcheck.errors import require_count
+from dpcheck.executors.base import Executor
+from dpcheck.executors.threads import Threads
 
 Result = TypeVar("Result")
 
@@ -27,6 +29,37 @@ def workers(jobs: int | None) -> int:
     return cores() if jobs is None else min(jobs, 4 * cores())
 
 
+@dataclass(frozen=True)
+class Portion:
+    """A chunk of trials: its place among all, its random stream, which nobody else draws from, and its size."""
+
+    number: int
+    stream: np.random.SeedSequence
+    size: int
+
+
+@dataclass(frozen=True)
+class OnStream(Generic[Result]):
+    """``work(rng, size)`` on a portion."""
+
+    work: Callable[[np.random.Generator, int], Result]
+
+    def __call__(self, portion: Portion) -> Result:
+        """Return what the work returns on the portion's stream."""
+        return self.work(np.random.default_rng(portion.stream), portion.size)
+
+
+def portions(trials: int, chunk: int, seed: int | np.random.SeedSequence) -> list[Portion]:
+    """Divide ``trials`` into chunks of ``chunk``, the last one shorter, on streams spawned from ``seed``."""
+    require_count(trials, "trials")
+    require_count(chunk, "chunk")
+    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    sizes = [min(chunk, trials - start) for start in range(0, trials, chunk)]
+    return [
+        Portion(k, stream, size) for k, (stream, size) in enumerate(zip(root.spawn(len(sizes)), sizes, strict=True))
+    ]
+
+
 def map_chunks(
     work: Callable[[np.random.Generator, int], Result],
     trials: int,
@@ -34,30 +67,26 @@ def map_chunks(
     seed: int | np.random.SeedSequence,
     chunk: int = 1000,
     jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Result]:
     """Return the results of ``work(rng, size)`` over chunks of ``chunk`` trials, in order.
 
-    Each chunk has its own stream, spawned from ``seed``, so nothing depends on ``jobs``: threads
-    (None: one a core), which serve because kernels release the GIL. ``progress(done, trials)`` is
-    called as chunks finish.
+    Each chunk has its own stream, spawned from ``seed``, so nothing depends on who runs it: ``executor``, by default
+    threads (``jobs`` of them, None: one a core), which serve because kernels release the GIL. ``progress(done,
+    trials)`` is called as chunks finish.
     """
-    require_count(trials, "trials")
-    require_count(chunk, "chunk")
     if jobs is not None:
         require_count(jobs, "jobs")
-    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    sizes = [min(chunk, trials - start) for start in range(0, trials, chunk)]
-    streams = [np.random.default_rng(child) for child in root.spawn(len(sizes))]
+    chunks = portions(trials, chunk, seed)
     results: list[Result] = []
-    pool = ThreadPoolExecutor(min(workers(jobs), len(sizes)))
-    try:
-        for result in pool.map(work, streams, sizes):
+    done = 0
+    with nullcontext(executor) if executor is not None else Threads(min(workers(jobs), len(chunks))) as each:
+        for portion, result in each.map(OnStream(work), chunks):
             results.append(result)
+            done += portion.size
             if progress is not None:
-                progress(sum(sizes[: len(results)]), trials)
-    finally:  # Ctrl-C: drop what has not begun instead of finishing it
-        pool.shutdown(wait=False, cancel_futures=True)
+                progress(done, trials)
     return results
 
 

@@ -1,28 +1,20 @@
-"""Workers that run the chunks of a mechanism: here, in threads or in processes."""
+"""Workers that run the chunks of a mechanism: here, in threads, in processes or on a cluster."""
 
 from __future__ import annotations
 
-import multiprocessing
-import pickle
-import signal
-import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
-from itertools import islice
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import PROBES, Floats
-from dpcheck.errors import InputError, raised
-from dpcheck.processes import end_with_parent
+from dpcheck.errors import InputError
+from dpcheck.executors.base import Executor, LostWorkersError
+from dpcheck.executors.processes import Processes
+from dpcheck.executors.serial import Serial
+from dpcheck.executors.threads import Threads
 from dpcheck.streams import workers
-
-# Chunks handed out for each worker: enough to keep workers busy, and few enough to bound the outputs that wait.
-_AHEAD = 2
 
 
 class Runs(Protocol):
@@ -36,48 +28,48 @@ class Runs(Protocol):
         """Return the outputs (size, k) of one chunk."""
 
 
+class KeptRuns(Protocol):
+    """Outputs by chunk, such as a dictionary."""
+
+    def __contains__(self, chunk: object, /) -> bool:
+        """Whether the outputs of a chunk are kept."""
+
+    def __getitem__(self, chunk: Chunk, /) -> Floats:
+        """Return the outputs of a chunk."""
+
+    def __setitem__(self, chunk: Chunk, outputs: Floats, /) -> None:
+        """Keep the outputs of a chunk."""
+
+
 class Pool:
-    """Runs the chunks of a probed mechanism here (``jobs`` 1), in threads (if it is vectorized) or in processes.
+    """Runs the chunks of a probed mechanism: here (``jobs`` 1), in threads (if it is vectorized) or in processes.
 
     A context manager, which ends its workers on an error or an interrupt.
 
     kept : outputs by chunk, which are used in place of new runs and to which new ones are added
+    executor : who runs the chunks in place of all these; it is left open
     """
 
-    def __init__(self, runner: Runs, jobs: int, kept: dict[Chunk, Floats] | None = None) -> None:
+    def __init__(
+        self, runner: Runs, jobs: int, kept: KeptRuns | None = None,
+        executor: Executor | None = None,
+    ) -> None:  # fmt: skip
         jobs = workers(jobs)
-        self._runner, self._jobs, self._kept = runner, jobs, kept
+        self._work, self._kept = _Attempt(runner), kept
         self._done = [2 * PROBES, 2 * PROBES]
-        self._threads: ThreadPoolExecutor | None = None
-        self._processes: ProcessPoolExecutor | None = None
-        if jobs > 1 and runner.vectorized:
-            self._threads = ThreadPoolExecutor(jobs)
-        elif jobs > 1:
-            forks = "fork" in multiprocessing.get_all_start_methods()
-            if not forks:
-                _require_picklable(runner, jobs)
-            self._processes = ProcessPoolExecutor(
-                jobs,
-                multiprocessing.get_context("fork" if forks else None),
-                _start_worker,
-                (runner,),
-            )
+        self._own = executor is None
+        if executor is None:
+            executor = Serial() if jobs == 1 else Threads(jobs) if runner.vectorized else Processes(jobs)
+        self._executor = executor
 
     def __enter__(self) -> Pool:
         """Return the pool, whose workers start with the first chunk."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         """Wait for the workers, or end them if an error occurred."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=True, cancel_futures=True)
-        if self._processes is not None:
-            workers = list((self._processes._processes or {}).values())
-            if kind is not None:
-                self._processes.shutdown(wait=False, cancel_futures=True)
-                for worker in workers:
-                    worker.terminate()
-            self._processes.shutdown(wait=True)
+        if self._own:
+            self._executor.__exit__(*error)
 
     def map(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
         """Yield each chunk with its outputs, in order; those that are kept are not run again."""
@@ -85,72 +77,34 @@ class Pool:
             yield from self._ran(chunks)
             return
         chunks = list(chunks)
-        ran = self._ran([chunk for chunk in chunks if chunk not in self._kept])
+        known = {chunk for chunk in chunks if chunk in self._kept}
+        ran = self._ran([chunk for chunk in chunks if chunk not in known])
         for chunk in chunks:
-            if chunk not in self._kept:
+            if chunk not in known:
                 self._kept[chunk] = next(ran)[1]
             yield chunk, self._kept[chunk]
 
     def _ran(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
         """Run each chunk, and yield it with its outputs, in order."""
         try:
-            for chunk, output in self._results(chunks):
-                try:
-                    outputs = output()
-                except RunError as error:
-                    self._done[chunk.side] += error.ran
-                    raise error.on([chunk.side], self._done) from error
+            for chunk, outputs in self._executor.map(self._work, chunks):
+                if isinstance(outputs, RunError):
+                    self._done[chunk.side] += outputs.ran
+                    raise outputs.on([chunk.side], self._done) from outputs
                 self._done[chunk.side] += chunk.size
                 yield chunk, outputs
-        except BrokenProcessPool as error:
+        except LostWorkersError as error:
             raise InputError("mechanism must survive in a worker process, got one that died; try jobs=1") from error
 
-    def _results(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Callable[[], Floats]]]:
-        """Yield each chunk with a function that returns its outputs, to be called once."""
-        if self._jobs == 1:
-            for chunk in chunks:
-                yield chunk, partial(self._runner, chunk)
-            return
-        waiting: deque[tuple[Chunk, Future[Floats]]] = deque()
-        left = iter(chunks)
-        while True:
-            for chunk in islice(left, _AHEAD * self._jobs - len(waiting)):
-                waiting.append((chunk, self._submit(chunk)))
-            if not waiting:
-                return
-            chunk, future = waiting.popleft()
-            yield chunk, future.result
 
-    def _submit(self, chunk: Chunk) -> Future[Floats]:
-        if self._threads is not None:
-            return self._threads.submit(self._runner, chunk)
-        assert self._processes is not None
-        with warnings.catch_warnings():
-            # Workers only run the mechanism, and inherit it since a lambda cannot be sent.
-            warnings.filterwarnings("ignore", "This process.*fork", DeprecationWarning)
-            return self._processes.submit(_in_worker, chunk)
+@dataclass(frozen=True)
+class _Attempt:
+    """Runs that return a failure as a value, so that the chunk is known in which it occurred."""
 
+    runner: Runs
 
-def _require_picklable(runner: Runs, jobs: int) -> None:
-    try:
-        pickle.dumps(runner)
-    except Exception as error:
-        raise InputError(
-            f"mechanism and datasets must be picklable where jobs = {jobs}, got {raised(error)}"
-        ) from error
-
-
-_worker_runner: Runs | None = None
-
-
-def _start_worker(runner: Runs) -> None:
-    global _worker_runner
-    # The parent handles an interrupt, and ends its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()
-    _worker_runner = runner
-
-
-def _in_worker(chunk: Chunk) -> Floats:
-    assert _worker_runner is not None
-    return _worker_runner(chunk)
+    def __call__(self, chunk: Chunk) -> Floats | RunError:
+        try:
+            return self.runner(chunk)
+        except RunError as error:
+            return error

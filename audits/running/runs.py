@@ -17,6 +17,7 @@ from dpcheck.audits.running.outputs import RunError, numbers, require_one_shape
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
 from dpcheck.errors import InputError, one_line, raised, require, require_count
+from dpcheck.executors.base import Executor
 
 Floats = NDArray[np.float64]
 
@@ -24,13 +25,18 @@ Floats = NDArray[np.float64]
 PROBES = 24
 
 
-def require_runs(mechanism: Any, seed: int, seeded: bool, jobs: int, isolate: object = None) -> None:
+def require_runs(
+    mechanism: Any, seed: int, seeded: bool, jobs: int, isolate: object = None, executor: Executor | None = None
+) -> None:
     """Require what every audit that runs a mechanism must be given."""
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(seed, "seed", least=0)
     require_count(jobs, "jobs")
     require(isolate is None or jobs == 1, "jobs", "be 1 where the mechanism is isolated", jobs)
     require(seeded or jobs == 1, "jobs", "be 1 where the mechanism's randomness is its own", jobs)
+    if executor is not None:
+        require(isolate is None, "executor", "be left out where the mechanism is isolated", type(executor).__name__)
+        require(seeded, "executor", "be left out where the mechanism's randomness is its own", type(executor).__name__)
 
 
 def require_two(data: Any, neighbour: Any) -> None:

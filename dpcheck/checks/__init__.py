@@ -18,12 +18,15 @@ from dpcheck.checks.claims import decided
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
+from dpcheck.checks.kept import kept
 from dpcheck.checks.place import place_for
 from dpcheck.errors import StoreError, raised, require
+from dpcheck.executors.base import Executor
 from dpcheck.findings import Finding, Report
+from dpcheck.kept_runs import keep_run
 from dpcheck.provenance import provenance
 from dpcheck.solvers import ALGORITHMS, algorithm
-from dpcheck.store import Store
+from dpcheck.store import open_store
 from dpcheck.streams import workers
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
@@ -34,7 +37,7 @@ Named = str | Algorithm | PathLike[str]
 def check(
     names: Named | Iterable[Named] | None = None, *, profile: str = "quick", seed: int = 0,
     jobs: int | None = None, watch: Callable[[str, int, int], object] | None = None,
-    store: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None, executor: Executor | None = None,
 ) -> Report:  # fmt: skip
     """Check algorithms end to end: the claims of their papers, certificates, audits, rates, utility on real data.
 
@@ -52,8 +55,12 @@ def check(
     watch : callable, optional
         Called as ``watch(stage, done, total)`` while a stage works.
     store : path, optional
-        A file that keeps what the rates measured as it comes, so that a check that was stopped goes on from there. It
-        is created if it is missing. What other code measured is never taken from it.
+        A folder that keeps each stage, and each chunk of what the rates measure, as it comes, so that a check that was
+        stopped goes on from there; and the reports of those that ran to their end, for ``dpcheck history``. It is
+        created if it is missing. What other code measured is never taken from it.
+    executor : Executor, optional
+        Who runs audits and measurements in place of ``jobs``, such as a cluster
+        (:func:`dpcheck.executors.choice.executor`). No result depends on it.
 
     Returns
     -------
@@ -93,19 +100,31 @@ def check(
         if watch is not None:
             watch(current, done, total)
 
-    context = Context(profile, seed, workers(jobs), progress)
+    measured = dict[str, list[dict[str, Any]]]()  # of the stage at work
+    context = Context(profile, seed, workers(jobs), progress, executor=executor)
     findings: list[Finding] = []
-    with nullcontext() if store is None else closing(Store(store)) as kept:
-        for name, title, stage in _stages(replace(context, store=kept), chosen, own, tables):
+    with nullcontext() if store is None else closing(open_store(store, "store")) as opened:
+        context = replace(context, store=opened)
+        for name, title, stage in _stages(context, chosen, own, measured):
             current = title
             progress(0, 1)
-            findings += (_placed(with_expected(finding), name) for finding in _run(name, title, stage))
+            found = _run(name, title, stage)
+            of_others = title.partition(":")[0] in {each.name for each in own}
+            if opened is not None and not of_others:
+                found = kept(context, title, found, measured)
+            findings += (_placed(with_expected(finding), name) for finding in found)
+            for table, rows in measured.items():
+                tables.setdefault(table, []).extend(rows)
+            measured.clear()
             progress(1, 1)
-    stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
-    findings += missing(findings, {*chosen} - stopped, {algorithm(name).paper for name in chosen})
-    named = (*chosen, *(each.name for each in own))
-    seconds = time.perf_counter() - started
-    return Report(tuple(findings), named, profile, seed, __version__, seconds, tables, provenance())
+        stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
+        findings += missing(findings, {*chosen} - stopped, {algorithm(name).paper for name in chosen})
+        named = (*chosen, *(each.name for each in own))
+        seconds = time.perf_counter() - started
+        report = Report(tuple(findings), named, profile, seed, __version__, seconds, tables, provenance())
+        if opened is not None:
+            keep_run(opened, report)
+    return report
 
 
 def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
@@ -130,7 +149,7 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     return chosen, own
 
 
-def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Iterable[Finding]:
     """Yield the stage's findings; one that stops with an error on dpcheck's own algorithm is a finding as well."""
     try:
         yield from stage()

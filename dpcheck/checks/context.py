@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dpcheck.errors import require, require_count
+from dpcheck.executors.base import Executor
+from dpcheck.executors.threads import Threads
 from dpcheck.findings import Finding
+from dpcheck.streams import OnStream, Portion, portions
 
 if TYPE_CHECKING:
     from dpcheck.store import Store
@@ -22,15 +26,29 @@ def _silent(done: int, total: int) -> None:
     return None
 
 
+class Batch(NamedTuple):
+    """Trials of one kind: ``work(rng, size)``, fit for JSON, in chunks of ``chunk``; the key names what decides it."""
+
+    key: list[Any]
+    work: Callable[[np.random.Generator, int], Any]
+    trials: int
+    chunk: int
+    seed: np.random.SeedSequence
+
+
 @dataclass(frozen=True)
 class Context:
-    """Profile, seed and workers; ``progress(done, total)`` reports on the stage at work; ``store`` keeps long work."""
+    """Profile, seed and workers; ``progress(done, total)`` reports on the stage at work.
+
+    store : keeps each chunk of long work;  executor : does the work in place of ``jobs`` threads or processes here
+    """
 
     profile: str = "quick"
     seed: int = 0
     jobs: int = 1
     progress: Callable[[int, int], None] = _silent
     store: Store | None = None
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         require(self.profile in PROFILES, "profile", f"be one of {', '.join(PROFILES)}", self.profile)
@@ -46,8 +64,59 @@ class Context:
         """Return a seed of its own for the experiment numbered ``key``."""
         return int(np.random.SeedSequence([self.seed, *key]).generate_state(1)[0])
 
-    def kept(self, key: list[Any], make: Callable[[], Any]) -> Any:
-        """Return what ``make`` returns, ready for JSON; from the store where this profile, seed and code have made
-        it.
+    def measured(self, batch: Batch) -> list[Any]:
+        """The results of a batch's chunks, in order."""
+        return self.all_measured([batch])[0]
+
+    def all_measured(self, batches: Sequence[Batch]) -> list[list[Any]]:
+        """The results of the chunks of each batch, in order; each is stored as soon as it is there.
+
+        All chunks of all batches are handed out together, so that there is work for many workers.
         """
-        return make() if self.store is None else self.store.kept([self.profile, self.seed, *key], make)
+        chunks = [
+            _At(k, part) for k, each in enumerate(batches) for part in portions(each.trials, each.chunk, each.seed)
+        ]
+        found: list[list[Any]] = [[None] * sum(at.batch == k for at in chunks) for k in range(len(batches))]
+        missing = []
+        for at in chunks:
+            known = None if self.store is None else self.store.get(self._key(batches[at.batch], at.portion))
+            if known is None:
+                missing.append(at)
+            found[at.batch][at.portion.number] = known
+        done = len(chunks) - len(missing)
+        work = _Batches(tuple(each.work for each in batches))
+        with self._workers(len(missing)) as workers:
+            for at, result in workers.finished(work, missing):
+                if self.store is not None:
+                    result = self.store.put(self._key(batches[at.batch], at.portion), result)
+                found[at.batch][at.portion.number] = result
+                done += 1
+                self.progress(done, len(chunks))
+        return found
+
+    def _key(self, batch: Batch, portion: Portion) -> list[Any]:
+        said = [batch.trials, batch.chunk, str(batch.seed.entropy), portion.number]
+        return ["chunk", self.profile, self.seed, *batch.key, *said]
+
+    def _workers(self, most: int) -> Any:
+        if self.executor is not None:
+            return nullcontext(self.executor)
+        return Threads(max(1, min(self.jobs, most)))
+
+
+class _At(NamedTuple):
+    """A chunk of a batch, by the batch's place."""
+
+    batch: int
+    portion: Portion
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """The work of several batches, on a chunk of one of them."""
+
+    works: tuple[Callable[[np.random.Generator, int], Any], ...]
+
+    def __call__(self, at: _At) -> Any:
+        """Do the work of its batch."""
+        return OnStream(self.works[at.batch])(at.portion)

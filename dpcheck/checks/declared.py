@@ -98,6 +98,7 @@ def membership(context: Context, own: Algorithm) -> Iterator[Finding]:
                 mechanism, pair.data, pair.neighbour, epsilon=own.epsilon, delta=own.delta,
                 trials=_TRIALS[context.profile], confidence=1 - _LEVEL,
                 seed=context.stream(crc32(own.name.encode()), number, look), jobs=context.jobs,
+                executor=context.executor,
                 progress=context.progress,
             )  # fmt: skip
             if audit.verdict != "violated":

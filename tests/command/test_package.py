@@ -54,7 +54,7 @@ def test_metadata(project):
     assert installed["License-Expression"] == "Apache-2.0"
     assert installed["Requires-Python"] == ">=3.11"
     assert set(installed.get_all("Provides-Extra")) == {
-        "test", "benchmark", "libraries", "completion", "reinforcement", "docs",
+        "test", "benchmark", "libraries", "completion", "dask", "ray", "reinforcement", "docs",
     }  # fmt: skip
     assert metadata.version("dpcheck") == re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M).group(1)
 
@@ -62,7 +62,9 @@ def test_metadata(project):
 def test_every_dependency_says_why():
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     for block in re.findall(
-        r"^(?:dependencies|test|benchmark|libraries|completion|reinforcement|docs) = \[\n(.*?)^\]", text, re.M | re.S
+        r"^(?:dependencies|test|benchmark|libraries|completion|dask|ray|reinforcement|docs) = \[\n(.*?)^\]",
+        text,
+        re.M | re.S,
     ):
         for line in block.splitlines():
             assert re.search(r'"\S+>=[\d.]+", +# .{10,}', line), line
@@ -72,13 +74,16 @@ def test_what_runs_needs_no_extra():
     """Whatever dpcheck imports is in Python or among its dependencies, save what is imported where it is used:
 
     Adapters read the objects of their libraries, argcomplete completes names, dp_accounting reads its own events,
-    gymnasium plays its environments, hypothesis draws from its strategies, and only pytest loads the plugin.
+    gymnasium plays its environments, hypothesis draws from its strategies, clusters of Dask and Ray are reached through
+    their own packages, and only pytest loads the plugin.
     """
     extras = {
         "dpcheck/adapters/jax_privacy.py": {"jax", "jax_privacy"}, "dpcheck/adapters/opacus.py": {"opacus", "torch"},
         "dpcheck/completion.py": {"argcomplete"}, "dpcheck/event_files.py": {"dp_accounting"},
         "dpcheck/other_events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"},
         "audits/neighbours.py": {"hypothesis"}, "dpcheck/pytest_plugin.py": {"pytest"},
+        "dpcheck/executors/dask_cluster.py": {"cloudpickle", "distributed"},
+        "dpcheck/executors/ray_cluster.py": {"ray"},
     }  # fmt: skip
     names = {re.match(r"[\w-]+", line).group().replace("-", "_") for line in metadata.requires("dpcheck")}
     needed = {

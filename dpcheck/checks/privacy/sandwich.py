@@ -82,7 +82,7 @@ def curve(context: Context, name: str, entry: Entry, trials: int, runs: dict[Chu
     audited = audit_privacy(
         game.scores, game.data, game.neighbour, claim=entry.events, delta=entry.delta, trials=trials,
         confidence=CONFIDENCE, seed=context.stream(crc32(label.encode()), 1), jobs=context.jobs, vectorized=True,
-        runs=runs,
+        runs=runs, executor=context.executor,
     )  # fmt: skip
     return Finding(
         f"{label}.curve", "noise", f"{name}, {entry.words}: transcripts against the whole certified curve",
@@ -99,6 +99,7 @@ def audit(
     return audit_privacy(
         mechanism, *datasets, epsilon=epsilon, delta=delta, trials=trials, confidence=CONFIDENCE,
         seed=context.stream(*key), jobs=context.jobs, vectorized=True, progress=context.progress, runs=runs,
+        executor=context.executor,
     )  # fmt: skip
 
 

@@ -10,10 +10,9 @@ from zlib import crc32
 
 import numpy as np
 
-from dpcheck.checks.context import Context
+from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise
 from dpcheck.problems.problem import Array
-from dpcheck.streams import map_chunks
 
 LEADS = 5.0  # times that the regime's term is larger than any other
 REACH = 5.0  # total step times curvature from which on the start is forgotten
@@ -66,15 +65,17 @@ def points(experiment: Experiment, context: Context) -> list[Point]:
 
 def more(experiment: Experiment, context: Context, found: list[Point], look: int, times: int) -> list[Point]:
     """The grid points with ``times`` the grid's number of measurements added, on streams of their own for each look."""
-    seeds, longer = times * grid_of(experiment, context).seeds, []
-    for number, point in enumerate(found):
-        context.progress(number, len(found))
-        values = context.kept(
-            ["rate", experiment.algorithm, experiment.name, sorted(point.cell.items()), seeds, look],
-            partial(_values, experiment, point, seeds, context, (number, look) if look else (number,)),
-        )
-        longer.append(replace(point, values=np.concatenate([point.values, np.array(values, dtype=float)])))
-    return longer
+    seeds = times * grid_of(experiment, context).seeds
+    streams = [(number, look) if look else (number,) for number in range(len(found))]
+    batches = [_batch(experiment, point, seeds, context, each) for point, each in zip(found, streams, strict=True)]
+    return [
+        replace(point, values=np.concatenate([point.values, np.array(values, dtype=float)]))
+        for point, values in zip(found, map(_joined, context.all_measured(batches)), strict=True)
+    ]
+
+
+def _joined(chunks: list[list[float]]) -> list[float]:
+    return [value for chunk in chunks for value in chunk]
 
 
 def _known(experiment: Experiment, cell: Cell) -> Point:
@@ -96,14 +97,14 @@ def _known(experiment: Experiment, cell: Cell) -> Point:
     return Point(cell, solver, promised, order, predicted, start, tuple(premises), np.empty(0))
 
 
-def _values(experiment: Experiment, point: Point, seeds: int, context: Context, stream: tuple[int, ...]) -> list[float]:
+def _batch(experiment: Experiment, point: Point, seeds: int, context: Context, stream: tuple[int, ...]) -> Batch:
     """Independent measurements at one grid point; the same for any number of workers."""
-    key = crc32(f"{experiment.algorithm}.{experiment.name}".encode())
-    chunks = map_chunks(
-        partial(_chunk, experiment, point.cell, point.solver), seeds, chunk=max(1, -(-seeds // _CHUNKS)),
-        jobs=context.jobs, seed=np.random.SeedSequence([context.seed, key, *stream]),
+    name = crc32(f"{experiment.algorithm}.{experiment.name}".encode())
+    return Batch(
+        ["rate", experiment.algorithm, experiment.name, sorted(point.cell.items()), stream],
+        partial(_chunk, experiment, point.cell, point.solver), seeds, max(1, -(-seeds // _CHUNKS)),
+        np.random.SeedSequence([context.seed, name, *stream]),
     )  # fmt: skip
-    return [value for chunk in chunks for value in chunk]
 
 
 def _chunk(experiment: Experiment, cell: Cell, solver: Any, rng: np.random.Generator, size: int) -> list[float]:

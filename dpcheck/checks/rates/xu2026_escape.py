@@ -29,7 +29,7 @@ import numpy as np
 
 from dpcheck.accounting import certify
 from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
-from dpcheck.checks.context import Context
+from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.rates.experiment import Premise
 from dpcheck.checks.rates.judgement import Tables
 from dpcheck.findings import Finding
@@ -37,7 +37,6 @@ from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.problem import Array
 from dpcheck.problems.quartic import Quartic
 from dpcheck.solvers import configure
-from dpcheck.streams import map_chunks
 
 FAILURE, LEVEL = 0.1, 0.01  # delta_1 = delta_2; chance of error of each comparison
 PROMISED = 1 - 2 * FAILURE
@@ -130,12 +129,7 @@ def _finding(saddle: Saddle, context: Context, tables: Tables) -> Finding:
         return Finding(id, "utility", subject, "not asymptotic", f"nothing was run, as {'; '.join(failed)}")
     runs = saddle.runs * (4 if context.full else 1)
     seed = np.random.SeedSequence([context.seed, crc32(f"escape.{saddle.name}".encode())])
-    work = partial(_successes, solver, problem)
-
-    def successes() -> int:
-        return sum(map_chunks(work, runs, chunk=10, jobs=context.jobs, seed=seed))
-
-    found = context.kept(["escape", saddle.name, runs], successes)
+    found = sum(context.measured(Batch(["escape", saddle.name], partial(_successes, solver, problem), runs, 10, seed)))
     low, high = clopper_pearson_lower(found, runs, LEVEL), clopper_pearson_upper(found, runs, LEVEL)
     row = {"runs": runs, "second order": found, "low": low, "high": high}
     tables.setdefault("dp_rgda: escape", []).append({"saddle": saddle.name, **row, "promised": PROMISED})

@@ -25,7 +25,7 @@ import numpy as np
 from dpcheck.audits.rates import fit_rate
 from dpcheck.bases import BASES, optimum
 from dpcheck.bounds.registry import theorem
-from dpcheck.checks.context import Context
+from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.rates.experiment import doubling
 from dpcheck.checks.rates.judgement import TABLE, Tables
 from dpcheck.findings import Finding
@@ -33,7 +33,6 @@ from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.ill_conditioned import IllConditioned
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.solvers import configure
-from dpcheck.streams import map_chunks
 
 TABLES = {
     "extragradient": "extragradient", "saddle_svrg": "svrg", "saddle_saga": "svrg",
@@ -118,11 +117,11 @@ def _solve(base: str, n: int, kappa: float, rng: np.random.Generator) -> int:
 def _counted(work: Any, context: Context, key: str, seeds: int) -> list[int]:
     """``work(rng)`` for each seed."""
     seed = np.random.SeedSequence([context.seed, crc32(key.encode())])
-    counts: list[int] = context.kept(
-        ["gradients", key],
-        lambda: map_chunks(lambda rng, size: work(rng), seeds, chunk=1, seed=seed, jobs=context.jobs),
-    )
-    return counts
+    return context.measured(Batch(["gradients", key], partial(_on_stream, work), seeds, 1, seed))
+
+
+def _on_stream(work: Any, rng: np.random.Generator, size: int) -> int:
+    return int(work(rng))
 
 
 def _judged(id: str, said: str, against: str, factor: str, rows: list[dict[str, Any]], tables: Tables) -> Finding:

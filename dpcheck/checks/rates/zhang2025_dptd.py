@@ -19,13 +19,12 @@ import numpy as np
 from scipy.stats import t as student
 
 from dpcheck.accounting import calibrate
-from dpcheck.checks.context import Context
+from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.rates.equal_records import EqualRecords, gradient_norm
 from dpcheck.checks.rates.zhang2025_theorem_2 import expected_norm
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.findings import Finding
 from dpcheck.solvers import configure
-from dpcheck.streams import map_chunks
 
 SIZES, D, BATCH, EPSILON, DELTA = (4000, 8000, 16_000), 8, 16, 1.0, 1e-6
 PULL, COUPLING = 0.4, 0.5
@@ -78,13 +77,13 @@ def values(n: int, context: Context) -> list[float]:
     problem = game(n)
     solver = configure("dptd", problem, epsilon=EPSILON, delta=DELTA, batch=BATCH)
 
-    def chunk(rng: np.random.Generator, size: int) -> list[float]:
-        return [gradient_norm(problem, solver.outputs(problem, rng, RUNS)) for _ in range(size)]
-
     seed = np.random.SeedSequence([context.seed, n, crc32(b"dptd")])
-    return [
-        value for part in map_chunks(chunk, SEEDS, chunk=SEEDS // 4, jobs=context.jobs, seed=seed) for value in part
-    ]  # fmt: skip
+    batch = Batch(["rate", "dptd", n, RUNS], partial(_norms, problem, solver), SEEDS, SEEDS // 4, seed)
+    return [value for part in context.measured(batch) for value in part]
+
+
+def _norms(problem: Any, solver: Any, rng: np.random.Generator, size: int) -> list[float]:
+    return [float(gradient_norm(problem, solver.outputs(problem, rng, RUNS))) for _ in range(size)]
 
 
 def last_iterate(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
@@ -93,7 +92,7 @@ def last_iterate(context: Context, tables: dict[str, list[dict[str, Any]]]) -> I
     reach = float(student.isf(LEVEL / (2 * len(SIZES)), SEEDS - 1))
     for n in SIZES:
         expected, room = law(n)
-        found = np.array(context.kept(["rate", "dptd", n, SEEDS, RUNS], partial(values, n, context)))
+        found = np.array(values(n, context))
         mean, error = float(found.mean()), float(found.std(ddof=1) / math.sqrt(SEEDS))
         lows.append((mean - reach * error) / expected)
         highs.append((mean + reach * error) / expected)

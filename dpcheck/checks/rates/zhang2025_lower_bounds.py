@@ -23,12 +23,11 @@ import numpy as np
 from scipy.stats import t as student
 
 from dpcheck.bounds.registry import theorem
-from dpcheck.checks.context import Context
+from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.rates.hard_instances import HiddenGroup, HiddenMeans
 from dpcheck.findings import Finding
 from dpcheck.problems.problem import Array
 from dpcheck.solvers import configure
-from dpcheck.streams import map_chunks
 
 CONSTANT = 1 / (2 * math.sqrt(2))
 DATA_SETS, RUNS = 16, 4
@@ -95,11 +94,11 @@ def norms(hard: Hard, solver: Callable[[Any], Any], rng: np.random.Generator, si
 def measured(algorithm: str, number: int, context: Context) -> list[float]:
     """One value a data set; "" stands for the descent without noise."""
     solver = partial(private, algorithm) if algorithm else without_noise
-    chunks = map_chunks(
-        partial(norms, HARD[number], solver), DATA_SETS, chunk=DATA_SETS // 4, jobs=context.jobs,
-        seed=np.random.SeedSequence([context.seed, number, crc32(f"lower bound {algorithm}".encode())]),
+    batch = Batch(
+        ["lower bound", number, RUNS, algorithm], partial(norms, HARD[number], solver), DATA_SETS, DATA_SETS // 4,
+        np.random.SeedSequence([context.seed, number, crc32(f"lower bound {algorithm}".encode())]),
     )  # fmt: skip
-    return [value for chunk in chunks for value in chunk]
+    return [value for chunk in context.measured(batch) for value in chunk]
 
 
 def bounds(algorithm: str, context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
@@ -107,9 +106,7 @@ def bounds(algorithm: str, context: Context, tables: dict[str, list[dict[str, An
     for number in ABLE[algorithm]:
         hard = HARD[number]
         least = theorem(hard.theorem).bound(constant=CONSTANT, n=hard.n, d=hard.d, epsilon=EPSILON, delta=DELTA)
-        key = ["lower bound", number, DATA_SETS, RUNS]
-        values = np.array(context.kept([*key, algorithm], partial(measured, algorithm, number, context)))
-        free = np.array(context.kept([*key, ""], partial(measured, "", number, context)))
+        values, free = (np.array(measured(each, number, context)) for each in (algorithm, ""))
         finding = judged(algorithm, hard, least, values, free)
         tables.setdefault("Lower bounds", []).append({"algorithm": algorithm, **finding.evidence})
         yield finding

@@ -1,0 +1,119 @@
+"""The interface between work that is divided into chunks and whatever runs the chunks.
+
+A chunk goes in, its arrays come out. What a chunk draws is its own random stream's, so that no result depends on who
+ran it, in which order, or how often: a chunk whose worker was lost is run again, and gives the same bits.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from itertools import islice
+from typing import Any, Self, TypeVar
+
+from dpcheck.errors import InputError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+# Chunks handed out for each worker: enough to keep workers busy, and few enough to bound the results that wait.
+_AHEAD = 2
+# Times in a row that workers may be lost without any chunk being finished.
+_LOST = 3
+
+
+class LostWorkersError(InputError):
+    """Workers were lost again and again, so that the work itself is what ends them."""
+
+
+class Executor(ABC):
+    """Runs ``work(chunk)`` for many chunks; a context manager, which lets go of its workers.
+
+    Attributes
+    ----------
+    jobs : int
+        Workers.
+    here : bool
+        Whether they see what this process has in memory, so that nothing is copied to them.
+    """
+
+    jobs: int
+    here: bool = False
+    _lost: tuple[type[BaseException], ...] = ()
+
+    def map(self, work: Callable[[Task], Result], chunks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
+        """Yield each chunk with what ``work`` returns for it, in order."""
+        return self._run(work, chunks, in_order=True)
+
+    def finished(self, work: Callable[[Task], Result], chunks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
+        """Yield each chunk with what ``work`` returns for it, as soon as it is finished."""
+        return self._run(work, chunks, in_order=False)
+
+    @abstractmethod
+    def _begin(self, work: Callable[[Any], Any]) -> None:
+        """Hand the work to the workers, in place of those that were lost, too."""
+
+    @abstractmethod
+    def _submit(self, chunk: Any) -> Future[Any]:
+        """Have a worker do the work on one chunk."""
+
+    def _taken(self, result: Any) -> Any:
+        """Return a result as the work returned it."""
+        return result
+
+    @abstractmethod
+    def _end(self, *, now: bool) -> None:
+        """Let go of the workers; ``now`` : without waiting for what they are at."""
+
+    def _run(
+        self, work: Callable[[Task], Result], chunks: Iterable[Task], *, in_order: bool
+    ) -> Iterator[tuple[Task, Result]]:
+        self._begin(work)
+        waiting: dict[Future[Result], Task] = {}
+        left, lost = iter(chunks), 0
+        try:
+            while True:
+                try:
+                    for chunk in islice(left, _AHEAD * self.jobs - len(waiting)):
+                        waiting[self._submitted(work, chunk)] = chunk
+                    if not waiting:
+                        return
+                    future = next(iter(waiting))
+                    if not in_order and not future.done():
+                        future = next(iter(wait(waiting, return_when=FIRST_COMPLETED).done))
+                    result = self._taken(future.result())
+                except self._lost as error:
+                    lost += 1
+                    if lost > _LOST:
+                        raise LostWorkersError(f"workers must survive their work, got some that ended {lost} times in "
+                                               "a row") from error  # fmt: skip
+                    self._begin(work)
+                    waiting = {
+                        self._submitted(work, chunk) if self._failed(each) else each: chunk
+                        for each, chunk in waiting.items()
+                    }
+                    continue
+                lost = 0
+                yield waiting.pop(future), result
+        finally:
+            for each in waiting:
+                each.cancel()
+
+    def _submitted(self, work: Callable[[Task], Result], chunk: Task) -> Future[Result]:
+        try:
+            return self._submit(chunk)
+        except self._lost:  # since the last chunk was taken
+            self._begin(work)
+            return self._submit(chunk)
+
+    def _failed(self, future: Future[Any]) -> bool:
+        return future.done() and (future.cancelled() or isinstance(future.exception(), self._lost))
+
+    def __enter__(self) -> Self:
+        """Workers start with the first chunk."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for the workers, or end them if an error occurred."""
+        self._end(now=kind is not None)

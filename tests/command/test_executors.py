@@ -1,0 +1,223 @@
+"""Who does the work decides no bit of a result: threads, processes, Dask, Ray, workers that are killed among them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcheck import audit_privacy, audit_sequential, cli
+from dpcheck.checks.context import Context
+from dpcheck.checks.rates.measurement import points
+from dpcheck.checks.rates.zhang2022_theorem_3_3 import EXPERIMENTS
+from dpcheck.errors import InputError
+from dpcheck.executors.base import Executor, LostWorkersError
+from dpcheck.executors.choice import executor
+from dpcheck.executors.processes import Processes
+from dpcheck.executors.serial import Serial
+from dpcheck.executors.threads import Threads
+from dpcheck.measure import Experiment
+from dpcheck.streams import map_chunks
+
+BACKENDS = ("threads", "processes", "dask", "ray")
+NEEDS = {"dask": "distributed", "ray": "ray"}
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def workers(request) -> Iterator[Executor]:
+    needed = NEEDS.get(request.param)
+    if needed is not None:
+        pytest.importorskip(needed, reason=f"{needed} is not installed: pip install 'dpcheck[{request.param}]'")
+    with executor(request.param, jobs=2) as found:
+        yield found
+
+
+def square(number: int) -> np.ndarray:
+    return np.full(3, float(number) ** 2)
+
+
+def test_chunks_come_in_order_or_as_they_finish(workers: Executor) -> None:
+    found = list(workers.map(square, range(20)))
+    assert [chunk for chunk, _ in found] == list(range(20))
+    assert all(np.array_equal(result, square(chunk)) for chunk, result in found)
+    found = sorted((chunk, result[0]) for chunk, result in workers.finished(square, range(20)))
+    assert found == [(number, number**2) for number in range(20)]
+    assert list(workers.map(square, [])) == []
+    for _, result in workers.map(square, [2]):
+        result += 1  # the caller's own
+
+
+def test_one_call_may_be_left_and_another_begun(workers: Executor) -> None:
+    ran = workers.map(square, iter(range(10**9)))
+    assert next(ran)[0] == 0
+    del ran
+    assert [chunk for chunk, _ in workers.map(lambda number: -number, range(3))] == [0, 1, 2]
+
+
+def fails(number: int) -> int:
+    if number == 3:
+        raise InputError("three must not be asked for")
+    return number
+
+
+def test_errors_are_those_of_the_work(workers: Executor) -> None:
+    ran = workers.map(fails, range(10))
+    assert [next(ran)[0] for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(InputError, match="three must not be asked for"):
+        next(ran)
+    assert len(list(workers.map(fails, range(3)))) == 3
+
+
+def test_audits_have_the_same_bits(workers: Executor) -> None:
+    def noisy(data, rng):
+        return np.sum(data) + rng.laplace()
+
+    def many(data, rng, size):
+        return np.sum(data) + rng.laplace(size=(size, 2))
+
+    pair = np.array([0.0, 1.0]), np.array([0.0, 2.0])
+    asked = {"epsilon": 1.0, "delta": 0.0, "seed": 3}
+    for mechanism, vectorized in ((noisy, False), (many, True)):
+        alone = audit_privacy(mechanism, *pair, trials=3000, vectorized=vectorized, **asked)
+        found = audit_privacy(mechanism, *pair, trials=3000, vectorized=vectorized, executor=workers, **asked)
+        assert found.to_dict() == alone.to_dict()
+    alone = audit_sequential(noisy, *pair, most=800, **asked)
+    assert audit_sequential(noisy, *pair, most=800, executor=workers, **asked).to_dict() == alone.to_dict()
+
+
+def test_rates_have_the_same_bits(workers: Executor) -> None:
+    """A grid of the check, with its solver and its data, wherever it is measured."""
+    experiment = EXPERIMENTS[0]
+    alone, found = (points(experiment, Context(jobs=1, executor=each)) for each in (None, workers))
+    for one, other in zip(alone, found, strict=True):
+        assert one.values.size and np.array_equal(one.values, other.values)
+
+
+def test_tables_have_the_same_bits(workers: Executor) -> None:
+    experiment = Experiment.of("dp_sgda", fixed={"steps": 20}, vary={"n": [20, 40]}, seeds=3)
+    tables: list[set[tuple[str, ...]]] = []
+    for each in (None, workers):
+        tables.append(set())
+        experiment.measure_all(experiment.rows, tables[-1].add, jobs=1, executor=each)
+    assert tables[0] == tables[1]
+    assert len(tables[0]) == 6
+
+
+class Killer:
+    """Ends its process on one chunk, once or always."""
+
+    def __init__(self, folder: Path, times: int) -> None:
+        self.folder, self.times = folder, times
+
+    def __call__(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        drawn = rng.random(size)
+        if drawn[0] < 0.2:
+            mark = self.folder / f"killed.{drawn[0]}"
+            done = len(mark.read_text()) if mark.exists() else 0
+            if done < self.times:
+                mark.write_text("x" * (done + 1))
+                os.kill(os.getpid(), signal.SIGKILL)
+        return drawn
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_a_killed_worker_costs_no_bit(tmp_path: Path, backend: str) -> None:
+    if backend in NEEDS:
+        pytest.importorskip(NEEDS[backend], reason=f"pip install 'dpcheck[{backend}]'")
+    asked = {"seed": 5, "chunk": 10}
+    alone = map_chunks(Killer(tmp_path, 0), 300, jobs=1, **asked)
+    with executor(backend, jobs=2) as workers:
+        found = map_chunks(Killer(tmp_path, 1), 300, executor=workers, **asked)
+    np.testing.assert_array_equal(found, alone)
+    assert len(list(tmp_path.glob("killed.*"))) >= 3
+
+
+def test_work_that_always_ends_its_process_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LostWorkersError, match="must survive"), Processes(2) as workers:
+        map_chunks(Killer(tmp_path, 10**6), 300, seed=5, chunk=10, executor=workers)
+
+
+def slow(number: int) -> int:
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def test_a_worker_killed_from_outside_is_replaced() -> None:
+    with Processes(2) as workers:
+        ran, pids = workers.map(slow, range(30)), set()
+        for number, pid in ran:
+            pids.add(pid)
+            if number in (5, 15):
+                os.kill(pid, signal.SIGKILL)
+        assert number == 29
+    assert len(pids) >= 4
+
+
+def test_serial_work_waits_until_it_is_asked_for() -> None:
+    ran: list[int] = []
+    results = Serial().map(ran.append, range(5))
+    assert ran == []
+    next(results)
+    assert ran == [0]
+
+
+def test_only_so_many_chunks_are_taken_ahead() -> None:
+    taken: list[int] = []
+    with Threads(2) as workers:
+        next(workers.map(square, (taken.append(k) or k for k in range(100))))
+    assert len(taken) <= 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--scheduler", "tcp://host:1"), "--scheduler must come with --backend dask or ray, got tcp://host:1"),
+        (("--backend", "threads", "--scheduler", "x"), "scheduler must come with backend dask or ray, got threads"),
+        (("--backend", "dask", "--scheduler", "x", "--jobs", "2"), "jobs must be left out beside a scheduler"),
+        (("--backend", "threads", "--jobs", "0"), "jobs must be a whole number >= 1, got 0"),
+    ],
+)
+def test_wrong_workers_are_one_line(arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["measure", "output_perturbation", "n=20", "--seeds", "1", *arguments]) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert said in found.err
+    assert len(found.err.splitlines()) == 1
+
+
+def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="pip install 'dpcheck[dask]'")
+    from dpcheck.executors import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "_WITHIN", 1.0)
+    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
+        with pytest.raises(InputError, match="scheduler must be that of a Dask cluster with workers, got") as error:
+            executor("dask", scheduler=address)
+        assert "\n" not in str(error.value)
+
+
+def test_a_mechanism_of_ones_own_travels_to_a_cluster(tmp_path: Path) -> None:
+    """It lies in the working folder, which the cluster's workers do not have on their path."""
+    pytest.importorskip("distributed", reason="pip install 'dpcheck[dask]'")
+    (tmp_path / "used.py").write_text("SCALE = 2.0\n")
+    (tmp_path / "travels.py").write_text(
+        "import used\ndef noisy(data, rng):\n    return data + rng.laplace(scale=used.SCALE)\n"
+    )
+    asked = ["audit", "travels:noisy", "--data", "0", "--neighbour", "1", "--epsilon", "1", "--trials", "2000"]
+    said = [
+        subprocess.run(
+            [sys.executable, "-m", "dpcheck", *asked, "--format", "json", *more], cwd=tmp_path, capture_output=True,
+            text=True, check=True,
+        ).stdout
+        for more in ([], ["--backend", "dask", "--jobs", "2"])
+    ]  # fmt: skip
+    assert said[0] == said[1]
+    assert json.loads(said[0])["trials"] == 2000

@@ -1,0 +1,236 @@
+"""Long work is kept: killed at any moment and started again it ends with the same bits, and no process stays behind."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import kills
+import numpy as np
+import pandas as pd
+import pytest
+import tables
+
+from dpcheck import cli
+from dpcheck.errors import StoreError
+from dpcheck.measure import Experiment
+from dpcheck.measure_files import Table
+from dpcheck.store import FILE, VERSION, Store, open_store
+
+linux = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="needs /proc, to see what processes are left"
+)
+
+
+@linux
+@pytest.mark.parametrize("name", ["audit, two processes", "measure"])
+def test_a_killed_command_goes_on_with_the_same_bits(tmp_path: Path, name: str) -> None:
+    folder, arguments = kills.prepared(tmp_path), kills.COMMANDS[name]
+    said, seconds = kills.said_at_once(arguments, folder)
+    told = kills.killed(arguments, folder, list(kills.SIGNALS), seconds, seed=1)
+    assert told.said == said
+    assert told.longest < 5
+
+
+@linux
+@pytest.mark.experiment
+@pytest.mark.parametrize("name", kills.COMMANDS)
+def test_a_hundred_kills(tmp_path: Path, keep, name: str) -> None:
+    """TERM, KILL and INT in turn; every command is killed three times a round before it may end."""
+    folder, arguments = kills.prepared(tmp_path), kills.COMMANDS[name]
+    said, seconds = kills.said_at_once(arguments, folder)
+    rounds = kills.ROUNDS[name == "check"]
+    told = [kills.killed(arguments, folder, list(kills.SIGNALS), seconds, seed=k) for k in range(rounds)]
+    same = sum(each.said == said for each in told)
+    row = {
+        "command": name, "rounds": rounds, "kills": sum(each.kills for each in told), "same": same,
+        "gone after": max(each.longest for each in told),
+    }  # fmt: skip
+    others = [each for each in measured() if each["command"] != name]
+    order = list(kills.COMMANDS)
+    keep("kills", pd.DataFrame(sorted([*others, row], key=lambda each: order.index(each["command"]))))
+    assert same == rounds
+    assert row["gone after"] < 5
+
+
+def measured() -> list[dict[str, Any]]:
+    """The rows of the table that the experiment keeps."""
+    return tables.read("kills").to_dict("records") if (tables.FOLDER / "kills.csv").exists() else []
+
+
+def test_the_table_of_kills_is_whole() -> None:
+    rows = measured()
+    assert [row["command"] for row in rows] == list(kills.COMMANDS)
+    assert sum(row["kills"] for row in rows) >= 100
+    assert all(row["same"] == row["rounds"] and row["gone after"] < 5 for row in rows)
+
+
+# Stores that several use, and stores that cannot be used
+
+_WRITER = """
+import sys
+import numpy as np
+from dpcheck.store import open_store
+store, name = open_store(sys.argv[1]), sys.argv[2]
+for number in range(100):
+    store.put([name, number], {"writer": name, "number": number})
+    store.put_array(["shared", number], np.arange(50.0) + number)
+store.add_run("now", name, "", "{}")
+"""
+
+
+def test_eight_writers_lose_nothing(tmp_path: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path / "kept"), str(k)]) for k in range(8)]
+    assert [each.wait() for each in writers] == [0] * 8
+    with closing(open_store(tmp_path / "kept")) as store:
+        for name in map(str, range(8)):
+            assert [store.get([name, k]) for k in range(100)] == [{"writer": name, "number": k} for k in range(100)]
+        for number in range(100):
+            found = store.get_array(["shared", number])
+            assert found is not None and np.array_equal(found, np.arange(50.0) + number)
+        assert sorted(run.command for run in store.runs()) == sorted(map(str, range(8)))
+        assert [run.number for run in store.runs()] == list(range(1, 9))
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a command says before it ends with exit code 2."""
+    assert cli.main(arguments) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    lines = [line for line in found.err.splitlines() if not line.endswith("...")]
+    assert len(lines) == 1
+    return lines[0]
+
+
+MEASURE = ["measure", "output_perturbation", "n=20", "--seeds", "1"]
+
+
+def test_stores_that_cannot_be_used_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("text")
+    assert "--store must be a folder that can be written" in refused([*MEASURE, "--store", str(file)], capsys)
+    inside = [*MEASURE, "--store", str(file / "inside")]
+    assert "--store must be a folder that can be written" in refused(inside, capsys)
+    open_store(tmp_path / "newer").close()
+    with closing(sqlite3.connect(tmp_path / "newer" / FILE)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    said = refused([*MEASURE, "--store", str(tmp_path / "newer")], capsys)
+    assert f"must be of version {VERSION} at most, got {VERSION + 1}, of a newer dpcheck" in said
+    (tmp_path / "others").mkdir()
+    with closing(sqlite3.connect(tmp_path / "others" / FILE)) as connection:
+        connection.execute("CREATE TABLE customers (name TEXT)")
+    said = refused([*MEASURE, "--store", str(tmp_path / "others")], capsys)
+    assert "must be a file of dpcheck, got a database of something else" in said
+    assert "FOLDER must be a folder that holds a store" in refused(["history", str(tmp_path)], capsys)
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write to")
+def test_a_folder_that_nobody_can_write_to_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("/proc/self", "/proc/self/inside"):
+        said = refused([*MEASURE, "--store", folder], capsys)
+        assert "must be a" in said and "writ" in said
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    """A limit on the size of files, which the system reports as a full disk is reported: the write fails."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    asked = [sys.executable, "-m", "dpcheck", *MEASURE[:2], "n=20", "--seeds", "400", "--jobs", "1", "--store", "kept"]
+    found = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limit)
+    assert found.returncode == 2
+    said = found.stderr.splitlines()[-1]
+    assert said.startswith(f"dpcheck: error: the store kept/{FILE} must be readable and writable: ")
+    again = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert len(again.stdout.splitlines()) == 401
+
+
+# What is kept, and what is not taken for it
+
+
+def test_rows_that_are_kept_are_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = Experiment.of("output_perturbation", vary={"n": [20, 40]}, seeds=2)
+    with closing(Store(tmp_path / "store")) as store:
+        first = Table(experiment, store=store)
+        first.fill()
+        monkeypatch.setattr(Experiment, "measure", lambda *_, **__: pytest.fail("it is kept"))
+        again = Table(experiment, store=store)
+        again.fill()
+        assert again.text == first.text
+    with closing(Store(tmp_path / "store", "other code")) as store:
+        assert Table(experiment, store=store).rows == {}
+
+
+def test_runs_of_a_mechanism_are_kept_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its files are seen; what they use is not, and is noticed by the first runs, which are made every time."""
+    monkeypatch.chdir(tmp_path)
+    law = "def noisy(data, rng):\n    calls.append(1)\n    return data + rng.laplace() + offset[0]\n"
+    (tmp_path / "kept_mechanism.py").write_text(f"calls, offset = [], [0.0]\n{law}")
+    asked = ["audit", "kept_mechanism:noisy", "--data", "0", "--neighbour", "1", "--epsilon", "2", "--trials", "4000"]
+    asked += ["--store", "kept"]
+    assert cli.main(asked) == 0
+    said = capsys.readouterr().out
+    import kept_mechanism  # type: ignore[import-not-found]
+
+    first = len(kept_mechanism.calls)
+    assert first > 8000
+    assert cli.main(asked) == 0
+    assert capsys.readouterr().out == said
+    assert len(kept_mechanism.calls) - first < 1000, "two chunks and the probes"
+    kept_mechanism.offset[0] = 1.0
+    assert "must give the outputs that the store has, got others" in refused(asked, capsys)
+    kept_mechanism.offset[0] = 0.0
+    (tmp_path / "helper.py").write_text("used = 1\n")
+    before = len(kept_mechanism.calls)
+    assert cli.main(asked) == 0
+    assert len(kept_mechanism.calls) - before > 8000
+    capsys.readouterr()
+    assert "--store must be left out beside --unseeded" in refused([*asked, "--unseeded"], capsys)
+
+
+def test_no_pickle_is_read_from_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import pickle
+
+    content = io.BytesIO()
+    np.save(content, np.array([{"an": "object"}], dtype=object), allow_pickle=True)
+    monkeypatch.setattr(pickle, "load", lambda *_, **__: pytest.fail("a pickle was read"))
+    with closing(Store(tmp_path / "store", "code")) as store:
+        store._write(["key"], content.getvalue())
+        assert store.get_array(["key"]) is None
+        with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+            store.put_array(["key"], np.array([{}], dtype=object))
+
+
+def test_what_was_kept_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for seeds in ("2", "3"):
+        assert cli.main([*MEASURE[:-1], seeds, "--store", "kept"]) == 0
+    capsys.readouterr()
+    assert cli.main(["history", "kept", "--format", "json"]) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [run["run"] for run in runs] == [1, 2]
+    assert runs[0]["changed"] is None and runs[1]["changed"] == 0
+    assert cli.main(["history", "kept"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_an_error_of_the_store_is_an_error_of_the_check(tmp_path: Path) -> None:
+    from dpcheck import check
+
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(StoreError, match="store must be a folder that can be written"):
+        check("dptd", store=tmp_path / "file")
