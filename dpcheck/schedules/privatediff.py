@@ -112,7 +112,7 @@ class Printed(Schedule):
     @cached_property
     def ascent(self) -> Array:
         """Step sizes of the ascent, (T2,)."""
-        return np.full(self.inner, self.eta_y)
+        return np.full(self.inner, self.eta_y) if "eta_y" in self.given else np.asarray(self.eta_y)
 
     @cached_property
     def noise(self) -> tuple[float, float, float]:

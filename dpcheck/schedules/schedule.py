@@ -135,9 +135,12 @@ class Schedule:
         """Name each given number that is another than the schedule has by itself, words first."""
         given = {name: value for name, value in self.given.items() if name not in self.choices}
         names = sorted(given, key=lambda name: not isinstance(given[name], str))
+        if not names:
+            return
         chosen = {name: value for name, value in self.given.items() if name in self.choices}
         alone = type(self)(self.algorithm, self.problem, self.sizes, chosen)
         try:
+            alone.require()
             own = {name: said(getattr(alone, name)) for name in names}
         except (InputError, ArithmeticError):
             yield f"the schedule by itself has no numbers for this problem; given: {', '.join(names)}"

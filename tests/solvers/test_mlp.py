@@ -413,6 +413,7 @@ import sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 from test_mlp import problems
+from dpcheck.kernels.named import Place
 from dpcheck.problems.problem import data_of
 for name in ("auc, two layers", "td", "wgan"):
     problem, rng = problems()[name], np.random.default_rng(2)
