@@ -23,7 +23,6 @@ from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels import gradients, linear
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, VECTOR, kernel
-from dpcheck.problems.auc_kernels import slope_at, value_at
 from dpcheck.problems.domains import BALL, BOX, blocks
 from dpcheck.problems.problem import Array, Constants, Defaults
 from dpcheck.problems.properties import columns
@@ -37,9 +36,17 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     h = 0.0
     for i in range(d):
         h += w[i] * record[i]
-    slope = slope_at(params, w, v, h, record[d], out_w, out_v)
+    if record[d] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
+    slope = 2.0 * weight * (h - centre + sign * (1.0 + v[0]))
     for i in range(d):
         out_w[i] = slope * record[i]
+    pull = 2.0 * weight * (centre - h)
+    out_w[d] = pull if sign < 0 else 0.0
+    out_w[d + 1] = pull if sign > 0 else 0.0
+    out_v[0] = 2.0 * (sign * weight * h - params[2] * v[0])
 
 
 @kernel(VALUE_SIGNATURE)
@@ -49,7 +56,11 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     h = 0.0
     for i in range(d):
         h += w[i] * record[i]
-    return value_at(params, w, v, h, record[d])
+    if record[d] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
+    return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
 @kernel(types.void(VECTOR, types.int64, types.int64, VECTOR, VECTOR, linear.SCORES, VECTOR), apart=True)

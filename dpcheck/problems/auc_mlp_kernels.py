@@ -18,7 +18,6 @@ from dpcheck.kernels.jit import (
     kernel,
 )  # fmt: skip
 from dpcheck.kernels.named import Place
-from dpcheck.problems.auc_kernels import side, value_at
 
 # params: s+, s-, s0, slope, widths
 
@@ -29,7 +28,10 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     widths, d = mlp.widths_of(params[4:]), w.size - 2
     a = np.empty(widths.sum())
     h = a[mlp.activate(w[:d], widths, params[3], record, a)]
-    weight, centre, sign = side(params, w, record[record.size - 1])
+    if record[record.size - 1] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
     pull = 2.0 * weight * (centre - h)
     top, unused = np.empty(1), np.empty(widths[0])
     top[0] = 2.0 * weight * sign * (1.0 + v[0]) - pull
@@ -45,7 +47,11 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     widths, d = mlp.widths_of(params[4:]), w.size - 2
     a = np.empty(widths.sum())
     h = a[mlp.activate(w[:d], widths, params[3], record, a)]
-    return value_at(params, w, v, h, record[record.size - 1])
+    if record[record.size - 1] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
+    return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
 @kernel(types.void(DATA, PLACE, types.int64, mlp.LAYERS, MATRIX))

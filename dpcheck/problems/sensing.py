@@ -136,7 +136,7 @@ class Sensing(Factors, Minimisation):
         off at +-B; X* of this rank with |X*| = size (Frobenius); start N(0, 0.1^2). ``size`` and ``noise`` are in
         ``population``, as :meth:`MatrixSensing.sample` has them.
         """
-        drawn = MatrixSensing.sample(n, d, rng, rank=rank, **population)
+        drawn = MatrixSensing.sample(n, d, rng, rank=rank, **{"size": 2.0, "noise": 0.01} | population)
         matrices = drawn.records[:, 1:-1]
         norms = np.linalg.norm(matrices.reshape(n, d, d), 2, axis=(1, 2))
         matrices = matrices * np.minimum(1.0, bound_a / norms)[:, None]

@@ -35,7 +35,6 @@ from numpy.polynomial import Polynomial
 
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.auc_kernels import slope_at, value_at
 from dpcheck.problems.domains import BALL, BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, labelled, largest_on
 from dpcheck.problems.problem import Array, Constants
@@ -54,9 +53,17 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     for i in range(d):
         t += w[i] * record[i]
     h = np.tanh(t)
-    slope = slope_at(params, w, v, h, record[d], out_w, out_v) * (1.0 - h * h)
+    if record[d] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
+    slope = 2.0 * weight * (h - centre + sign * (1.0 + v[0])) * (1.0 - h * h)
     for i in range(d):
         out_w[i] = slope * record[i]
+    pull = 2.0 * weight * (centre - h)
+    out_w[d] = pull if sign < 0 else 0.0
+    out_w[d + 1] = pull if sign > 0 else 0.0
+    out_v[0] = 2.0 * (sign * weight * h - params[2] * v[0])
 
 
 @kernel(VALUE_SIGNATURE)
@@ -67,7 +74,11 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     for i in range(d):
         t += w[i] * record[i]
     h = np.tanh(t)
-    return value_at(params, w, v, h, record[d])
+    if record[d] > 0:
+        weight, centre, sign = params[0], w[d], -1.0
+    else:
+        weight, centre, sign = params[1], w[d + 1], 1.0
+    return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
 @dataclass(frozen=True, eq=False)
