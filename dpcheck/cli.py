@@ -15,7 +15,8 @@ from dpcheck.completion import complete
 from dpcheck.tables import FORMATS as TABLES
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
-_RUNS_OTHERS_CODE = ("audit", "check", "prove")
+# Commands that run the code of others, which is not to decide the exit code, or threads, which are not to outlive it.
+_APART = ("audit", "check", "measure", "prove")
 _LONGEST = 300  # letters of an error
 _SEED = "all randomness follows from it (default 0)"
 EXIT_CODES = """\
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is not None:
         return _run(_parse(arguments))
     options = _parse(sys.argv[1:])
-    if options.command not in _RUNS_OTHERS_CODE:
+    if options.command not in _APART:
         return _run(options)
     from dpcheck.errors import InputError
     from dpcheck.processes import supervised
