@@ -79,9 +79,7 @@ class Executor(ABC):
                         waiting[self._submitted(work, chunk)] = chunk
                     if not waiting:
                         return
-                    future = next(iter(waiting))
-                    if not in_order and not future.done():
-                        future = next(iter(wait(waiting, return_when=FIRST_COMPLETED).done))
+                    future = next(iter(waiting)) if in_order else _first(waiting)
                     result = self._taken(future.result())
                 except self._lost as error:
                     lost += 1
@@ -117,3 +115,9 @@ class Executor(ABC):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Wait for the workers, or end them if an error occurred."""
         self._end(now=kind is not None)
+
+
+def _first(waiting: Iterable[Future[Result]]) -> Future[Result]:
+    """Wait for one that is finished; of several, results come before errors, which end everything."""
+    done = wait(waiting, return_when=FIRST_COMPLETED).done
+    return min(done, key=lambda each: each.cancelled() or each.exception() is not None)
