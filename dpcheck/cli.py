@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from dpcheck import __version__, certify_options
@@ -15,8 +17,8 @@ from dpcheck.completion import complete
 from dpcheck.tables import FORMATS as TABLES
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
-# Commands that run the code of others, which is not to decide the exit code, or threads, which are not to outlive it.
-_APART = ("audit", "check", "measure", "prove")
+_RUNS_OTHERS_CODE = ("audit", "check", "prove")
+_INTERRUPTED = 130
 _LONGEST = 300  # letters of an error
 _SEED = "all randomness follows from it (default 0)"
 EXIT_CODES = """\
@@ -29,8 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is not None:
         return _run(_parse(arguments))
     options = _parse(sys.argv[1:])
-    if options.command not in _APART:
-        return _run(options)
+    if options.command not in _RUNS_OTHERS_CODE:
+        code = _run(options)
+        if code == _INTERRUPTED:  # without waiting for threads that are at work
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError, AttributeError):
+                    stream.flush()
+            os._exit(code)
+        return code
     from dpcheck.errors import InputError
     from dpcheck.processes import supervised
 
@@ -52,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
         return commands.run(options)
     except KeyboardInterrupt:
         print("dpcheck: interrupted; no result was written", file=sys.stderr)
-        return 130
+        return _INTERRUPTED
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
         from dpcheck.errors import InputError
 

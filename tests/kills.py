@@ -27,7 +27,7 @@ COMMANDS = {
     "audit, two processes": ("audit", "others:noisy", *_PAIR, "--trials", "3000", "--jobs", "2"),
     "audit, vectorized": ("audit", "others:many", *_PAIR, "--trials", "150000", "--vectorized", "--jobs", "2"),
     "audit, sequential": ("audit", "others:noisy", *_PAIR, "--trials", "1500", "--sequential"),
-    "measure": ("measure", "dp_sgda", "steps=4000", "--vary", "n=2000,4000", "--seeds", "8", "--jobs", "2"),
+    "measure": ("measure", "dp_sgda", "steps=4000", "--vary", "n=2000,4000", "--seeds", "16", "--jobs", "2"),
     "check": ("check", "dptd", "--jobs", "2"),
 }
 ROUNDS = (7, 2)  # of the short commands, and of a check
