@@ -38,7 +38,7 @@ def entry(name: str, label: str) -> Entry:
 def verdicts(chosen: Entry, trials: int = 20_000) -> set[str]:
     """Of the transcript, against the claim and against the certified curve."""
     game = chosen.game
-    against_claim = audit(CONTEXT, game.scores, game.data, game.neighbour, trials, 1)
+    against_claim = audit(CONTEXT, game.scores, (game.data, game.neighbour), trials, 1)
     return {against_claim.verdict, curve(CONTEXT, "an algorithm", chosen, trials, {}).verdict}
 
 

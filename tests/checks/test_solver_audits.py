@@ -213,7 +213,7 @@ def weaker(solver, factor):
 
 
 def transcript(entry, trials=10_000):
-    return audit(CONTEXT, entry.game.scores, entry.game.data, entry.game.neighbour, trials, 1, entry=entry)
+    return audit(CONTEXT, entry.game.scores, (entry.game.data, entry.game.neighbour), trials, 1, entry=entry)
 
 
 @pytest.mark.parametrize(("name", "label"), SOUND)

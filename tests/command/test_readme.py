@@ -21,6 +21,7 @@ import pytest
 
 import dpcheck
 from dpcheck.bounds import registry
+from dpcheck.cli import _parse
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = ("architecture.md", "kernel.md", "ci.md")  # tests of their own read these
@@ -82,9 +83,18 @@ def test_every_page_is_reached_from_the_readme():
 def test_every_block_is_of_a_kind_that_is_tested(name):
     assert {language for language, _ in all_blocks(PAGES[name])} <= {"sh", "console", "python", "text", "toml"}
     assert len(blocks(PAGES[name], "text")) == (name == "docs/report.md")
-    assert not blocks(PAGES[name], "sh") or name in ("README.md", "docs/report.md")
+    assert not blocks(PAGES[name], "sh") or name in ("README.md", "docs/report.md", "docs/cluster.md")
     for body in blocks(PAGES[name], "python"):
         assert body.startswith((">>> ", "# "))
+
+
+def test_the_cluster_page_uses_options_that_exist():
+    """A cluster is not at hand, so that its commands are read and not run."""
+    lines = [line for body in blocks(PAGES["docs/cluster.md"], "sh") for line in body.splitlines()]
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("dpcheck ")]
+    assert len(commands) >= 6
+    for arguments in commands:
+        assert _parse(arguments).command == arguments[0]
 
 
 def test_first_command(checked):
