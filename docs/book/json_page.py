@@ -25,14 +25,14 @@ _DEEPEST = 2
 LINES = {
     "list": "dpcheck list --format json",
     "prove": "dpcheck prove 004:(38) --jobs 1 --format json",
-    "audit": "dpcheck audit mechanism:release --data 1 --neighbour 0 --epsilon 1 --trials 2000 --format json",
+    "audit": "dpcheck audit one_number:release --data 1 --neighbour 0 --epsilon 1 --trials 2000 --format json",
     "certify": "dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 100 --delta 1e-5 --format json",
     "rate": "dpcheck rate gaps.csv --response gap --factors n --claimed n=-1/2 --format json",
     "solve": "dpcheck solve nseg steps=4 --format json",
     "bugs": "dpcheck bugs --format json",
 }
 FILES = {
-    "mechanism.py": "def release(value, rng):\n    return value + rng.laplace()\n",
+    "one_number.py": "def release(value, rng):\n    return value + rng.laplace()\n",
     "gaps.csv": "n,gap\n" + "".join(f"{n},{n**-0.5 * (1 + 0.01 * k)}\n" for n in (64, 128, 256, 512) for k in range(4)),
 }
 

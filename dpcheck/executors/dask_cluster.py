@@ -29,7 +29,7 @@ class Dask(Executor):
         try:
             if address is None:
                 self._cluster = distributed.LocalCluster(
-                    n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                    n_workers=jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
                 )
             self._client = distributed.Client(self._cluster or address, timeout=_WITHIN, set_as_default=False)
             if address is not None:

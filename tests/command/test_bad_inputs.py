@@ -617,8 +617,8 @@ def command_lines() -> list[tuple[str, ...]]:
         ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",), ("stopping.py",),
         ("dp_sgda", "--seed", "-1"), ("dp_sgda", "--jobs", "0"), ("dp_sgda", "--profile", "slow"),
         ("dp_sgda", "--output", "nosuch/a.txt"),
-        ("dp_sgda", "--html-output", "."), ("dp_sgda", "--seed", LONG), ("dp_sgda", "--store", "nosuch/store"),
-        ("dp_sgda", "--store", "."), ("dp_sgda", "--store", "gaps.csv"),
+        ("dp_sgda", "--html-output", "."), ("dp_sgda", "--seed", LONG), ("dp_sgda", "--store", "empty.csv/store"),
+        ("dp_sgda", "--store", "gaps.csv"),
     )]  # fmt: skip
     found += [("bugs", "no-such-bug"), ("bugs", "all", "--seed", "x"), ("bugs", "--format", "sarif")]
     reports = ("nosuch.json", "empty.json", "null.json", "list.json", "deep.json", "half.json", "other.json", ".")
