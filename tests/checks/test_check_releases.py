@@ -173,7 +173,7 @@ def test_phases_that_share_records_are_named(name):
 
 
 def test_a_minibatch_used_twice_under_theorem_2_is_named(monkeypatch):
-    broken = mutants.interpreted(rgda, [("used_up += S2", "used_up += 0")]).rgda
+    broken = mutants.interpreted(rgda, [("spent[USED_UP] += S2", "spent[USED_UP] += 0")]).rgda
     monkeypatch.setattr(algorithm("dp_rgda"), "kernel", staticmethod(broken))
     found = judged("dp_rgda", "repaired.theorem_2")
     assert found.verdict == "violated"

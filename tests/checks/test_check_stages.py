@@ -170,12 +170,8 @@ def test_draws_of_another_law_are_seen(scheme, monkeypatch):
 def test_a_wrong_default_is_named(name, option, monkeypatch):
     from dpcheck.solvers import algorithm
 
-    chosen = algorithm(name)
-    original = chosen.setting
-    monkeypatch.setattr(
-        chosen, "setting",
-        lambda self, what, problem: original(self, what, problem) * (1.1 if what == option else 1),
-    )  # fmt: skip
+    for number in {getattr(schedule, option) for schedule in algorithm(name).schedules.values()}:
+        monkeypatch.setattr(number, "own", lambda schedule, own=number.own: own(schedule) * 1.1)
     differs, _ = compared(name)
     assert f"The default {option} is" in differs[0]
 
