@@ -13,7 +13,8 @@ COLUMN, PAGE = 3.4, 7.0  # widths of print, in inches
 TEXT = 8.0  # points
 # Told apart by the colour-blind: Okabe and Ito's blue, vermilion and green.
 MEASURED, CLAIMED, PREDICTED, ALARM, FAINT = "#0072b2", "#d55e00", "#009e73", "#b3261e", "#77808c"
-SERIES = (MEASURED, CLAIMED, PREDICTED, "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # many lines of one kind
+INK = "#000000"  # what is copied from a paper
+SERIES = (MEASURED, CLAIMED, PREDICTED, "#cc79a7", "#e69f00", "#56b4e9", INK)  # many lines of one kind
 _TICKS = 5  # plain numbers that fit below a panel
 _NARROW = 4.0  # ratio of a logarithmic axis's ends below which its powers of ten are too few ticks
 _WIDE = 1e3

@@ -107,7 +107,7 @@ def _table(experiment: Experiment, results: Sequence[Result]) -> Figure:
             error = np.nan_to_num(np.array([_number(row[f"standard error{name}"]) for row in lines]))
             axis.errorbar(mean, height, xerr=2 * error, fmt=sign, color=colour, markersize=3, linewidth=1, label=label)
         axis.plot(
-            [_number(row["published"]) for row in lines], height, "x", color="black", markersize=4, label="published"
+            [_number(row["published"]) for row in lines], height, "x", color=style.INK, markersize=4, label="published"
         )
         labels = [", ".join(shown(row[key]) for key in experiment.keys) for row in lines]
         axis.set_yticks(height, labels if number == 0 else [""] * len(lines))

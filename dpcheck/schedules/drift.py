@@ -54,7 +54,7 @@ class Drifting(Spider):
 
     @number(whole)
     def Gamma(self) -> int:
-        """By then a direction of curvature -sqrt(rho alpha) has grown e^iota times."""
+        """The iterations by which a direction of curvature -sqrt(rho alpha) has grown e^iota times."""
         iota = math.log(self.sizes.d * self.steps / self.failure)
         return max(1, math.ceil(iota / (self.eta * math.sqrt(self.rho * self.alpha))))
 

@@ -35,6 +35,7 @@ class Spider(Schedule):
     def require(self) -> None:
         whole_problem = self.problem.dim_v == 0
         require(whole_problem, "problem", "have no v: this algorithm minimises over w alone", self.problem.name)
+        finite_norm(self.L0, "L0", self)  # before all else: no other number that is given makes up for it
 
     @number(whole)
     def steps(self) -> int:

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import norm
 
 from dpcheck import accounting as engine
-from dpcheck import event_counts
+from dpcheck import certificates, event_counts
 from dpcheck.accounting import Certificate, certify, privacy_curve
 from dpcheck.checks.accounting import declared, stage
 from dpcheck.checks.accounting.inversion import epsilon_interval
@@ -163,25 +163,25 @@ def test_a_certificate_times_a_factor(
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """The engine without what it remembers."""
-    engine._certify.cache_clear()
-    engine._compositions.cache_clear()
+    certificates.certificate.cache_clear()
+    certificates._compositions.cache_clear()
     yield
-    engine._certify.cache_clear()
-    engine._compositions.cache_clear()
+    certificates.certificate.cache_clear()
+    certificates._compositions.cache_clear()
 
 
 def test_without_replacement_accounted_as_poisson(
     entries: dict[str, Entry], monkeypatch: pytest.MonkeyPatch, fresh: None
 ) -> None:
     """The law that the game's pair obeys is milder than the one that is certified."""
-    true = engine.curves_of
+    true = certificates.curves_of
 
     def wrong(event: Any, *, negligible: float) -> Any:
         if isinstance(event, Sampled) and event.scheme == "without_replacement":
             event = replace(event, scheme="poisson", neighbours="add_or_remove_one")
         return true(event, negligible=negligible)
 
-    monkeypatch.setattr(engine, "curves_of", wrong)
+    monkeypatch.setattr(certificates, "curves_of", wrong)
     for label in ("dp_sgda.repaired.without_replacement", "dp_spider.repaired", "sto_spider.repaired",
                   "privatediff.repaired"):  # fmt: skip
         assert compared(label, entries[label]).verdict == "violated", label

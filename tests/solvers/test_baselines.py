@@ -116,7 +116,7 @@ def test_sampling_chooses_the_schedule_and_says_what_the_table_counts(name):
     assert {"nseg": "n^2", "nispp": "n^(3/2) log n"}[name] in told
     with pytest.raises(InputError, match=r"sampling must be one of .*with_replacement"):
         configure(name, problem, epsilon=EPSILON, delta=DELTA, sampling="twice")
-    assert "sampling" in algorithm(name).choices
+    assert all("sampling" in schedule.choices for schedule in algorithm(name).schedules.values())
 
 
 def test_the_schedules_with_replacement():
