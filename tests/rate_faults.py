@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from dataclasses import replace
@@ -12,16 +13,17 @@ import mutants
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import stages
+from dpcheck.solvers import algorithm
 from dpcheck.streams import cores
 
 
-def findings(algorithm, *, part="", seed=0, tables=None):
+def findings(name, *, part="", seed=0, tables=None):
     """What the experiments whose titles hold ``part`` find, each with the verdict that is expected of it."""
     context = Context("quick", seed, cores())
     made = {} if tables is None else tables
-    wanted = [stage for title, stage in stages(context, algorithm, made) if part in title]
+    wanted = [stage for title, stage in stages(context, name, made) if part in title]
     found = [finding for stage in wanted for finding in stage()]
-    assert found, f"no experiment of {algorithm} has {part!r} in its title"
+    assert found, f"no experiment of {name} has {part!r} in its title"
     return [replace(finding, expected=expected_verdicts().get(finding.id)) for finding in found]
 
 
@@ -30,6 +32,22 @@ def plant(monkeypatch, module, edits):
     name = f"dpcheck.solvers.{module}"
     original = importlib.import_module(name)
     monkeypatch.setitem(sys.modules, name, mutants.compiled(original, edits))
+
+
+def plant_in_schedule(monkeypatch, name, edits):
+    """Give the algorithm the schedules of a copy of ``dpcheck.schedules.<name>`` in which each old text became new."""
+    original = importlib.import_module(f"dpcheck.schedules.{name}")
+    copy, chosen = mutants.mutated(original, edits), algorithm(name)
+    own = {key: each for key, each in chosen.schedules.items() if each.__module__ == original.__name__}
+    assert own, f"{name} has no schedule of its own"
+    broken = {key: getattr(copy, each.__name__) for key, each in own.items()}
+    monkeypatch.setattr(chosen, "schedules", {**chosen.schedules, **broken})
+
+
+def assert_there_once(module, old):
+    """The text that a fault changes is in ``dpcheck.<module>``, in one place."""
+    found = inspect.getsource(importlib.import_module(f"dpcheck.{module}")).count(old)
+    assert found == 1, f"{found} times in dpcheck.{module}: {old}"
 
 
 ROWS: list[dict[str, str]] = []

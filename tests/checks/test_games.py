@@ -23,6 +23,7 @@ from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.hinge_game import HingeGame
 from dpcheck.problems.linear import Linear
 from dpcheck.problems.quadratic import Quadratic
+from dpcheck.schedules.phases import blocks as disjoint
 from dpcheck.solvers import ALGORITHMS, dp_spider, nseg, output_perturbation, output_perturbation_minimise
 from dpcheck.solvers.dp_rgda import DPRGDA
 from dpcheck.solvers.dp_sgda import DPSGDA
@@ -96,7 +97,7 @@ def test_a_level_of_the_tree_without_noise_is_seen(level):
 
 
 def test_a_record_in_two_minibatches_is_seen(monkeypatch):
-    edit = ("                    used_up += S2\n", "")
+    edit = ("        spent[USED_UP] += S2\n", "")
     monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(rgda, [edit]).rgda))
     (found,) = phases(CONTEXT, "dp_rgda")
     assert found.verdict == "violated"
@@ -118,7 +119,7 @@ def test_a_second_refresh_without_noise_is_seen(monkeypatch):
 
 def test_blocks_that_overlap_are_seen(monkeypatch):
     def overlapping(n):
-        return [(max(first - 1, 0), last) for first, last in output_perturbation.blocks(n)]
+        return [(max(first - 1, 0), last) for first, last in disjoint(n)]
 
     monkeypatch.setattr(output_perturbation_minimise, "blocks", overlapping)
     (found,) = phases(CONTEXT, "phased_output_perturbation")

@@ -5,10 +5,8 @@ The planted faults take minutes: ``pytest -n 0 -m experiment tests/checks/test_r
 
 from __future__ import annotations
 
-import inspect
 import math
 from dataclasses import replace
-from importlib import import_module
 
 import mutants
 import numpy as np
@@ -163,10 +161,9 @@ def assert_caught(algorithm, part):
     print([(each.id, each.verdict) for each in red])
 
 
-def scaled(assigned, factor):
-    """The same assignment to both noise multipliers, times ``factor``."""
-    names, made = assigned.split(" = ")
-    return f"{names} = np.array({made}) * ({factor})"
+def scaled(returned, factor):
+    """The same return of both noise multipliers, times ``factor``."""
+    return f"return tuple(each * ({factor}) for each in {returned.removeprefix('return ')})"
 
 
 def spread(factor):
@@ -175,57 +172,65 @@ def spread(factor):
     return f"fill(Reals, self, {more})"
 
 
-STEP = "        K = plan.K() if K is None else K"
-NOISE = "sigma_v, sigma_u = z * share_v * 2 * C_v / S1, z * share_u * 2 * C_u / S2"
+STEP = "return self.alpha / (2 * self.L)"
+NOISE = "return z * share_v * 2 * self.C_v / S1, z * share_u * 2 * self.C_u / S2"
 IN_DP_RGDA = {
-    "step times n^-0.15": (STEP, f"        eta = eta * n**-0.15\n{STEP}"),
-    "step times n^-0.25": (STEP, f"        eta = eta * n**-0.25\n{STEP}"),
-    "noise times sqrt d": (NOISE, f"{NOISE.replace('z *', 'math.sqrt(sizes.d) * z *')}"),
+    "step times n^-0.15": (STEP, STEP.replace("return", "return self.sizes.n**-0.15 *")),
+    "step times n^-0.25": (STEP, STEP.replace("return", "return self.sizes.n**-0.25 *")),
+    "noise times sqrt d": (NOISE, NOISE.replace("z *", "math.sqrt(self.sizes.d) * z *")),
     "noise that does not shrink with n": (NOISE, NOISE.replace("S1", "1000").replace("S2", "200")),
 }
 IN_THE_KERNEL = {
-    "no refresh": ("refresh = t % q == 0 or (repaired and perturbed)", "refresh = t == 0"),
-    "a difference from x itself": ("copy(last_x, old[:d])", "copy(x, old[:d])"),
+    "no refresh": ("estimate(t % counts.period == 0 or (repaired > 0 and perturbed),", "estimate(t == 0,"),
+    "a difference from x itself": ("copy(room.last_x, room.old[:d])", "copy(z[:d], room.old[:d])"),
     "no ascent": ("ahead[i] = y[i] + reals.lam * u[i]", "ahead[i] = y[i]"),
 }
-PERIODIC = "sigma_1, sigma_2 = plan.calibrated(plan.refreshes, plan.steps - plan.refreshes)"
+PERTURBATION = "move_in_ball(x, reals.r, rng)"
+PERIODIC = "return self.calibrated(self.refreshes, self.steps - self.refreshes)"
+THRESHOLD = "return self.noise_level"
 PACKED = "fill(Reals, self)"
-SELECTING = "sigma_1, sigma_2 = plan.calibrated(min(refreshes, plan.steps), plan.steps - 1, chosen)"
+SELECTING = "return self.calibrated(min(self.refreshes, self.steps), self.steps - 1, (pure(self.scale),))"
 IN_THE_BASELINES = {
     "dp_spider, first iterate returned": ("dp_spider", "chosen = below(T, rng)", "chosen = below(T, rng) * 0"),
     "dp_spider, no refresh": ("dp_spider", "estimate(t % q == 0,", "estimate(t == 0,"),
-    "dp_spider, noise times sqrt d": ("dp_spider", PERIODIC, scaled(PERIODIC, "sizes.d ** 0.5")),
     "ada_dp_spider, last iterate returned": ("ada_dp_spider", "copy(anchor, w)", "pass"),
     "ada_dp_spider, first iterate returned": ("ada_dp_spider", "copy(w, out)", "copy(data.start, out)"),
-    "ada_dp_spider, threshold times n^0.25": (
-        "ada_dp_spider", "math.sqrt(noise + sampling)", "math.sqrt(noise + sampling) * (n / 2000) ** 0.25",
-    ),
     "ada_dp_spider, noise times sqrt d": ("ada_dp_spider", PACKED, spread("problem.dim_w ** 0.5")),
     "ada_dp_spider, noise that does not shrink with n": (
         "ada_dp_spider", PACKED, spread("len(problem.records) / 2000"),
     ),
-    "sto_spider, noise times sqrt d": ("sto_spider", SELECTING, scaled(SELECTING, "sizes.d ** 0.5")),
-    "sto_spider, noise that does not shrink with n": ("sto_spider", SELECTING, scaled(SELECTING, "sizes.n / 2000")),
     "sto_spider, last iterate returned": (
         "sto_spider", "copy(path[chosen if chosen >= 0 else seen - 1], out)", "copy(path[seen - 1], out)",
+    ),
+}  # fmt: skip
+IN_THEIR_SCHEDULES = {
+    "dp_spider, noise times sqrt d": ("dp_spider", PERIODIC, scaled(PERIODIC, "self.sizes.d ** 0.5")),
+    "ada_dp_spider, threshold times n^0.25": (
+        "ada_dp_spider", THRESHOLD, f"{THRESHOLD} * (self.sizes.n / 2000) ** 0.25",
+    ),
+    "sto_spider, noise times sqrt d": ("sto_spider", SELECTING, scaled(SELECTING, "self.sizes.d ** 0.5")),
+    "sto_spider, noise that does not shrink with n": (
+        "sto_spider", SELECTING, scaled(SELECTING, "self.sizes.n / 2000"),
     ),
 }  # fmt: skip
 
 
 def test_what_the_faults_change_is_there_once():
     """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
-    in_solvers = [(module, old) for module, old, _ in IN_THE_BASELINES.values()]
-    in_solvers += [("dp_rgda", old) for old, _ in IN_DP_RGDA.values()]
-    for module, old in in_solvers:
-        assert inspect.getsource(import_module(f"dpcheck.solvers.{module}")).count(old) == 1, (module, old)
-    for old, _ in IN_THE_KERNEL.values():
-        assert inspect.getsource(rgda).count(old) == 1, old
+    for module, old, _ in IN_THE_BASELINES.values():
+        rate_faults.assert_there_once(f"solvers.{module}", old)
+    for module, old, _ in IN_THEIR_SCHEDULES.values():
+        rate_faults.assert_there_once(f"schedules.{module}", old)
+    for old, _ in IN_DP_RGDA.values():
+        rate_faults.assert_there_once("schedules.dp_rgda", old)
+    for old in (PERTURBATION, *(old for old, _ in IN_THE_KERNEL.values())):
+        rate_faults.assert_there_once("kernels.rgda", old)
 
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("fault", IN_DP_RGDA)
 def test_a_fault_in_the_schedule_of_dp_rgda_is_caught(monkeypatch, fault):
-    rate_faults.plant(monkeypatch, "dp_rgda", [IN_DP_RGDA[fault]])
+    rate_faults.plant_in_schedule(monkeypatch, "dp_rgda", [IN_DP_RGDA[fault]])
     assert_caught("dp_rgda", "theorem_1")
 
 
@@ -239,7 +244,7 @@ def test_a_fault_in_the_steps_of_dp_rgda_is_caught(monkeypatch, fault):
 @pytest.mark.experiment
 def test_a_perturbation_that_is_left_out_is_caught(monkeypatch):
     """At every saddle, that with privacy's noise included: there the noise alone leaves in few runs of a hundred."""
-    kernel_with(monkeypatch, ("move_in_ball(x, r, rng)", "pass"))
+    kernel_with(monkeypatch, (PERTURBATION, "pass"))
     found = rate_faults.findings("dp_rgda", part="escape")
     red = {finding.id for finding in rate_faults.assert_red(found) if finding.verdict == "contradicted"}
     assert red == {f"dp_rgda.escape.{saddle.name}" for saddle in xu2026_escape.SADDLES}
@@ -251,3 +256,11 @@ def test_a_fault_in_a_baseline_is_caught(monkeypatch, fault):
     module, old, new = IN_THE_BASELINES[fault]
     rate_faults.plant(monkeypatch, module, [(old, new)])
     assert_caught(module, "table_1")
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("fault", IN_THEIR_SCHEDULES)
+def test_a_fault_in_the_schedule_of_a_baseline_is_caught(monkeypatch, fault):
+    name, old, new = IN_THEIR_SCHEDULES[fault]
+    rate_faults.plant_in_schedule(monkeypatch, name, [(old, new)])
+    assert_caught(name, "table_1")

@@ -206,19 +206,25 @@ def test_experiments_declare_every_parameter_and_their_premises_hold(name):
             assert each.measure(problem, problem.start[None]) >= each.clear * each.predicted(problem, cell)
 
 
-STEP = "slowest = max(math.sqrt(n)"
-FAULTS = {  # part of the experiments' names, and what is changed in the solver's configuration
-    "step n^-.15": ("2a.statistical", [(STEP, "slowest = n**0.15 * max(math.sqrt(n)")]),
-    "step n^-.25": ("2a.statistical", [(STEP, "slowest = n**0.25 * max(math.sqrt(n)")]),
-    "step n^-.5": ("2a.statistical", [(STEP, "slowest = n**0.5 * max(math.sqrt(n)")]),
-    "step n^-.25 without smoothness": ("2b", [(STEP, "slowest = n**0.25 * max(math.sqrt(n)")]),
-    "noise sqrt d": ("2a.privacy", [("(printed_noise(G, n", "(math.sqrt(sizes.d) * printed_noise(G, n")]),
+STEP = "return max(math.sqrt(self.sizes.n)"
+
+
+def slower(power):
+    return STEP.replace("return", f"return self.sizes.n**{power} *")
+
+
+FAULTS = {  # part of the experiments' names, and what is changed in the schedules
+    "step n^-.15": ("2a.statistical", [(STEP, slower(0.15))]),
+    "step n^-.25": ("2a.statistical", [(STEP, slower(0.25))]),
+    "step n^-.5": ("2a.statistical", [(STEP, slower(0.5))]),
+    "step n^-.25 without smoothness": ("2b", [(STEP, slower(0.25))]),
+    "noise sqrt d": ("2a.privacy", [("[printed_noise(G, sizes.n", "[math.sqrt(sizes.d) * printed_noise(G, sizes.n")]),
     "noise that does not shrink": (
         "2a.privacy", [("math.log(1 / delta)) / (n * epsilon)", "math.log(1 / delta)) / (40_000 * epsilon)")]
     ),
-    "last iterate": ("2a.statistical", [('"last" if theorem == "3" else "average"', '"last"')]),
+    "last iterate": ("2a.statistical", [('return "average"', 'return "last"')]),
     "falling steps n^-.25": ("theorem_5.as_printed", [("2 / (pl * t), 2", "2 / (pl * t * steps**0.25), 2")]),
-    "repaired steps that begin at 1": ("theorem_5.repaired", [('late=variant == "repaired"', "late=False")]),
+    "repaired steps that begin at 1": ("theorem_5.repaired", [("late = True", "late = False")]),
 }  # fmt: skip
 LOOP = {  # what is changed in the loop
     "first iterate": ("2a.statistical", "out[i] += x[i] / T", "out[i] = x[i] if t == 0 else out[i]"),
@@ -226,13 +232,28 @@ LOOP = {  # what is changed in the loop
     "wrong sign in v": ("2a.statistical", "v[i] += steps[1, t] * g_v[i]", "v[i] -= steps[1, t] * g_v[i]"),
     "divided by n": ("2a.statistical", "index[:count], batch, x", "index[:count], n, x"),
 }
+EXTRAPOLATED, NSEG_STEP = "u if half == 0 else z, clip", "eta = 1 / (L *"
+CENTRE, AVERAGED = "        copy(z_w, centre[:d])\n", "average = True"
+
+
+def test_what_the_faults_change_is_there_once():
+    """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
+    for _, edits in FAULTS.values():
+        for old, _ in edits:
+            rate_faults.assert_there_once("schedules.dp_sgda", old)
+    for _, old, _ in LOOP.values():
+        rate_faults.assert_there_once("kernels.sgda", old)
+    rate_faults.assert_there_once("solvers.nseg", EXTRAPOLATED)
+    rate_faults.assert_there_once("schedules.nseg", NSEG_STEP)
+    rate_faults.assert_there_once("solvers.output_perturbation", CENTRE)
+    rate_faults.assert_there_once("solvers.nispp", AVERAGED)
 
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_the_configuration_of_dp_sgda_turns_its_rates_red(fault, monkeypatch):
     part, edits = FAULTS[fault]
-    rate_faults.plant(monkeypatch, "dp_sgda", edits)
+    rate_faults.plant_in_schedule(monkeypatch, "dp_sgda", edits)
     red = rate_faults.assert_red(found := rate_faults.findings("dp_sgda", part=part))
     print(fault, [(each.id, each.verdict) for each in red])
     slower = fault.startswith(("step", "noise"))
@@ -251,7 +272,7 @@ def test_a_fault_in_the_loop_of_dp_sgda_turns_its_rates_red(fault, monkeypatch):
 
 @pytest.mark.experiment
 def test_nseg_without_extrapolation_turns_red(monkeypatch):
-    edits = [("u if half == 0 else z, clip", "u, clip")]
+    edits = [(EXTRAPOLATED, "u, clip")]
     monkeypatch.setattr(NSEG, "kernel", staticmethod(mutants.compiled(nseg, edits).run))
     red = rate_faults.assert_red(rate_faults.findings("nseg", part="turning"))
     print([(each.id, each.verdict) for each in red])
@@ -260,7 +281,7 @@ def test_nseg_without_extrapolation_turns_red(monkeypatch):
 @pytest.mark.experiment
 @pytest.mark.parametrize("power", [0.15, 0.25])
 def test_steps_of_nseg_with_a_wrong_power_of_n_turn_red(power, monkeypatch):
-    rate_faults.plant(monkeypatch, "nseg", [("eta = 1 / (smoothness", f"eta = n**-{power} / (smoothness")])
+    rate_faults.plant_in_schedule(monkeypatch, "nseg", [(NSEG_STEP, f"eta = n**-{power} / (L *")])
     red = rate_faults.assert_red(found := rate_faults.findings("nseg", part="statistical"))
     print([(each.id, each.verdict) for each in red])
     assert not any(each.verdict == "supported" for each in found)
@@ -268,7 +289,7 @@ def test_steps_of_nseg_with_a_wrong_power_of_n_turn_red(power, monkeypatch):
 
 @pytest.mark.experiment
 def test_nispp_about_the_wrong_centre_turns_red(monkeypatch):
-    edits = [("            copy(z_w, centre[:d])\n", "")]
+    edits = [(CENTRE, "")]
     monkeypatch.setattr(NISPP, "kernel", staticmethod(mutants.compiled(output_perturbation, edits).run))
     red = rate_faults.assert_red(found := rate_faults.findings("nispp", part="with_replacement"))
     print([(each.id, each.verdict) for each in red])
@@ -277,6 +298,6 @@ def test_nispp_about_the_wrong_centre_turns_red(monkeypatch):
 
 @pytest.mark.experiment
 def test_the_last_phase_of_nispp_for_the_mean_turns_red(monkeypatch):
-    rate_faults.plant(monkeypatch, "nispp", [("average = True", "average = False")])
+    rate_faults.plant(monkeypatch, "nispp", [(AVERAGED, "average = False")])
     red = rate_faults.assert_red(rate_faults.findings("nispp", part="single_pass"))
     print([(each.id, each.verdict) for each in red])

@@ -126,7 +126,8 @@ MINIMISE, SADDLE, LOOP = "output_perturbation_minimise", "output_perturbation_sa
 NOISE = "sigma_w=sensitivity * factor, sensitivity_w=sensitivity,"
 MU = "mu = L / D * max(1 / math.sqrt(n), 14"
 BLOCKS = "for k, block in enumerate(blocks(n), 1):\n            mu_k, size = mu * 2**k, block[1] - block[0]\n"
-RELEASED = "copy(z_w, out[:d])\n            copy(z_w, centre[:d])"
+RELEASED = "copy(z_w, out[:d])\n        copy(z_w, centre[:d])"
+PUBLISHED = "publish(z, data, steps[k], centre, rng, out, tape)"
 ON_BOTH = 'row[f"sigma_{part}"] = row[f"sensitivity_{part}"] * factor\n        return'
 FAULTS = {
     "noise times sqrt(d)": (
@@ -150,7 +151,7 @@ FAULTS = {
     ),
     "the first phase's point is returned": (
         "phased_output_perturbation", LOOP,
-        (RELEASED, RELEASED.replace("copy(z_w, out", "if k == 0:\n                copy(z_w, out")),
+        (PUBLISHED, PUBLISHED.replace("out", "out if k == 0 else out.copy()")),
     ),
     "noise on w alone": (
         "minimax_output_perturbation", SADDLE,
@@ -163,6 +164,12 @@ FAULTS = {
         "phased_convex_strongly_concave", SADDLE, ("least = min(mu_k, curved)", "least = mu_k"),
     ),
 }  # fmt: skip
+
+
+def test_what_the_faults_change_is_there_once():
+    """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
+    for _, module, (old, _) in FAULTS.values():
+        rate_faults.assert_there_once(f"solvers.{module}", old)
 
 
 @pytest.mark.experiment

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy
-from rate_faults import assert_red, findings, plant
+from rate_faults import assert_red, assert_there_once, findings, plant, plant_in_schedule
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
@@ -157,35 +156,53 @@ def test_the_lower_bound_can_be_violated():
     assert lower.judged("no_noise", hard, 0.01, free + 1, free + 1).verdict == "inconclusive"
 
 
-STEP = "1 / (16 * (l / mu + 1) ** 2 * l) if"
-NOISE = "sigma_w, sigma_v = sigmas"
+STEP = "return 1 / (16 * (l / mu + 1) ** 2 * l)"
+PRINTED = "return [printed_noise(C, sizes.n,"
+CERTIFIED = "return certified_noise(clips, self.sizes, self.sampling, self.batch, self.steps)"
+MORE = (
+    (PRINTED, "return [math.sqrt(sizes.d) * printed_noise(C, sizes.n,"),
+    (CERTIFIED, f"return [math.sqrt(self.sizes.d) * s for s in {CERTIFIED.removeprefix('return ')}]"),
+)
+ASCENT = "return ascent_steps(self.problem, self.inner, self.repaired)"
 SGDA, DIFF = "dp_sgda_clipped", "privatediff"
-FAULTS = {
-    "step n^-.15": (SGDA, "rate of theorem_2.as_printed", STEP, "n**-0.15 * " + STEP),
-    "step n^-.25": (SGDA, "rate of theorem_2.as_printed", STEP, "n**-0.25 * " + STEP),
-    "noise sqrt d": (SGDA, "rate of theorem_2", NOISE, "sigma_w, sigma_v = (s * math.sqrt(sizes.d) for s in sigmas)"),
-    "noise without n": (SGDA, "rate of theorem_2.as_printed", "printed_noise(C, n,", "printed_noise(C, 20000,"),
-    "last iterate": (SGDA, "rate of theorem_2", 'output: str = "uniform"', 'output: str = "last"'),
-    "no refresh": (DIFF, "short_threshold", "if r % counts.restart == 0:", "if r == 0:"),
-    "wrong previous point": (DIFF, "short_threshold", "copy(old, old_point)", "copy(start, old_point)"),
-    "noise without epsilon": (DIFF, "short_threshold", "/ (n * epsilon)  # Remark 2", "/ (n * 0.4)"),
-    "noise without the threshold": (DIFF, "short_threshold", "release(g[:d], sigma * C,", "release(g[:d], sigma,"),
+IN_SCHEDULES = {
+    "step n^-.15": (
+        SGDA, "rate of theorem_2.as_printed", [(STEP, STEP.replace("return", "return self.sizes.n**-0.15 *"))],
+    ),
+    "step n^-.25": (
+        SGDA, "rate of theorem_2.as_printed", [(STEP, STEP.replace("return", "return self.sizes.n**-0.25 *"))],
+    ),
+    "noise sqrt d": (SGDA, "rate of theorem_2", MORE),
+    "noise without n": (
+        SGDA, "rate of theorem_2.as_printed", [(PRINTED, "return [printed_noise(C, 20000,")],
+    ),
+    "last iterate": (SGDA, "rate of theorem_2", [('output = fixed("uniform")', 'output = fixed("last")')]),
+    "noise without epsilon": (
+        DIFF, "short_threshold", [("/ (n * self.sizes.epsilon)  # Remark 2", "/ (n * 0.4)")],
+    ),
     "ascent of one tiny step": (
-        DIFF, "without_noise", "ascent = ascent_steps(problem, inner, repaired)",
-        "ascent = 1e-3 * ascent_steps(problem, 1, repaired)",
+        DIFF, "without_noise", [(ASCENT, "return 1e-3 * ascent_steps(self.problem, 1, self.repaired)")],
+    ),
+    "noise of the sum": ("dptd", "dptd", [("z * rate * self.nu * 2 * G / self.batch", "z * rate * self.nu * 2 * G")]),
+}  # fmt: skip
+IN_LOOPS = {
+    "no refresh": (DIFF, "short_threshold", [("if r % counts.restart == 0:", "if r == 0:")]),
+    "wrong previous point": (DIFF, "short_threshold", [("copy(old, old_point)", "copy(start, old_point)")]),
+    "noise without the threshold": (
+        DIFF, "short_threshold", [("release(g[:d], sigma * C,", "release(g[:d], sigma,")],
     ),
     "no tracking": (
-        "dptd", "dptd", "average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]", "average[i] = g[i]",
+        "dptd", "dptd",
+        [("average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]", "average[i] = g[i]")],
     ),
-    "noise of the sum": ("dptd", "dptd", "z * rate * nu * 2 * G / batch", "z * rate * nu * 2 * G"),
 }  # fmt: skip
 
 
 @pytest.mark.experiment
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", IN_SCHEDULES | IN_LOOPS)
 def test_planted_errors_turn_the_check_red(monkeypatch, name):
-    algorithm, part, old, new = FAULTS[name]
-    plant(monkeypatch, algorithm, [(old, new)])
+    algorithm, part, edits = (IN_SCHEDULES | IN_LOOPS)[name]
+    (plant_in_schedule if name in IN_SCHEDULES else plant)(monkeypatch, algorithm, edits)
     found = findings(algorithm, part=part)
     red = assert_red(found)
     assert any(finding.id.split(".")[1] in ("prediction", "rate") for finding in red)
@@ -203,6 +220,7 @@ def test_a_bound_without_its_power_of_d_is_contradicted(monkeypatch):
 
 
 def test_every_fault_is_in_the_code():
-    for algorithm, _, old, _ in FAULTS.values():
-        module = __import__(f"dpcheck.solvers.{algorithm}", fromlist=["_"])
-        assert inspect.getsource(module).count(old) == 1
+    for package, faults in (("schedules", IN_SCHEDULES), ("solvers", IN_LOOPS)):
+        for algorithm, _, edits in faults.values():
+            for old, _ in edits:
+                assert_there_once(f"{package}.{algorithm}", old)

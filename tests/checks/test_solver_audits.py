@@ -25,6 +25,7 @@ from dpcheck.checks.privacy.sandwich import audit, curve, law_of, sandwich
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.kernels import gradients, spider
+from dpcheck.schedules import nseg as extragradient
 from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import ALGORITHMS, algorithm, dp_spider, nseg, output_perturbation_minimise
 from dpcheck.solvers.dp_sgda import DPSGDA
@@ -258,21 +259,26 @@ def test_noise_over_the_squared_minibatch_is_seen(monkeypatch):
     assert transcript(case("dp_spider", "repaired")).verdict == "violated"
 
 
-SENSITIVITIES = {
-    "output_perturbation": (
-        output_perturbation_minimise, "StronglyConvex", "4 * L / (mu * n)  #", "4 * L / (mu * n**2)  #",
-    ),
-    "nseg": (nseg, "NSEG", "return 2 * math.hypot", "return math.hypot"),
-}  # fmt: skip
+def minimiser_that_moves_too_little(monkeypatch):
+    edit = ("4 * L / (mu * n)  #", "4 * L / (mu * n**2)  #")
+    broken = mutants.mutated(output_perturbation_minimise, [edit]).StronglyConvex
+    broken.kernel = staticmethod(output_perturbation_minimise.StronglyConvex.kernel)
+    monkeypatch.setattr(output_perturbation_minimise, "StronglyConvex", broken)
+
+
+def mean_that_moves_half_as_far(monkeypatch):
+    broken = mutants.mutated(extragradient, [("return 2 * math.hypot", "return math.hypot")])
+    monkeypatch.setattr(nseg, "sensitivity_of", broken.sensitivity)
+    monkeypatch.setattr(nseg.NSEG, "schedules", {"repaired": broken.Extragradient})
+
+
+SENSITIVITIES = {"output_perturbation": minimiser_that_moves_too_little, "nseg": mean_that_moves_half_as_far}
 
 
 @pytest.mark.parametrize("name", SENSITIVITIES)
 def test_a_wrong_sensitivity_is_seen(name, monkeypatch):
     """Believed in the noise and in the events: the certificate is fine, the runs are not."""
-    module, attribute, old, new = SENSITIVITIES[name]
-    broken = getattr(mutants.mutated(module, [(old, new)]), attribute)
-    broken.kernel = staticmethod(getattr(module, attribute).kernel)
-    monkeypatch.setattr(module, attribute, broken)
+    SENSITIVITIES[name](monkeypatch)
     entry = next(iter(GAMES[name]()))
     assert certify(entry.events, delta=DELTA).epsilon <= EPSILON
     assert transcript(entry, 40_000).verdict == "violated"

@@ -31,19 +31,20 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 
 @kernel(DIFFERENCE_SIGNATURE)
-def difference(gradient, data, index, x, old_index, old_x, batch, clip, out):  # type: ignore[no-untyped-def]
+def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Do what ``dpcheck.kernels.gradients.difference`` does where all records are the first one."""
     params, records, d = data.params, data.records, data.dim_w
+    x, old_x = new.x, old.x
     size = x.size
-    one, old = np.empty(size), np.empty(size)
+    one, other = np.empty(size), np.empty(size)
     gradient(params, records[0], x[:d], x[d:], one[:d], one[d:])
-    gradient(params, records[0], old_x[:d], old_x[d:], old[:d], old[d:])
+    gradient(params, records[0], old_x[:d], old_x[d:], other[:d], other[d:])
     for i in range(size):
-        one[i] -= old[i]
+        one[i] -= other[i]
     out[:] = 0.0
     add_clipped(one, d, clip, 1, out)
     for i in range(size):
-        out[i] *= index.size / batch
+        out[i] *= new.chosen.size / batch
 
 
 @dataclass(frozen=True, eq=False)
