@@ -65,13 +65,16 @@ def pytest_report_header() -> list[str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One worker runs a file, so that what its tests share is made or compiled once; the main check is run by one too.
 
-    The longest begin first, lest all but one worker wait for them at the end.
+    The longest begin first, lest all but one worker wait for them at the end. The main check takes a minute: what it
+    left behind is looked at by thorough tests.
     """
     order = {}
     for item in items:
         shared = "checked" in getattr(item, "fixturenames", ())
         group = "checked" if shared else TOGETHER.get(item.path.name, item.path.name)
         item.add_marker(pytest.mark.xdist_group(group))
+        if shared:
+            item.add_marker(pytest.mark.thorough)
         order[item] = LONGEST.index(group) if group in LONGEST else len(LONGEST)
     items.sort(key=order.__getitem__)
 

@@ -88,6 +88,7 @@ def _drawn(letter: Any, low: Any, high: Any, rng: random.Random) -> Any:
             return value
 
 
+@pytest.mark.thorough
 def test_a_slice_is_decided_without_a_wrong_verdict() -> None:
     decided = 0
     for item in SLICE:

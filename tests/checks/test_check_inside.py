@@ -206,6 +206,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_turns_its_finding_red(fault, monkeypatch):
     module, edits, name, id, words = FAULTS[fault]
@@ -225,6 +226,7 @@ CLIPPED_MEAN = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("edits", "words"),
     [(CLIPPED_MEAN, "not clipped record by record"), ({SUM: SUM.replace("clip,", "clip * np.inf,")},

@@ -232,6 +232,7 @@ CHOICE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", CHOICE)
 def test_a_choice_with_other_noise_is_seen(fault, monkeypatch):
     monkeypatch.setattr(sto_spider.StoSpider, "kernel", staticmethod(mutants.compiled(sto_spider, [CHOICE[fault]]).run))

@@ -107,6 +107,7 @@ def test_a_form_that_refuses_its_own_example_is_seen(monkeypatch):
     assert finding.place.startswith("tests/checks/test_closed_forms.py:")
 
 
+@pytest.mark.thorough
 def test_wrong_gradients_are_seen(monkeypatch):
     problem = example("bilinear")
     monkeypatch.setattr(type(problem), "gradient", staticmethod(example("quadratic").gradient))

@@ -60,6 +60,7 @@ def run(file: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_the_example_is_as_it_claims(tmp_path):
     done = run(EXAMPLE, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -68,6 +69,7 @@ def test_the_example_is_as_it_claims(tmp_path):
     assert done.stderr.splitlines()[0] == "dpcheck: noisy_sgda: certificate ..."
 
 
+@pytest.mark.thorough
 def test_half_of_its_noise_turns_it_red(tmp_path):
     text = EXAMPLE.read_text().replace("    sigma = MULTIPLIER", "    sigma = 0.5 * MULTIPLIER")
     (tmp_path / "half.py").write_text("print('a word on stdout')\n" + text)

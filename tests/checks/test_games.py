@@ -60,6 +60,7 @@ BROKEN_NOISE = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", BROKEN_NOISE)
 def test_noise_that_leaves_a_direction_bare_is_seen(fault, monkeypatch):
     old, new = BROKEN_NOISE[fault]
@@ -80,6 +81,7 @@ def test_clipping_each_coordinate_by_itself_is_seen(monkeypatch):
 # The dual side, later phases, trees, second refreshes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("label", ["as_printed.v", "as_printed.coupled"])
 def test_a_dual_half_without_noise_is_seen_by_a_canary_that_is_in_it(label):
     edit = ("release(z_v, sigma_v, sensitivity_v, rng, tape)", "release(z_v, 0.0, sensitivity_v, rng, tape)")
@@ -89,6 +91,7 @@ def test_a_dual_half_without_noise_is_seen_by_a_canary_that_is_in_it(label):
     assert verdicts(with_kernel(entry(name, "as_printed"), kernel), 3000) == {"consistent"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_level_of_the_tree_without_noise_is_seen(level):
     edit = ("nodes[level], d, reals.sigma_u,", f"nodes[level], d, reals.sigma_u * (level != {level}),")
@@ -96,6 +99,7 @@ def test_a_level_of_the_tree_without_noise_is_seen(level):
     assert verdicts(with_kernel(entry("dp_rgda", "repaired.theorem_2"), kernel), 3000) == {"violated"}
 
 
+@pytest.mark.thorough
 def test_a_record_in_two_minibatches_is_seen(monkeypatch):
     edit = ("        spent[USED_UP] += S2\n", "")
     monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(rgda, [edit]).rgda))

@@ -93,6 +93,7 @@ def in_python(monkeypatch):
     monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.interpreted(sgda, ()).sgda))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bug", INSIDE)
 def test_caught_inside_a_run(bug, monkeypatch):
     changes, finding = INSIDE[bug]
@@ -102,6 +103,7 @@ def test_caught_inside_a_run(bug, monkeypatch):
     assert any(id in finding.split(" or ") for id in broken(stage(CONTEXT)))
 
 
+@pytest.mark.thorough
 def test_the_unchanged_loop_passes_interpreted_and_compiled(monkeypatch):
     for interpreted in (False, True):
         if interpreted:

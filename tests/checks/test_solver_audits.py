@@ -105,6 +105,7 @@ def test_the_score_is_the_exact_log_likelihood_ratio(sampling):
     assert game.scores(game.data, np.random.default_rng(11), 1)[0] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "label"), SOUND)
 def test_likelihood_ratios_have_mean_one(name, label):
     """E exp(score) = 1 on the neighbour and E exp(-score) = 1 on the data; five standard errors, below 1e-6 each.
@@ -229,6 +230,7 @@ def test_too_little_noise_is_seen(name, label):
 REACHED = [case for case in SOUND if algorithm(case[0]).paper != "zhang2022" and case[0] != "nispp"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "label"), [case for case in REACHED if case != ("dptd", "as_printed")])
 def test_half_the_noise_is_seen_against_the_certified_curve(name, label):
     """Where the canary reaches the declared sensitivity; also where the claim would stand half the noise.

@@ -576,6 +576,7 @@ def test_small_sets_have_one_value_on_both_routes(name, monkeypatch, server, cac
 # Two classes of ten
 
 
+@pytest.mark.thorough
 @needs_folder
 @pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
 def test_two_classes_of_ten(name, monkeypatch):

@@ -226,6 +226,7 @@ def test_formulas_are_drawn():
         assert "$" not in re.sub(r"<pre.*?</pre>|<code.*?</code>|<script.*?</script>", "", html, flags=re.S)
 
 
+@pytest.mark.thorough
 @built
 @pytest.mark.parametrize(("width", "colours"), [(1400, "light"), (390, "dark")])
 @pytest.mark.parametrize("name", ["index", "generated/findings/zhang2025"])

@@ -29,6 +29,7 @@ linux = pytest.mark.skipif(
 )
 
 
+@pytest.mark.thorough
 @linux
 @pytest.mark.parametrize("name", ["audit, two processes", "measure"])
 def test_a_killed_command_goes_on_with_the_same_bits(tmp_path: Path, name: str) -> None:
@@ -86,6 +87,7 @@ store.add_run("now", name, "", "{}")
 """
 
 
+@pytest.mark.thorough
 def test_eight_writers_lose_nothing(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path / "kept"), str(k)]) for k in range(8)]
     assert [each.wait() for each in writers] == [0] * 8
@@ -138,6 +140,7 @@ def test_a_folder_that_nobody_can_write_to_is_one_line(capsys: pytest.CaptureFix
         assert "must be a" in said and "writ" in said
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     """A limit on the size of files, which the system reports as a full disk is reported: the write fails."""
 

@@ -297,6 +297,7 @@ def lines_of(file) -> int:
     return len(file.read_text().splitlines()) if file.exists() else 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_interrupted_or_killed_it_goes_on_and_ends_with_the_same_bytes(tmp_path):
     """Ctrl-C stops the runs at work, keeps the others and says how to go on; a kill loses no finished row either."""

@@ -146,6 +146,7 @@ def test_results_are_typed(name, returned):
     assert getattr(dpcheck, name).__annotations__["return"] == returned
 
 
+@pytest.mark.thorough
 def test_a_type_checker_knows_the_results_and_no_other_name(tmp_path):
     """mypy on a user's file: types where the names are real, an error where one is not."""
     names = "reveal_type(dpcheck.datasets.load)\nreveal_type(dpcheck.certify([], 0.0))\ndpcheck.nothing\n"

@@ -255,6 +255,7 @@ def look(tmp_path_factory):
     return look
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_page_in_a_browser(look, width, colours):
@@ -293,6 +294,7 @@ def test_nothing_foreign_runs(look, page):
     assert HOSTILE in found["printed"]
 
 
+@pytest.mark.thorough
 def test_a_page_of_the_whole_catalogue_is_small_and_opens_at_once(look):
     page = to_html(large())
     assert len(page.encode()) < 3_000_000

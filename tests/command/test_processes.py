@@ -87,6 +87,7 @@ def alive(number: int) -> bool:
     return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_no_worker_outlives_the_command(folder: Path, sent: signal.Signals) -> None:
     process = subprocess.Popen(command("slow", 2, 10**6), stderr=subprocess.DEVNULL)

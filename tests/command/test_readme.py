@@ -135,6 +135,7 @@ def test_report_commands(checked):
     assert (len(blocks(README, "sh")), len(blocks(REPORT, "sh"))) == (2, 1)
 
 
+@pytest.mark.thorough
 def test_examples(page, monkeypatch, capsys):
     """Each in its turn, as a reader would: later ones of a page use the files of earlier ones."""
     name, folder = page

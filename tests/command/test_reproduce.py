@@ -176,6 +176,7 @@ print("end", [sorted(each.values.items()) for each in results], flush=True)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("moments", [pytest.param(2), pytest.param(20, marks=pytest.mark.experiment)])
 def test_a_killed_run_goes_on_with_the_same_bits(tmp_path, moments):
     """Killed without notice at random moments and started again: the bits of a run that was left alone, and nothing

@@ -71,6 +71,7 @@ def test_sdist_holds_all_that_a_build_and_the_tests_need(built):
     assert names - made == set(sources()) | others()
 
 
+@pytest.mark.thorough
 def test_tests_pass_on_the_installed_wheel(python):
     said = run(python, "-P", "-m", "pytest", "-n", "0", *(ROOT / "tests" / "command" / file for file in TESTED))
     tested = Path(said.partition(f"dpcheck: {dpcheck.__version__} of ")[2].partition("\n")[0])

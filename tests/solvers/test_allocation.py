@@ -143,6 +143,7 @@ def test_its_place_among_the_schemes() -> None:
     assert ten < certify(Repeated(Gaussian(1.0), 10), 1e-5).epsilon / 4
 
 
+@pytest.mark.thorough
 def test_epsilon_falls_in_delta_and_in_the_multiplier() -> None:
     deltas = [certify(epochs(1.0, 50, 3), 10.0**-e).epsilon for e in range(1, 12)]
     assert deltas == sorted(deltas)

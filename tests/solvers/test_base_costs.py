@@ -174,6 +174,7 @@ def measured(line):
     return {"measured": slope(line.along(), counts), "gradients": f"{counts[0]:.3g}..{counts[-1]:.3g}"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BASES)
 def test_costs_grow_as_stated_on_short_lines(name):
     """Two points a line, exponents to 0.2."""

@@ -61,6 +61,7 @@ def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("damage", "files"),
     [(emptied, "*.nb?"), (truncated, "*.nbi"), (emptied, "*.nbc"), (truncated, "*.nbc"), (altered, "*.nbc")],

@@ -54,6 +54,7 @@ def missing(problem, name):
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_with_every_number_given_they_run_and_say_what_is_broken(name, kind):
     problem = PROBLEMS[kind]

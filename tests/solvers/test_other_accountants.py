@@ -45,6 +45,7 @@ def test_events_of_our_kinds_are_certified_here(event: dp.DpEvent) -> None:
     assert "dp_accounting" not in certify(event, 1e-5).method
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("event", THEIRS, ids=lambda event: type(event).__name__)
 def test_other_events_go_to_the_library_that_has_them(event: dp.DpEvent) -> None:
     certificate = certify(event, 1e-3)
