@@ -19,6 +19,7 @@ from typing import Any
 from dpcheck.errors import InputError, raised
 
 _INSTALLED = {"site-packages", "dist-packages"}
+_PYTHON = Path(sysconfig.get_path("stdlib")).resolve()  # once: it is slow, and thousands of modules are asked about
 
 
 def packed(work: Callable[[Any], Any], cloudpickle: Any) -> bytes:
@@ -48,8 +49,7 @@ def _is_own(module: ModuleType) -> bool:
     if not file or module.__name__.partition(".")[0] in ("dpcheck", "__main__", "__mp_main__"):
         return False
     path = Path(file).resolve()
-    of_python = path.is_relative_to(Path(sysconfig.get_path("stdlib")).resolve())
-    return path.is_relative_to(Path.cwd()) and not of_python and not _INSTALLED & {*path.parts}
+    return path.is_relative_to(Path.cwd()) and not path.is_relative_to(_PYTHON) and not _INSTALLED & {*path.parts}
 
 
 _KEPT = 4
