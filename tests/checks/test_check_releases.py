@@ -50,6 +50,7 @@ def noise(name, label="repaired"):
 # Correct code
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_correct_code_gives_the_expected_verdicts(name, seed):

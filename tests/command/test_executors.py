@@ -93,6 +93,7 @@ def test_audits_have_the_same_bits(workers: Executor) -> None:
     assert audit_sequential(noisy, *pair, most=800, executor=workers, **asked).to_dict() == alone.to_dict()
 
 
+@pytest.mark.thorough
 def test_rates_have_the_same_bits(workers: Executor) -> None:
     """A grid of the check, with its solver and its data, wherever it is measured."""
     experiment = EXPERIMENTS[0]
@@ -128,6 +129,7 @@ class Killer:
         return drawn
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", BACKENDS[1:])
 def test_a_killed_worker_costs_no_bit(tmp_path: Path, backend: str) -> None:
     if backend in NEEDS:

@@ -193,6 +193,7 @@ for name, base in BASES.items():
 """
 
 
+@pytest.mark.thorough
 def test_every_gradient_is_counted_and_the_compiler_changes_nothing():
     """In plain Python a wrapper counts the calls; compiled, the same counts and the same solutions."""
     outputs = []

@@ -50,6 +50,7 @@ def of_kind(kind: str, z: float, steps: int) -> list[Event]:
 KINDS = ["laplace", "mixed", "poisson", "poisson add_or_remove_one", "without_replacement", "with_replacement"]
 
 
+@pytest.mark.thorough
 @given(
     kind=st.sampled_from(KINDS),
     z=st.floats(0.4, 8),

@@ -82,6 +82,7 @@ def test_every_saddle_algorithm_takes_it():
     assert configure("output_perturbation", example("tight"), epsilon=1.0, delta=1e-4).base == "gradient_descent"
 
 
+@pytest.mark.thorough
 def test_no_other_is_much_faster():
     """Small n: the stiff quadratics have phases of 8 records and condition numbers up to 160."""
     assert_never_much_slower(counted((64, 512), (1.0, 100.0)))

@@ -97,6 +97,7 @@ print(json.dumps([float(each).hex() for each in out]))
 LOADED_FIRST = "gradients.add_clipped(np.ones(3), 2, np.ones(2), 1, np.zeros(3))"
 
 
+@pytest.mark.thorough
 def test_bits_do_not_depend_on_what_is_in_the_cache_or_was_loaded_before(tmp_path: Path) -> None:
     compiled = run(tmp_path, MEAN.format(first=""))
     assert run(tmp_path, MEAN.format(first="")) == compiled
@@ -160,6 +161,7 @@ def test_a_numba_without_the_private_parts_compiles_at_once_and_caches_nothing(
     assert compiled(np.array([1.0, 2.0])) == 3.0
 
 
+@pytest.mark.thorough
 def test_kernels_that_call_each_other_work_without_the_private_parts(tmp_path: Path) -> None:
     hidden = 'import sys\nsys.modules["dpcheck.kernels.numba_private"] = None  # importing it fails\n'
     assert run(tmp_path, hidden + RUN) == [pytest.approx(RESULT), 0]

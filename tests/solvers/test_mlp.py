@@ -429,6 +429,7 @@ for name in ("auc, two layers", "td", "wgan"):
 """
 
 
+@pytest.mark.thorough
 def test_without_the_compiler_the_kernels_do_the_same():
     outputs = []
     for disable in ("0", "1"):

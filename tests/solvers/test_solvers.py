@@ -197,6 +197,7 @@ def interpreted():
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "variant"), CASES)
 def test_without_the_compiler_the_kernels_do_the_same(name, variant):
     """NUMBA_DISABLE_JIT=1 runs the same functions as plain Python, to rounding."""
