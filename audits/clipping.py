@@ -11,18 +11,16 @@ norm(g) / bound)``, where a record may hold NaN or infinity: its vector is NaN, 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.arrays import real_numbers
 from dpcheck.audits.numbers.number_text import brief, plain
-from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
+from dpcheck.audits.running.batch_query import ENDS, BatchQuery, Member
+from dpcheck.errors import raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -34,8 +32,6 @@ _FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
 _SMALL = 1 / 16
 # The relative rounding that is allowed; enough for single precision.
 _ROUNDING = 1e-4
-# What a query may end with, apart from an interrupt.
-_ENDS = (Exception, SystemExit)
 
 
 @dataclass(frozen=True)
@@ -168,48 +164,18 @@ def audit_clipping(
     def divided(size: int) -> float:
         return float(size if by_size else divisor)
 
-    grow = scale if scale is not None else lambda record, factor: real_numbers(record, "records") * factor
-    rng = np.random.default_rng(seed)
-
-    @cache
-    def member(k: int, factor: float) -> Any:
-        try:
-            return records[k] if factor == 1 else grow(records[k], factor)
-        except InputError:
-            raise
-        except _ENDS as error:
-            raise InputError(f"scale must return a record, got {raised(error)}") from error
-
-    @cache
-    def alone(k: int, factor: float) -> Array:
-        return _evaluate(query, _batch(records, [member(k, factor)]))
-
+    asked, rng = BatchQuery(query, records, scale), np.random.default_rng(seed)
     outliers = [(int(k), f) for k in rng.integers(0, len(records), 3) for f in (*_FACTORS, -1e3)]
-    norm, addition, replacement, own = _Worst("norm"), _Worst("sum"), _Worst("replacement"), 0.0
+    norm = _Worst("norm")
     for each in outliers:
-        words = f"a batch of record {brief(member(*each))} alone"
-        norm.see(float(np.linalg.norm(alone(*each))), bound / divided(1), words)
-    for number in range(batches):
-        size = int(rng.integers(2, min(len(records), 32) + 1))
-        usual = [(int(k), _SMALL if number % 2 else 1.0) for k in rng.choice(len(records), size, replace=False)]
-        odd = outliers[rng.integers(len(outliers))]
-        members = [*usual[1:], odd]
-        whole, before = (
-            _evaluate(query, _batch(records, [member(*each) for each in batch])) for batch in (members, usual)
-        )
-        parts = sum((alone(*each) for each in members), np.zeros_like(whole)) * (divided(1) / divided(size))
-        words = f"a batch of {size} with record {brief(member(*odd))}"
-        addition.see(_gap(whole, parts), _ROUNDING * bound * size / divided(size), words)
-        own = max(own, _gap(whole, parts * divided(size) / divided(1) / size) / (_ROUNDING * bound))
-        replacement.see(_gap(whole, before), 2 * bound / divided(size), words)
-    if addition.ratio > 1 and own <= 1:
-        addition.words += ", which is divided by its own size"
-    tests = [norm.result(), addition.result(), replacement.result()]
-    odd_one = _not_finite(query, records, bound, divided)
+        words = f"a batch of record {brief(asked.member(each))} alone"
+        norm.see(float(np.linalg.norm(asked.alone(each))), bound / divided(1), words)
+    tests = [norm.result(), *_with_others(asked, outliers, bound, divided, batches, rng)]
+    odd_one = _not_finite(asked, bound, divided)
     if odd_one is not None and not finite:
         tests.append(odd_one)
     if not by_size:
-        tests.append(_empty(query, records, alone(*outliers[0])))
+        tests.append(_empty(asked, asked.alone(outliers[0])))
     verdicts = [test.verdict for test in tests]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
     reasons = [f"{test.test}: {test.reason}" for test in tests if test.verdict != "consistent"]
@@ -236,31 +202,53 @@ class _Worst:
         return Clipping(self.test, "violated" if broken else "consistent", self.found, self.allowed, reason)
 
 
-def _not_finite(
-    query: Callable[[Any], Any], records: Sequence[Any], bound: float, divided: Callable[[int], float]
-) -> Clipping | None:
+def _with_others(
+    asked: BatchQuery, outliers: list[Member], bound: float, divided: Callable[[int], float], batches: int,
+    rng: np.random.Generator,
+) -> list[Clipping]:  # fmt: skip
+    """Test batches with an outlier against the sum of their records, and against the batch with an ordinary one."""
+    addition, replacement, own = _Worst("sum"), _Worst("replacement"), 0.0
+    count = len(asked.records)
+    for number in range(batches):
+        size = int(rng.integers(2, min(count, 32) + 1))
+        usual = [(int(k), _SMALL if number % 2 else 1.0) for k in rng.choice(count, size, replace=False)]
+        odd = outliers[rng.integers(len(outliers))]
+        members = [*usual[1:], odd]
+        whole, before = asked.on(members), asked.on(usual)
+        parts = sum(map(asked.alone, members), np.zeros_like(whole)) * (divided(1) / divided(size))
+        words = f"a batch of {size} with record {brief(asked.member(odd))}"
+        addition.see(_gap(whole, parts), _ROUNDING * bound * size / divided(size), words)
+        own = max(own, _gap(whole, parts * divided(size) / divided(1) / size) / (_ROUNDING * bound))
+        replacement.see(_gap(whole, before), 2 * bound / divided(size), words)
+    if addition.ratio > 1 and own <= 1:
+        addition.words += ", which is divided by its own size"
+    return [addition.result(), replacement.result()]
+
+
+def _not_finite(asked: BatchQuery, bound: float, divided: Callable[[int], float]) -> Clipping | None:
     """Test records that hold NaN or infinity, if records are numbers or arrays of numbers."""
+    records = asked.records
     if not isinstance(records[0], (float, np.floating, np.ndarray)) or np.asarray(records[0]).dtype.kind != "f":
         return None
-    before = _evaluate(query, _batch(records, [records[0], records[1]]))
+    before = asked.on_records([records[0], records[1]])
     worst = _Worst("not finite")
     for value in (np.nan, np.inf, -np.inf):
         record = np.array(records[0], float)
         record.flat[0] = value
         words = f"a batch of two with a record that holds {value}"
         try:
-            after = _quietly(query, _batch(records, [record, records[1]]))
-        except _ENDS as error:
+            after = asked.tried_on([record, records[1]])
+        except ENDS as error:
             return _raised(worst.test, error, words)
         worst.see(_gap(after, before), 2 * bound / divided(2), words)
     return worst.result()
 
 
-def _empty(query: Callable[[Any], Any], records: Sequence[Any], example: Array) -> Clipping:
+def _empty(asked: BatchQuery, example: Array) -> Clipping:
     worst, words = _Worst("empty batch"), "the batch without records"
     try:
-        value = _quietly(query, _batch(records, []))
-    except _ENDS as error:
+        value = asked.tried_on([])
+    except ENDS as error:
         reason = (
             f"{words} raises {raised(error)}; Poisson sampling draws it now and then, so return zeros for it and add "
             "the noise"
@@ -276,27 +264,6 @@ def _raised(test: str, error: BaseException, words: str) -> Clipping:
     """Report an exception: it reveals a record, unless such records were ruled out beforehand."""
     reason = f"{words} raises {type(error).__name__}, which tells that it was there"
     return Clipping(test, "inconclusive", np.inf, np.inf, reason)
-
-
-def _batch(records: Sequence[Any], members: list[Any]) -> Any:
-    if not isinstance(records, np.ndarray):
-        return members
-    return np.array(members, float if records.dtype.kind in "iub" else records.dtype).reshape(-1, *records.shape[1:])
-
-
-def _evaluate(query: Callable[[Any], Any], batch: Any) -> Array:
-    try:
-        return _quietly(query, batch)
-    except InputError:
-        raise
-    except _ENDS as error:
-        raise InputError(f"query must return numbers, got {raised(error)}") from error
-
-
-def _quietly(query: Callable[[Any], Any], batch: Any) -> Array:
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # outliers overflow, empty batches have no mean
-        return real_numbers(query(batch), "query", verb="return").ravel()
 
 
 def _gap(one: Array, other: Array) -> float:

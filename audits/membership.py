@@ -22,8 +22,8 @@ from dpcheck.audits.limits import binomial
 from dpcheck.audits.limits.noise_multiplier import least_rejected
 from dpcheck.audits.output_sets.choice import choose
 from dpcheck.audits.output_sets.hit_counts import HitCounts
-from dpcheck.audits.privacy_audit import Look as Look
-from dpcheck.audits.privacy_audit import PrivacyAudit as PrivacyAudit
+from dpcheck.audits.results.privacy_audit import Look as Look
+from dpcheck.audits.results.privacy_audit import PrivacyAudit as PrivacyAudit
 from dpcheck.audits.running.isolated import Limits, isolated
 from dpcheck.audits.running.pool import KeptRuns, Pool
 from dpcheck.audits.running.run_plan import LEAST_TRIALS, Plan

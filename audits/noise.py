@@ -15,29 +15,24 @@ again after many calls with another scale escapes these tests.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from dpcheck.arrays import real_numbers, returned_numbers
-from dpcheck.audits.laws.noise_laws import LAWS, Law
+from dpcheck.audits.laws.noise_laws import LAWS
+from dpcheck.audits.laws.noise_statistics import SIMULATIONS, about_centre, room, statistics
+from dpcheck.audits.laws.repeated_values import repeats
 from dpcheck.audits.numbers.precision import SINGLE, precision, rounded
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
-_SIMULATIONS = 999
 # Numbers that are simulated at once, so that time goes to arithmetic and not to calls.
 _NUMBERS = 50_000
-# Each call is compared with so many calls before it.
-_LAGS = 4
-# Distance from a whole number that rounding explains, in units of the numbers' size.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -192,27 +187,27 @@ def audit_noise_sample(
     good = sample.ndim == 2 and len(sample) >= 50 and sample.shape[1] >= 1
     require(good, "sample", "have shape (>= 50, k), k >= 1", sample.shape)
     require(bool(np.isfinite(sample).all()), "mechanism", "return finite numbers", "NaN or infinity")
-    noise = sample if centred else _centred(sample, law)
+    noise = sample if centred else about_centre(sample, law)
     bits = precision(sample)
     centre = 0.0 if centred else sample.mean(0)  # what noise is added to sets the resolution of the sum
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
-    observed = {name: float(v[0]) for name, v in _statistics(noise[None], law, scale, centred).items()}
+    observed = {name: float(v[0]) for name, v in statistics(noise[None], law, scale, centred).items()}
     null: dict[str, list[float]] = {name: [] for name in observed}
-    at_once = min(_SIMULATIONS, 1 + _NUMBERS // noise.size)
-    for start in range(0, _SIMULATIONS, at_once):
-        drawn = law.draw(rng, (min(at_once, _SIMULATIONS - start), *noise.shape), scale)
+    at_once = min(SIMULATIONS, 1 + _NUMBERS // noise.size)
+    for start in range(0, SIMULATIONS, at_once):
+        drawn = law.draw(rng, (min(at_once, SIMULATIONS - start), *noise.shape), scale)
         if bits < SINGLE and not law.discrete:  # so coarse that the shape shows it
             drawn = rounded(drawn + centre, bits)
-        simulated = _statistics(drawn if centred else _centred(drawn, law), law, scale, centred)
+        simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
         for name, values in simulated.items():
             null[name].extend(values.tolist())
     p_values = {name: _p_value(name, observed[name], null[name]) for name in observed}
     if law.discrete:
-        impossible = int((np.abs(noise - np.round(noise)) > _room(sample)).sum())
+        impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
         p_values["lattice"] = 0.0 if impossible else 1.0
     else:
-        impossible, p_values["repeats"] = _repeats(noise, law, scale, centre, bits, rng)
+        impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, rng)
 
     level = (1 - confidence) / len(p_values)
     measured = observed["scale"] * scale
@@ -221,99 +216,6 @@ def audit_noise_sample(
         "violated" if reasons else "consistent", distribution, scale, measured, p_values, level,
         len(sample), "; ".join(reasons) or "scale, shape and independence agree with the claim",
     )  # fmt: skip
-
-
-def _centred(samples: Array, law: Law) -> Array:
-    """Centre samples (..., n, k) about the mean, or discrete noise about one of its values, which keeps its lattice."""
-    if law.discrete:
-        middle = (samples.shape[-2] - 1) // 2
-        noise = samples - np.partition(samples, middle, axis=-2)[..., middle : middle + 1, :]
-        return np.asarray(np.where(np.abs(noise - np.round(noise)) <= _room(samples), np.round(noise), noise))
-    return np.asarray(samples - samples.mean(-2, keepdims=True))
-
-
-def _repeats(
-    noise: Array, law: Law, scale: float, centre: Array | float, bits: int, rng: np.random.Generator
-) -> tuple[int, float]:
-    """Count values of continuous noise that repeat, and compare them with what rounding and few random bits explain.
-
-    Clipped noise repeats few values often, and noise on a grid many values: the count and the commonest value are
-    tested, with half of the error each.
-    """
-    observed = _multiplicity(noise)
-    if observed[0] == 0:
-        return 0, 1.0
-    found = []
-    for _ in range(_SIMULATIONS):
-        # 23 bits, and a sign of their own for the sizes that are compared
-        few = _multiplicity(rng.integers(0, 2 ** (SINGLE - 2), noise.size).astype(float))
-        # one bit fewer than seen: a sum or product of rounded numbers is rounded again
-        values = rounded(law.draw(rng, noise.shape, scale) + centre, min(bits, SINGLE) - 1)
-        coarse = _multiplicity(values if np.ndim(centre) == 0 else _centred(values, law))
-        found.append(np.maximum(few, coarse))
-    least = float((np.array(found) >= observed).sum(0).min())
-    p_value = min(1.0, 2 * (least + 1) / (1 + _SIMULATIONS))
-    if least == 0:  # beyond every simulation, where a bound may say more
-        p_value = min(p_value, _most_repeats(noise, scale, centre, bits, observed[0]))
-    return int(observed[0]), p_value
-
-
-def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, repeats: float) -> float:
-    """Bound the chance of so many repeats under the same null.
-
-    Each value repeats the size of an earlier one with a chance of at most n times the likeliest size's, whatever those
-    were: the count is at most binomial. No density of the laws is above 1/scale, and a size has two signs.
-    """
-    _, exponent = np.frexp(np.abs(noise + centre).max())
-    step = math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1))
-    likeliest = max(2.0 ** (2 - SINGLE), 2 * step / scale)
-    return float(special.bdtrc(repeats - 1, noise.size, min(1.0, noise.size * likeliest)))
-
-
-def _multiplicity(noise: Array) -> Array:
-    """Return how many values repeat an earlier one's size, and how often the commonest size occurs."""
-    ordered = np.sort(np.abs(noise), axis=None)
-    starts = np.flatnonzero(np.append(True, np.diff(ordered) != 0))
-    return np.array([ordered.size - starts.size, np.diff(np.append(starts, ordered.size)).max()], float)
-
-
-def _room(sample: Array) -> float:
-    """Return the distance from a whole number that rounding explains."""
-    return _ROUNDING * (1 + float(np.abs(sample).max()))
-
-
-def _statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str, Array]:
-    """Return the statistics (B,) of B samples (B, n, k)."""
-    moved = noise if centred else noise + law.mean * scale
-    ordered = np.sort(moved.reshape(len(noise), -1), axis=1)
-    ranks, n = law.cdf(ordered, scale), ordered.shape[1]
-    grid = np.arange(1, n + 1) / n
-    shape = np.abs(grid - ranks)
-    if law.discrete:
-        shape[:, :-1] *= ordered[:, 1:] != ordered[:, :-1]  # the last of equal values counts them all
-    else:
-        shape = np.maximum(shape, np.abs(ranks - grid + 1 / n))
-    z = np.array(noise.transpose(0, 2, 1), order="C")  # a copy, each series contiguous
-    z -= z.mean(2, keepdims=True)
-    spread = law.size(noise if centred else z)
-    expected = law.expected(scale) * (np.sqrt(2) if centred and law.mean else 1.0)
-    sizes = np.abs(z)
-    sizes -= sizes.mean(2, keepdims=True)
-    dependence = np.maximum(_dependence(z), _dependence(sizes))
-    return {"scale": spread / expected / scale, "shape": shape.max(1), "dependence": dependence}
-
-
-def _dependence(z: Array) -> Array:
-    """Return the largest correlation with earlier calls and between coordinates, (B,) from centred (B, k, n)."""
-    width, n = z.shape[1:]
-    found = [
-        np.abs(np.einsum("bkn,bkn->bk", z[..., lag:], z[..., :-lag])).max(1) / (n - lag) for lag in range(1, _LAGS + 1)
-    ]
-    if width > 1:
-        product = np.abs(z @ z.transpose(0, 2, 1)) / n
-        found.append(product[:, *np.triu_indices(width, 1)].max(1))
-    square = np.einsum("bkn,bkn->b", z, z) / (n * width)
-    return np.asarray(np.max(found, axis=0) / np.maximum(square, np.finfo(float).tiny))
 
 
 def _p_value(name: str, observed: float, null: list[float]) -> float:

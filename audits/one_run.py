@@ -19,159 +19,31 @@ therefore stays well below the truth; the bounds in ``if_independent`` come near
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpcheck import __version__
-from dpcheck.accounting import gaussian_epsilon
 from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim, deltas_of
-from dpcheck.audits.limits.coin_guesses import epsilon_lower, gaussian_shift_lower, p_value, right_if_independent
+from dpcheck.audits.limits.coin_guesses import epsilon_lower, p_value
+from dpcheck.audits.limits.guess_tests import Guesses, independent_bound, right_guesses
 from dpcheck.audits.limits.joint_guesses import joint_p_value
-from dpcheck.audits.numbers.number_text import plain
+from dpcheck.audits.results.one_run_audit import OneRunAudit as OneRunAudit
 from dpcheck.errors import require, require_confidence, require_count, require_delta
-from dpcheck.shown import Shown
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 # By default all canaries are guessed, then a quarter of them, and so on down to this many.
 _RATIO, _FEWEST = 4, 25
-# Quantiles beyond which a score does not move the centre.
-_CUT = 0.05
 # A p-value of a curve's best point above this is reported as it is: all points together would not reject either.
 _FAR = 0.5
 # Coins that are less likely than this count as a mistake of the caller.
 _UNFAIR = 1e-9
-
-
-@dataclass(frozen=True)
-class Guesses:
-    """One test of an audit of one run: how many guesses were right.
-
-    Attributes
-    ----------
-    number : int
-        Guesses made, of the canaries with the most telling scores.
-    right : int
-        Guesses that were right.
-    alpha : float
-        The test's share of the error.
-    p_value : float
-        The largest probability of so many right guesses under the claim.
-    epsilon_lower : float
-        Lower confidence limit of level ``1 - alpha`` on epsilon (natural log), for any mechanism, at the audit's delta.
-    """
-
-    number: int
-    right: int
-    alpha: float
-    p_value: float
-    epsilon_lower: float
-
-
-@dataclass(frozen=True)
-class IndependentBound:
-    """A test and a bound under the assumptions that they state, each with the confidence asked for.
-
-    Attributes
-    ----------
-    verdict : str
-        ``"violated"`` where ``p_value`` rejects the claim, else ``"consistent"``.
-    p_value : float
-        The largest probability of so many right guesses under claim and assumption.
-    right : int
-        Right guesses, of all canaries.
-    gaussian_shift : float
-        Lower confidence limit on mu, the shift over the standard deviation of a Gaussian mechanism.
-    gaussian_epsilon : float or None
-        Epsilon (natural log) of a Gaussian mechanism with this shift, at the audit's delta; None where delta is 0.
-    assumption, gaussian_assumption : str
-        What the test assumes, and what the bound assumes besides.
-    """
-
-    verdict: str
-    p_value: float
-    right: int
-    gaussian_shift: float
-    gaussian_epsilon: float | None
-    assumption: str = "given the coins, the output consists of independent parts, one a canary and moved by no other"
-    gaussian_assumption: str = "and each part is at least as private as a Gaussian mechanism of the same shift"
-
-
-@dataclass(frozen=True)
-class OneRunAudit(Shown):
-    """What an audit of one run claimed, ran and showed.
-
-    Attributes
-    ----------
-    verdict : str
-        ``"violated"`` if a test rejects the claim; ``"inconclusive"`` if none would have with all its guesses right;
-        else ``"consistent"``, which says that no violation was found, not that there is none.
-    epsilon_lower : float
-        One-sided lower confidence bound on epsilon (natural log) at ``delta``, for all tests together.
-    epsilon : float
-        Epsilon claimed at ``delta``; inf where the claim says nothing there.
-    delta : float
-        The delta at which both are stated.
-    claim : str
-        The claim in words.
-    confidence : float
-        One-sided confidence of ``epsilon_lower``.
-    canaries, runs : int
-        Canaries of all runs, and the runs.
-    tests : tuple of Guesses
-        The tests, which share the error.
-    if_independent : IndependentBound
-        What the guesses say under stronger assumptions; it decides no verdict.
-    seed : int or None
-        Seed of coins and algorithm; None for scores of the caller's own runs.
-    version : str
-        Version of dpcheck that made the audit.
-    """
-
-    verdict: str
-    epsilon_lower: float
-    epsilon: float
-    delta: float
-    claim: str
-    confidence: float
-    canaries: int
-    runs: int
-    tests: tuple[Guesses, ...]
-    if_independent: IndependentBound = field(repr=False)
-    seed: int | None
-    version: str
-
-    def _sentence(self) -> str:
-        return (
-            f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g} with confidence "
-            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.canaries} canaries in {self.runs} runs"
-        )
-
-    def _facts(self) -> dict[str, Any]:
-        return {"claim": self.claim, "seed": self.seed}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self) | {
-            "epsilon": plain(self.epsilon),
-            "tests": [asdict(test) for test in self.tests],
-        }
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table with one row for each test."""
-        import pandas as pd
-
-        return pd.DataFrame(asdict(test) for test in self.tests)
 
 
 def audit_one_run(
@@ -237,7 +109,7 @@ def audit_one_run(
     require_count(canaries, "canaries")
     require_count(runs, "runs")
     require_count(seed, "seed", least=0)
-    _settings(canaries * runs, epsilon, delta, claim, confidence, guesses)  # before the time is spent
+    settings = _settings(canaries * runs, epsilon, delta, claim, confidence, guesses)  # before the time is spent
     scores, included = np.empty((runs, canaries)), np.empty((runs, canaries), bool)
     for run, sequence in enumerate(np.random.SeedSequence(seed).spawn(runs)):
         coins, rng = (np.random.default_rng(stream) for stream in sequence.spawn(2))
@@ -246,7 +118,7 @@ def audit_one_run(
         require(result.shape == (canaries,), "algorithm", f"return scores of shape ({canaries},)", result.shape)
         require(not np.isnan(result).any(), "algorithm", "return scores that are numbers", "nan")
         scores[run] = result
-    return _audit(scores, included, epsilon, delta, claim, confidence, guesses, seed)
+    return _audit(scores, included, settings, seed)
 
 
 def audit_one_run_scores(
@@ -302,22 +174,18 @@ def audit_one_run_scores(
     require(not np.isnan(values).any(), "scores", "be numbers", "nan")
     require(coins.dtype == np.bool_, "included", "be boolean", coins.dtype)
     require(coins.shape == values.shape, "included", f"have the shape of scores, {values.shape}", coins.shape)
-    return _audit(values, coins, epsilon, delta, claim, confidence, guesses, None)
+    return _audit(values, coins, _settings(values.size, epsilon, delta, claim, confidence, guesses), None)
 
 
-def _audit(
-    scores: Floats, included: Bools, epsilon: float | None, delta: float, claim: Any, confidence: float,
-    guesses: int | Sequence[int] | None, seed: int | None,
-) -> OneRunAudit:  # fmt: skip
-
-    canaries = scores.size
-    claimed, numbers = _settings(canaries, epsilon, delta, claim, confidence, guesses)
+def _audit(scores: Floats, included: Bools, settings: _Settings, seed: int | None) -> OneRunAudit:
+    """Test scores (runs, canaries) against their coins."""
+    canaries, (claimed, delta, confidence, numbers) = scores.size, settings
     heads = int(included.sum())
     fair = stats.binom.cdf(min(heads, canaries - heads), canaries, 0.5) > _UNFAIR
     require(fair, "included", "come from fair coins", f"{heads} of {canaries}")
 
     alpha = (1 - confidence) / len(numbers)
-    right = _right(scores, included)
+    right = right_guesses(scores, included)
 
     def p(hits: int, number: int) -> float:
         alone = p_value(hits, number, canaries, claimed.epsilons, claimed.deltas)
@@ -337,18 +205,27 @@ def _audit(
         verdict = "inconclusive"
     else:
         verdict = "consistent"
-    assuming = _independent(int(right.sum()), canaries, claimed, delta, 1 - confidence)
+    assuming = independent_bound(int(right.sum()), canaries, claimed.epsilons, claimed.deltas, delta, 1 - confidence)
     return OneRunAudit(
         verdict, max(test.epsilon_lower for test in tests), claimed.epsilon_at(delta), float(delta), claimed.words,
         float(confidence), canaries, len(scores), tests, assuming, seed, __version__,
     )  # fmt: skip
 
 
+class _Settings(NamedTuple):
+    """What an audit tests: a claim, the delta of its bound, the confidence, and how many canaries are guessed."""
+
+    claim: PrivacyClaim
+    delta: float
+    confidence: float
+    numbers: tuple[int, ...]
+
+
 def _settings(
     canaries: int, epsilon: float | None, delta: float, claim: Any, confidence: float,
     guesses: int | Sequence[int] | None,
-) -> tuple[PrivacyClaim, tuple[int, ...]]:  # fmt: skip
-    """Return the claim and the numbers of guesses, after checking both."""
+) -> _Settings:  # fmt: skip
+    """Return what an audit of so many canaries tests, after checking it."""
     require_delta(delta)
     require_confidence(confidence)
     require((epsilon is None) != (claim is None), "epsilon or claim", "be given, one of them", (epsilon, claim))
@@ -357,32 +234,10 @@ def _settings(
         numbers = [canaries]
         while numbers[-1] >= _FEWEST * _RATIO:
             numbers.append(numbers[-1] // _RATIO)
-        return claimed, tuple(numbers)
+        return _Settings(claimed, delta, confidence, tuple(numbers))
     numbers = list(guesses) if isinstance(guesses, Sequence | np.ndarray) else [guesses]
     require(len(numbers) > 0, "guesses", "hold at least one number", "none")
     for number in numbers:
         require_count(number, "guesses")
         require(number <= canaries, "guesses", f"be at most the number of canaries, {canaries}", number)
-    return claimed, tuple(int(number) for number in numbers)
-
-
-def _right(scores: Floats, included: Bools) -> Bools:
-    """Say which guesses are right (runs * canaries,), those with the most telling scores first."""
-    centred = np.concatenate([row - _centre(row) for row in scores])
-    order = np.argsort(-np.abs(centred), kind="stable")
-    return np.asarray((centred > 0) == included.ravel())[order]
-
-
-def _centre(row: Floats) -> float:
-    """Return a mean that clips the tails: it lies between two values of a bit, and a few outliers do not move it."""
-    finite = row[np.isfinite(row)]
-    return float(np.clip(finite, *np.quantile(finite, [_CUT, 1 - _CUT])).mean()) if finite.size else 0.0
-
-
-def _independent(right: int, canaries: int, claimed: PrivacyClaim, delta: float, alpha: float) -> IndependentBound:
-    """Test and bound on the assumption that the output consists of independent parts."""
-    most = right_if_independent(claimed.epsilons, claimed.deltas)
-    p = float(stats.binom.sf(right - 1, canaries, most))
-    shift = gaussian_shift_lower(right, canaries, alpha=alpha)
-    epsilon = gaussian_epsilon(shift, delta) if delta > 0 else None
-    return IndependentBound("violated" if p <= alpha else "consistent", p, right, shift, epsilon)
+    return _Settings(claimed, delta, confidence, tuple(int(number) for number in numbers))

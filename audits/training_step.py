@@ -30,6 +30,11 @@ from dpcheck.events import Neighbours, Repeated, Scheme
 from dpcheck.shown import Shown
 
 _STATISTICAL = 5  # sampling, noise of three sizes of minibatch, and the joint release
+# What is said of clipping where it cannot be tested.
+_UNTOLD = StepFinding(
+    "clipping", "inconclusive", "the gradient cannot be told from noise that moves with the minibatch",
+    "Mend the noise and the empty minibatch, then audit again",
+)  # fmt: skip
 _ACCURACY = 2e-3  # relative: claims are calibrated by accountants that round
 
 
@@ -183,18 +188,9 @@ def audit_training_step(
         findings.append(divisor_finding(build, records, batch))
     empty = empty_finding(here, records)
     noise, steady = noise_finding(here, records, batch, trials // 2, each, seed, empty.verdict == "consistent")
-    findings += [empty, noise]
-    canary: Any = None
-    if steady and empty.verdict != "violated":
-        clipping, canary = clipping_finding(here, records, outlier, seed)
-        findings.append(clipping)
-    else:
-        findings.append(
-            StepFinding(
-                "clipping", "inconclusive", "the gradient cannot be told from noise that moves with the minibatch",
-                "Mend the noise and the empty minibatch, then audit again",
-            )
-        )  # fmt: skip
+    told = steady and empty.verdict != "violated"
+    clipping, canary = clipping_finding(here, records, outlier, seed) if told else (_UNTOLD, None)
+    findings += [empty, noise, clipping]
     released = min(steps, 3)
     audited = math.nan
     if canary is not None:

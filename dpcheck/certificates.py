@@ -13,9 +13,10 @@ from scipy.optimize import brentq
 
 from dpcheck.errors import require_delta
 from dpcheck.event_counts import EventCounts
+from dpcheck.event_curves import curves_of
 from dpcheck.events import Sampled
 from dpcheck.losses import Composition, compose
-from dpcheck.privacy_curves import Array, Curve, CurvePair, curves_of, gaussian_log_delta
+from dpcheck.privacy_curves import Array, Curve, CurvePair, gaussian_log_delta
 from dpcheck.shown import Shown
 
 _SLACK = 1e-11  # relative error allowed to the delta of a curve

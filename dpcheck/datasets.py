@@ -21,7 +21,7 @@ import numpy as np
 
 from dpcheck.data.entries import ENTRIES, Entry, File
 from dpcheck.data.formats import Array, Rows, parse_idx, parse_libsvm, parse_npy, unpack
-from dpcheck.errors import InputError, one_line, require, require_positive
+from dpcheck.errors import InputError, one_line, require, require_known, require_positive
 
 __all__ = ["Dataset", "load", "names"]
 
@@ -139,7 +139,7 @@ def load(name: str, *, classes: str | Sequence[Sequence[int]] | None = None) -> 
     >>> adult.X.shape, sorted(set(adult.y.tolist()))
     ((32561, 123), [-1.0, 1.0])
     """
-    require(isinstance(name, str) and name in ENTRIES, "data set", f"be one of {', '.join(names())}", name)
+    require_known(name, names(), "data set")
     entry = ENTRIES[name]
     groups = None if classes is None else _groups(name, classes)
     if entry.public:

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 
 class InputError(ValueError):
     """Wrong usage or input; the message is one line that names the argument, the constraint and the value.
@@ -48,6 +46,14 @@ def require(condition: bool, name: str, constraint: str, value: object) -> None:
         raise InputError(f"{name} must {constraint}, got {one_line(value)[:200]}")
 
 
+def require_known(name: object, known: Iterable[str], what: str) -> None:
+    """Require one of the known names; the message ends with the one that comes closest."""
+    names = list(known)
+    if not (isinstance(name, str) and name in names):
+        near = did_you_mean(name, names) if isinstance(name, str) else ""
+        require(False, what, f"be one of {', '.join(names)}", f"{one_line(name)[:200]}{near}")
+
+
 def require_epsilon(epsilon: float) -> None:
     """Require a nonnegative finite number (natural log)."""
     good = is_finite(epsilon) and epsilon >= 0
@@ -83,6 +89,8 @@ def require_seed(seed: int) -> None:
 
 def require_count(value: int, name: str, *, least: int = 1) -> None:
     """Require a whole number of at least ``least``."""
+    import numpy as np  # here, so that the command's help waits for no library
+
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     require(whole and value >= least, name, f"be a whole number >= {least}", _said(value))
 
@@ -93,6 +101,8 @@ def _said(value: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
+    import numpy as np
+
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value == value
 
 

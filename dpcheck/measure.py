@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, require, require_count
+from dpcheck.errors import InputError, require, require_count, require_known
 from dpcheck.executors.base import Executor
 from dpcheck.executors.threads import Threads
 from dpcheck.problems import PROBLEMS
@@ -197,7 +197,7 @@ def text(value: Any) -> str:
 
 def _family(problem: str) -> Any:
     """Return the class of problems of this name, which samples data sets."""
-    require(problem in PROBLEMS, "problem", f"be one of {', '.join(PROBLEMS)}", problem)
+    require_known(problem, PROBLEMS, "problem")
     found = getattr(importlib.import_module(f"dpcheck.problems.{problem}"), PROBLEMS[problem])
     require(hasattr(found, "sample"), "problem", "be a family that samples data sets of any size", problem)
     return found

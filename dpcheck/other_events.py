@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpcheck.errors import InputError, is_number, one_line, require
-from dpcheck.events import Event, Gaussian, Laplace, Neighbours, Repeated, Sampled, Scheme
+from dpcheck.events.compositions import Event, Repeated
+from dpcheck.events.mechanisms import Gaussian, Laplace
+from dpcheck.events.sampled import Neighbours, Sampled, Scheme
 
 _CHANGED = {"add_or_remove_one": 1.0, "replace_one": 2.0}  # sensitivity over what one record contributes
 

@@ -1,8 +1,11 @@
-"""Privacy curves: delta as a function of epsilon for one event, in logarithms.
+"""Privacy curves in closed form: delta as a function of epsilon, in logarithms.
 
 The curve of a pair of distributions (P, Q) is the hockey stick
 delta(epsilon) = integral (P - e^epsilon Q)^+. All curves here are upper bounds for every pair of
 neighbours; epsilon >= 0 and natural logarithms throughout.
+
+The functions take epsilon (n,) and return log delta (n,). ``shift`` > 0 is the sensitivity over the noise, the inverse
+of the multiplier; ``event`` says at which rate records are drawn; ``noise`` is the curve without drawing.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, roots_legendre
 
-from dpcheck.events import Gaussian, Laplace, RandomAllocation, Sampled, shift_of
+from dpcheck.events import Sampled
 
 Array: TypeAlias = NDArray[np.float64]
 Curve: TypeAlias = Callable[[Array], Array]
@@ -45,44 +48,6 @@ class CurvePair:
     def symmetric(self) -> bool:
         """Whether both directions share one curve."""
         return self.forward is self.backward
-
-
-def curves_of(event: Gaussian | Laplace | Sampled | RandomAllocation, *, negligible: float) -> CurvePair:
-    """The curves of one event with noise (multiplier > 0) that releases something.
-
-    ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
-    """
-    from dpcheck.allocation import allocation_curves  # which are made of the curves below
-    from dpcheck.replacement import multiplicities, with_replacement
-
-    shift = shift_of(event.noise_multiplier)
-    match event:
-        case Gaussian():
-            return _both(lambda epsilon: gaussian_log_delta(epsilon, shift))
-        case Laplace():
-            return _both(lambda epsilon: _laplace_log_delta(epsilon, shift))
-        case RandomAllocation():
-            return allocation_curves(int(event.steps), shift, negligible)
-    noise = _laplace_log_delta if event.laplace else gaussian_log_delta
-    match event:
-        case Sampled(scheme="poisson", neighbours="replace_one"):
-            if event.laplace:
-                return _both(lambda epsilon: _laplace_replace(epsilon, event, shift))
-            return _both(lambda epsilon: _poisson_replace(epsilon, event, shift))
-        case Sampled(scheme="poisson"):
-            return CurvePair(
-                lambda epsilon: _amplified(epsilon, event, shift, noise),
-                lambda epsilon: _amplified_back(epsilon, event, shift, noise),
-            )
-        case Sampled(scheme="without_replacement"):
-            # Balle, Barthe and Gaboardi (2018). Pair each batch that holds the record
-            # with the batches in which it is exchanged for another; advanced joint convexity
-            # gives this curve for epsilon >= 0 in both directions. Completed by duality for
-            # epsilon < 0 it is convex with a kink at 0, hence the curve of some pair, and that
-            # pair dominates under adaptive composition (Zhu, Dong and Wang 2022).
-            return _both(lambda epsilon: _amplified(epsilon, event, shift, noise))
-    draws = multiplicities(event, negligible)
-    return _both(lambda epsilon: with_replacement(epsilon, event, draws, shift))
 
 
 def gaussian_log_delta(epsilon: Array, mu: float) -> Array:
@@ -132,13 +97,13 @@ def _bell(x: Array) -> Array:
     return 0.5 * x * x + _HALF_LOG_2PI
 
 
-def _laplace_log_delta(epsilon: Array, shift: float) -> Array:
+def laplace_log_delta(epsilon: Array, shift: float) -> Array:
     """log of 1 - e^((epsilon - shift) / 2), and -inf from epsilon = shift on."""
     with np.errstate(divide="ignore"):
         return np.log(-np.expm1(np.minimum(epsilon - shift, 0) / 2))
 
 
-def _laplace_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
+def laplace_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
     """A record of a Poisson sample replaced, each contributing at most shift / 2 in the l1 norm.
 
     Advanced joint convexity (Balle, Barthe and Gaboardi 2018, Theorem 2): rate times the mean of the curves between
@@ -146,12 +111,12 @@ def _laplace_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
     """
     inner = unamplified(epsilon, event)
     with np.errstate(divide="ignore"):
-        apart = np.log(-np.expm1(np.minimum(epsilon - inner, 0))) + _laplace_log_delta(inner, shift / 2)
-    seen = np.minimum(epsilon - inner, 0) + _laplace_log_delta(inner, shift)
+        apart = np.log(-np.expm1(np.minimum(epsilon - inner, 0))) + laplace_log_delta(inner, shift / 2)
+    seen = np.minimum(epsilon - inner, 0) + laplace_log_delta(inner, shift)
     return np.asarray(math.log(event.rate) + np.logaddexp(apart, seen))
 
 
-def _amplified(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:
+def amplified(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:
     """rate * delta(inner) with e^epsilon = 1 + rate (e^inner - 1), inner the epsilon of the noise without sampling."""
     return math.log(event.rate) + noise(unamplified(epsilon, event), shift)
 
@@ -163,8 +128,8 @@ def unamplified(epsilon: Array, event: Sampled) -> Array:
     return np.where(epsilon < 1, small, large)
 
 
-def _amplified_back(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:
-    """N(0) against (1 - rate) N(0) + rate N(shift), or the same of Laplace: the dual of :func:`_amplified`.
+def amplified_back(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:
+    """N(0) against (1 - rate) N(0) + rate N(shift), or the same of Laplace: the dual of :func:`amplified`.
 
     The likelihood ratio is below 1 / (1 - rate), so delta is 0 from -log(1 - rate) on. Where little is kept, what is
     left of it, 1 - (1 - rate) e^epsilon, is found from 1 - rate as given: the rate has lost its digits.
@@ -181,7 +146,7 @@ def _amplified_back(epsilon: Array, event: Sampled, shift: float, noise: Noise) 
     return result
 
 
-def _poisson_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
+def poisson_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
     """(1-q) N(0) + q N(u) against (1-q) N(0) + q N(-u), with q = rate and u = shift / 2.
 
     Why this pair is the worst for replace-one neighbours whose records contribute v and w,
@@ -207,7 +172,3 @@ def _poisson_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
     upper = log_stick(cut - u, u)
     lower = log_stick(cut, u) + half - bend - u * u / 2
     return math.log(rate) + np.logaddexp(upper, lower)
-
-
-def _both(curve: Curve) -> CurvePair:
-    return CurvePair(curve, curve)

@@ -12,6 +12,8 @@ from typing import Any
 
 from dpcheck.errors import InputError
 
+UNWRAPPED = 10_000  # columns of a list that another program reads, an entry a line, as in ``| grep``
+
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:

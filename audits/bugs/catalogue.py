@@ -20,7 +20,7 @@ from dpcheck.audits.bugs import (
     training,
 )
 from dpcheck.audits.bugs.bug import Bug
-from dpcheck.errors import require
+from dpcheck.errors import did_you_mean, require
 
 _FAMILIES = (
     counts, means, histograms, from_the_data, sparse_vector, selection, local, gradients, training, minibatches,
@@ -34,6 +34,7 @@ def find(names: Sequence[str]) -> list[Bug]:
     found: dict[str, Bug] = {}
     for name in names:
         chosen = {id: bug for id, bug in BUGS.items() if name in (id, bug.family, "all")}
-        require(bool(chosen), "bug", "be an id or a family listed by `dpcheck bugs`, or all", name)
+        near = did_you_mean(name, [*BUGS, *(bug.family for bug in BUGS.values())])
+        require(bool(chosen), "bug", "be an id or a family listed by `dpcheck bugs`, or all", f"{name}{near}")
         found |= chosen
     return list(found.values())

@@ -5,19 +5,21 @@ A stage that cannot look says "not checked", and what to declare for it to look.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 from zlib import crc32
 
-import numpy as np
-
 from dpcheck.accounting import calibrate, certify
 from dpcheck.algorithms import Algorithm
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.checks.context import Context, Stage
-from dpcheck.checks.place import place_of, shown_place
+from dpcheck.checks.declared_findings import finding, not_checked
+from dpcheck.checks.declared_pairs import worst_pair
+from dpcheck.checks.declared_rate import rate
+from dpcheck.checks.declared_releases import releases
+from dpcheck.checks.declared_sampling import sampling
+from dpcheck.checks.place import shown_place
 from dpcheck.events import scaled
 from dpcheck.findings import Finding
 
@@ -31,26 +33,11 @@ _TRANSCRIPT, _OUTPUT, _SEARCH = range(3)
 
 def stages(context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield all of them, each a title and a call that yields findings."""
-    from dpcheck.checks.declared_rate import rate
-    from dpcheck.checks.declared_releases import releases
-    from dpcheck.checks.declared_sampling import sampling
-
     yield "certificate", partial(certificate, own)
     yield "releases", partial(releases, context, own)
     yield "sampling", partial(sampling, context, own)
     yield "audits", partial(membership, context, own)
     yield "rate", partial(rate, context, own, tables)
-
-
-def finding(own: Algorithm, what: str, kind: str, subject: str, verdict: str, reason: str, **fields: Any) -> Finding:
-    """Return a finding about the algorithm's own code, unless ``place`` is given."""
-    place = fields.pop("place", None) or place_of(own.code)
-    return Finding(f"{own.name}.{what}", kind, f"{own.name}: {subject}", verdict, reason, place=place, **fields)
-
-
-def not_checked(own: Algorithm, what: str, kind: str, subject: str, reason: str) -> Finding:
-    """Return the finding of a stage that does not apply, and what to declare for it."""
-    return finding(own, what, kind, subject, "not checked", reason, place=shown_place(own.place))
 
 
 def certificate(own: Algorithm) -> Iterator[Finding]:
@@ -119,57 +106,3 @@ def membership(context: Context, own: Algorithm) -> Iterator[Finding]:
         yield not_checked(own, "transcript", "privacy", "everything released",
                           "The algorithm is declared as a whole: declare step=, start= and steps= if more than its "
                           "output is released.")  # fmt: skip
-
-
-def candidates(own: Algorithm) -> list[Any]:
-    """Choose at most four records that may take the place of one, spread over those that are declared."""
-    records = own.data if own.replacements is None else own.replacements
-    return [records[k] for k in np.unique(np.linspace(0, len(records) - 1, 4).astype(int))]
-
-
-def bases(own: Algorithm) -> Iterator[tuple[str, Any]]:
-    """Yield the data, and data sets in which all records are equal, where one that differs stands out most."""
-    yield "the data", own.data
-    for k, record in enumerate(candidates(own)):
-        yield f"data whose records all equal replacement {k}", with_records(own.data, range(len(own.data)), record)
-
-
-def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
-    """Return a copy of ``data`` (array or list) with one record in several places."""
-    copy = data.copy() if isinstance(data, np.ndarray) else list(data)
-    for index in indices:
-        copy[index] = record
-    return copy
-
-
-def worst_pair(own: Algorithm, seed: int) -> Pair:
-    """Return the declared pair, or the one whose outputs differ most, the generator's stream being the same for
-    both.
-    """
-    if own.neighbour is not None:
-        return Pair(own.data, own.neighbour, "the two data sets are the declared pair")
-    pairs = list(_pairs(own))
-
-    def apart(pair: Pair) -> float:
-        gaps = [
-            own.transcript(pair.data, np.random.default_rng([seed, k]))
-            - own.transcript(pair.neighbour, np.random.default_rng([seed, k]))
-            for k in range(8)
-        ]
-        # what overflows on one side alone is as far as can be
-        return float(np.nan_to_num(np.square(gaps), nan=np.inf).sum())
-
-    return max(pairs, key=apart)
-
-
-def _pairs(own: Algorithm) -> Iterator[Pair]:
-    for words, base in bases(own):
-        if own.relation == "add_or_remove_one":
-            rest = np.delete(base, 0, axis=0) if isinstance(base, np.ndarray) else list(base)[1:]
-            yield Pair(base, rest, f"of {words}, record 0 is removed")
-            for k, record in enumerate(candidates(own)):
-                replaced = with_record(base, 0, record)
-                yield Pair(replaced, rest, f"of {words}, record 0 is replacement {k} or is removed")
-            continue
-        for k, record in enumerate(candidates(own)):
-            yield Pair(base, with_record(base, 0, record), f"of {words}, record 0 becomes replacement {k}")

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from dpcheck.algorithms import Algorithm, RateClaim
 from dpcheck.audits.rates import fit_rate
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import finding, not_checked
+from dpcheck.checks.declared_findings import finding, not_checked
 from dpcheck.checks.place import place_of, place_of_theorem
 from dpcheck.errors import InputError, raised
 from dpcheck.findings import Finding

@@ -13,7 +13,7 @@ from dpcheck.algorithms import Algorithm
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.sampling import SamplingAudit, audit_sampling
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import finding, not_checked
+from dpcheck.checks.declared_findings import finding, not_checked
 from dpcheck.checks.place import place_of, shown_place
 from dpcheck.events import Event, Repeated, Sampled
 from dpcheck.findings import Finding

@@ -13,6 +13,7 @@ from dpcheck.accounting import certify
 from dpcheck.checks.context import Context
 from dpcheck.findings import Finding
 from dpcheck.problems.auc import AUC, auc_score
+from dpcheck.problems.problem import Array
 from dpcheck.solvers.dp_sgda import DPSGDA
 
 # The weights' class share p is a public round figure: it must not be read off the private data,
@@ -42,14 +43,9 @@ def utility(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterat
     rows: list[dict[str, Any]] = []
     for done, (name, pair) in enumerate(runs.items()):
         context.progress(done, len(runs))
-        if pair is None:
-            scores = [auc_score(adult.X_test @ repaired.optimum(), adult.y_test)]
-            certified = None
-        else:
-            seeds = [context.stream(10, k) for k in range(20 if context.full else 5)]
-            models = [pair[0].run(pair[1], seed=seed).x[:-2] for seed in seeds]
-            scores = [auc_score(adult.X_test @ model, adult.y_test) for model in models]
-            certified = certify(pair[0].events(pair[1]), delta=delta).epsilon
+        certified = None if pair is None else certify(pair[0].events(pair[1]), delta=delta).epsilon
+        models = [repaired.optimum()] if pair is None else _trained(context, *pair)
+        scores = [auc_score(adult.X_test @ model, adult.y_test) for model in models]
         rows.append(
             {
                 "model": name, "AUC": float(np.mean(scores)), "spread": float(np.std(scores)),
@@ -76,3 +72,9 @@ def utility(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterat
         + ("" if real <= EPSILON else f"; the noise is certified at epsilon {real:.4f}, above the claimed {EPSILON:g}"),
         certified=real, claimed=EPSILON, evidence={"notes": list(counted.notes)},
     )  # fmt: skip
+
+
+def _trained(context: Context, solver: DPSGDA, problem: AUC) -> list[Array]:
+    """Return the weights (d,) of independent runs."""
+    seeds = [context.stream(10, k) for k in range(20 if context.full else 5)]
+    return [solver.run(problem, seed=seed).x[:-2] for seed in seeds]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from dpcheck.errors import did_you_mean, require
+from dpcheck.errors import require_known
 from dpcheck.experiments.experiment import Experiment
 
 NAMES = (
@@ -37,7 +37,7 @@ def find(name: str) -> Experiment:
     >>> find("xu2026.table_2").metrics
     ('Phi', 'gradient norm', 'lambda_min')
     """
-    require(name in NAMES, "experiment", f"be one of {', '.join(NAMES)}", f"{name}{did_you_mean(name, NAMES)}")
+    require_known(name, NAMES, "experiment")
     module = importlib.import_module(f"dpcheck.experiments.{name.replace('.', '_')}")
     found: Experiment = module.EXPERIMENT
     return found

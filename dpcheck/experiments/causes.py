@@ -5,11 +5,8 @@ Each sentence names what it rests on: numbers of the table itself, or a test tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dpcheck.experiments.experiment import Cell, Experiment
-    from dpcheck.experiments.table import Measured
+from dpcheck.experiments.experiment import Cell, Experiment
+from dpcheck.experiments.measured import Measured
 
 FAR = 2.0  # standard errors beyond which a difference is explained
 UNKNOWN = "unknown: no setting that was tried moves it there"

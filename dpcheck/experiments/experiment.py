@@ -39,6 +39,10 @@ class Cell:
         Whose noise is run: that of the paper as published, and that which the accountant certifies.
     seconds : float
         What a run costs where none is kept: measured on a shortened run and extrapolated; 0 where nobody knows.
+    costs : mapping
+        Noise -> what a run costs with it, where that is something else.
+    seeds : int
+        Runs behind a measured number, where the experiment's are too dear; 0 for the experiment's.
     not_run : str
         Why the cell is left out unless it is asked for; empty for cells that are run.
     """
@@ -48,12 +52,18 @@ class Cell:
     published: Mapping[str, float] = field(default_factory=dict)
     noises: tuple[str, ...] = (PUBLISHED, CERTIFIED)
     seconds: float = 0.0
+    costs: Mapping[str, float] = field(default_factory=dict)
+    seeds: int = 0
     not_run: str = ""
 
     @property
     def name(self) -> str:
         """The keys on one line."""
         return ", ".join(f"{key} {shown(value)}" if key == "epsilon" else shown(value) for key, value in self.items)
+
+    def cost(self, noise: str) -> float:
+        """Return the seconds that a run with this noise takes."""
+        return self.costs.get(noise, self.seconds)
 
     @property
     def items(self) -> tuple[tuple[str, Value], ...]:
@@ -140,6 +150,10 @@ class Experiment:
     def keys(self) -> tuple[str, ...]:
         """The names of the cells' keys."""
         return tuple(self.cells[0].keys)
+
+    def seeds_of(self, cell: Cell) -> int:
+        """Return how many runs are behind a measured number of this cell."""
+        return cell.seeds or self.seeds
 
 
 def shown(value: Value) -> str:

@@ -90,5 +90,5 @@ def finished(experiment: Experiment, results: Sequence[Result]) -> int:
     for result in results:
         keys = _keys(result.trial.cell.keys.values())
         runs[keys] = runs.get(keys, 0) + 1
-    wanted = {_keys(cell.keys.values()): experiment.seeds * len(cell.noises) for cell in experiment.cells}
+    wanted = {_keys(cell.keys.values()): experiment.seeds_of(cell) * len(cell.noises) for cell in experiment.cells}
     return sum(runs.get(keys, 0) >= count for keys, count in wanted.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,17 +59,22 @@ def remarks(experiment: Experiment, results: Sequence[Result]) -> list[str]:
 
 def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str, str]]:
     """Return what has no run among these results, and why."""
-    done = {id(result.trial.cell) for result in results}
-    left: dict[str, list[Cell]] = {}
+    done = {(id(result.trial.cell), result.trial.noise) for result in results}
+    left: dict[tuple[str, str], list[Cell]] = {}
+    costs: dict[tuple[str, str], float] = {}
     for cell in experiment.cells:
-        if id(cell) not in done:
+        noises = [noise for noise in cell.noises if (id(cell), noise) not in done]
+        if noises:
             why = cell.not_run or "run by `dpcheck reproduce " + experiment.id + "`"
-            left.setdefault(why, []).append(cell)
+            part = "" if len(noises) == len(cell.noises) else f", with {' and '.join(noises)} noise"
+            left.setdefault((why, part), []).append(cell)
+            cost = experiment.seeds_of(cell) * sum(cell.cost(noise) for noise in noises)
+            costs[why, part] = costs.get((why, part), 0.0) + cost
     found = []
-    for why, cells in left.items():
-        cost = sum(cell.seconds * experiment.seeds * len(cell.noises) for cell in cells)
+    for (why, part), cells in left.items():
         some = cells[0].name if len(cells) == 1 else f"{len(cells)} cells from {cells[0].name} to {cells[-1].name}"
-        found.append((some, f"{why} (about {duration(cost)} of one core)" if cost else why))
+        cost = costs[why, part]
+        found.append((some + part, f"{why} (about {duration(cost)} of one core)" if cost else why))
     return found + [(missing.part, missing.why) for missing in experiment.missing]
 
 
@@ -80,6 +86,17 @@ def aligned(shown: Sequence[dict[str, str]]) -> str:
     return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
 
 
+def stacked(shown: Sequence[dict[str, str]], width: int) -> str:
+    """Return rows as columns or, where those are wider than the terminal, with the last column on a line below."""
+    found = aligned(shown)
+    if not shown or max(map(len, found.splitlines())) <= width:
+        return found
+    last = [*shown[0]][-1]
+    head, *lines = aligned([{name: row[name] for name in row if name != last} for row in shown]).splitlines()
+    below = [textwrap.fill(row[last], width, initial_indent="    ", subsequent_indent="    ") for row in shown]
+    return "\n".join([head, *(f"{line}\n{text}" for line, text in zip(lines, below, strict=True))])
+
+
 def listing() -> list[dict[str, Any]]:
     """Return a row for each experiment: name, place, title, cells kept and in all."""
 
@@ -87,7 +104,7 @@ def listing() -> list[dict[str, Any]]:
     for name in NAMES:
         experiment = find(name)
         run = [cell for cell in experiment.cells if not cell.not_run] or experiment.cells
-        cost = sum(cell.seconds * len(cell.noises) for cell in run) * experiment.seeds
+        cost = sum(experiment.seeds_of(cell) * cell.cost(noise) for cell in run for noise in cell.noises)
         found.append({
             "experiment": name, "cells": len(experiment.cells),
             "kept": kept.finished(experiment, kept.read(experiment)),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from dpcheck.errors import InputError, require, require_count
-from dpcheck.experiments.experiment import Cell, Experiment, Trial, shown
+from dpcheck.executors.base import Executor
+from dpcheck.executors.serial import Serial
+from dpcheck.executors.threads import Threads
+from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, shown
 from dpcheck.store import Store, digest_of
 from dpcheck.streams import workers
 
@@ -29,10 +31,14 @@ class Result:
     seconds: float
 
 
-def trials(experiment: Experiment, cells: Iterable[Cell], seeds: int) -> list[Trial]:
-    """Return the runs of these cells, by cell, noise and seed."""
-    require_count(seeds, "seeds")
-    return [Trial(cell, noise, seed) for cell in cells for noise in cell.noises for seed in range(seeds)]
+def trials(experiment: Experiment, cells: Iterable[Cell], seeds: int | None = None) -> list[Trial]:
+    """Return the runs of these cells, by cell, noise and seed; ``seeds`` : of each, by default those of the cell."""
+    if seeds is not None:
+        require_count(seeds, "seeds")
+    return [
+        Trial(cell, noise, seed)
+        for cell in cells for noise in cell.noises for seed in range(seeds or experiment.seeds_of(cell))
+    ]  # fmt: skip
 
 
 def chosen(experiment: Experiment, only: str | None) -> list[Cell]:
@@ -73,21 +79,22 @@ def code(experiment: Experiment) -> str:
 
 @cache
 def _digest(module: str) -> str:
-    folders = ("kernels", "problems", "schedules", "solvers", "bases", "data")
+    folders = ("kernels", "problems", "schedules", "solvers", "bases", "data", "events")
     files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
-    beside = ("datasets", "accounting", "certificates", "events", "losses", "loss_grids", "privacy_curves", "streams")
+    beside = ("datasets", "accounting", "certificates", "losses", "loss_grids", "privacy_curves", "streams")
     files += [_ROOT / f"{name}.py" for name in beside]
     return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
 
 
 def run_all(
     experiment: Experiment, asked: Sequence[Trial], *, folder: str | None = None, jobs: int | None = None,
-    watch: Callable[[str, int, int], object] = lambda stage, done, total: None,
+    executor: Executor | None = None, watch: Callable[[str, int, int], object] = lambda stage, done, total: None,
 ) -> list[Result]:  # fmt: skip
     """Run what is not yet in the store of ``folder``, and return the results in the order asked for.
 
     Each result is stored as soon as it is there, so that a run that was killed goes on with the same bits. ``watch`` is
-    told the stage with the time that is left.
+    told the stage with the time that is left. The runs are made by ``executor``, by default on ``jobs`` threads, one a
+    core.
     """
     if jobs is not None:
         require_count(jobs, "jobs")
@@ -98,47 +105,39 @@ def run_all(
         if stored is not None:
             found[number] = Result(trial, _numbers(stored["values"]), stored["seconds"])
     missing = [number for number in range(len(asked)) if number not in found]
-    clock = _Clock(len(asked), [asked[number].cell.seconds for number in missing])
-    stopped = Event()
-
-    def work(number: int) -> Result | None:
-        if stopped.is_set():
-            return None
-        trial, started = asked[number], time.perf_counter()
-        try:
-            values = experiment.measure(trial.cell.plan, trial.noise, trial.seed)
-        except InputError as error:
-            where = f"{trial.cell.name}, {trial.noise} noise, seed {trial.seed}"
-            raise InputError(f"{error} (in the run of {where})") from error
-        return Result(trial, values, round(time.perf_counter() - started, 3))
-
-    def finish(number: int, result: Result | None) -> None:
-        if result is None:
-            return
-        if store is not None:
-            stored = {"values": _text(result.values), "seconds": result.seconds}
-            store.put(key(experiment, result.trial), stored)
-        found[number] = result
-        clock.tick(result.trial.cell.seconds)
-        watch(f"{experiment.id}{clock.left}", len(found), len(asked))
-
+    clock = _Clock(len(asked), [_cost(asked[number]) for number in missing])
     watch(f"{experiment.id}{clock.left}", len(found), len(asked))
-    count = min(workers(jobs), max(len(missing), 1))
-    if count == 1:
-        for number in missing:
-            finish(number, work(number))
-    else:
-        with ThreadPoolExecutor(count) as pool:
-            futures = {pool.submit(work, number): number for number in missing}
-            try:
-                for future in as_completed(futures):  # the store is this thread's
-                    finish(futures[future], future.result())
-            finally:
-                stopped.set()
-                pool.shutdown(cancel_futures=True)
+    work = partial(_measured, experiment.measure, asked)
+    with nullcontext(executor) if executor is not None else _threads(min(workers(jobs), len(missing))) as each:
+        for number, (values, seconds) in each.finished(work, missing):
+            trial = asked[number]
+            if store is not None:
+                store.put(key(experiment, trial), {"values": _text(values), "seconds": seconds})
+            found[number] = Result(trial, values, seconds)
+            clock.tick(_cost(trial))
+            watch(f"{experiment.id}{clock.left}", len(found), len(asked))
     if store is not None:
         store.close()
     return [found[number] for number in range(len(asked))]
+
+
+def _cost(trial: Trial) -> float:
+    return trial.cell.cost(trial.noise)
+
+
+def _threads(count: int) -> Executor:
+    return Threads(count) if count > 1 else Serial()
+
+
+def _measured(measure: Measure, asked: Sequence[Trial], number: int) -> tuple[dict[str, float], float]:
+    """Return what one run measures, and the seconds that it took."""
+    trial, started = asked[number], time.perf_counter()
+    try:
+        values = measure(trial.cell.plan, trial.noise, trial.seed)
+    except InputError as error:
+        where = f"{trial.cell.name}, {trial.noise} noise, seed {trial.seed}"
+        raise InputError(f"{error} (in the run of {where})") from error
+    return values, round(time.perf_counter() - started, 3)
 
 
 def opened(experiment: Experiment, folder: str) -> Store:

@@ -4,50 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dpcheck.experiments.causes import FAR, cause
-from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Experiment
+from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Experiment
+from dpcheck.experiments.measured import measured
 from dpcheck.experiments.runner import Result
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Runs of one cell with one noise, for one metric.
-
-    mean, error : over the seeds, and the standard error of that mean, nan for one run;  runs : how many;
-    difference : from the printed number, in standard errors of a difference, None where there is no printed number or
-    no spread;  epsilon : the largest that the noise of these runs is certified at
-    """
-
-    mean: float
-    error: float
-    runs: int
-    difference: float | None
-    epsilon: float
-
-
-def measured(experiment: Experiment, cell: Cell, metric: str, noise: str, results: Sequence[Result]) -> Measured | None:
-    """Return what these runs say of a cell, None where there are none.
-
-    A printed number is a mean over ``experiment.runs`` runs, so its own error is that of as many runs with the spread
-    that was measured; where the paper does not say how many, it counts as exact.
-    """
-    mine = [each for each in results if each.trial.cell is cell and each.trial.noise == noise]
-    if not mine:
-        return None
-    values = np.array([each.values[metric] for each in mine])
-    count = len(values)
-    spread = float(values.std(ddof=1)) if count > 1 else math.nan
-    published, difference = cell.published.get(metric), None
-    if published is not None and spread > 0:
-        share = 1 / count + (1 / experiment.runs if experiment.runs else 0.0)
-        difference = (float(values.mean()) - published) / (spread * math.sqrt(share))
-    epsilon = max(each.values[EPSILON] for each in mine)
-    return Measured(float(values.mean()), spread / math.sqrt(count), count, difference, epsilon)
 
 
 def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Clipped means of per-record gradients, and of their differences, for any problem.
+"""Clipped means of per-record gradients and of their differences, and steps by them, for any problem.
 
 They call the problem's gradient one record at a time. A problem whose gradients come cheaper in
 batches brings kernels of the same signatures instead.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from dpcheck.kernels.jit import DIFFERENCE_SIGNATURE, MEAN_SIGNATURE, VECTOR, kernel
-from dpcheck.kernels.parts import clip_factor
+from dpcheck.kernels.jit import ASCENT_SIGNATURE, DIFFERENCE_SIGNATURE, MEAN_SIGNATURE, VECTOR, kernel
+from dpcheck.kernels.parts import clip_factor, project
 
 
 @kernel(types.void(VECTOR, types.int64, VECTOR, types.int64, VECTOR))
@@ -52,3 +52,14 @@ def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-u
         for i in range(size):
             one[i] -= other[i]
         add_clipped(one, d, clip, batch, out)
+
+
+@kernel(ASCENT_SIGNATURE)
+def ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
+    """Climb in v at a fixed w, with the records' whole gradients at every step."""
+    d = data.dim_w
+    for i in range(steps.size):
+        mean(gradient, data, index, index.size, point, clip, g)
+        for j in range(d, g.size):
+            point[j] += steps[i] * g[j]
+        project(point[d:], data.domain_v)

@@ -43,6 +43,11 @@ PLACE = types.NamedTuple((INDICES, VECTOR), Place)
 DIFFERENCE_SIGNATURE = types.void(GRADIENT, DATA, PLACE, PLACE, types.int64, VECTOR, VECTOR)
 DIFFERENCE = types.FunctionType(DIFFERENCE_SIGNATURE)
 
+# ascent(gradient, mean, data, index, steps, clip, point, g): a projected step up in v of ``point`` = (w, v) for each of
+# ``steps``, by the mean over ``index`` of the gradients, clipped to clip[1]; w stays, and ``g`` is room for a gradient.
+ASCENT_SIGNATURE = types.void(GRADIENT, MEAN, DATA, INDICES, VECTOR, VECTOR, VECTOR, VECTOR)
+ASCENT = types.FunctionType(ASCENT_SIGNATURE)
+
 # base(gradient, data, index, constants, centre, rng, z): solve, over the records ``index``, the saddle problem
 #     mean f(w, v) + r_w/2 |w - c_w|^2 - r_v/2 |v - c_v|^2   over the domains, (c_w, c_v) = centre,
 # with constants = (l, mu_w, mu_v, r_w, r_v, energy, most): f is l-smooth, mu_w and mu_v are the moduli of the
@@ -53,8 +58,8 @@ BASE_SIGNATURE = types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, STREAM, VE
 BASE = types.FunctionType(BASE_SIGNATURE)
 
 # The parts of an objective in its order, as Python passes them; Numba converts kernels in plain tuples alone.
-PARTS = types.Tuple((DATA, GRADIENT, MEAN, DIFFERENCE, BASE))
-OBJECTIVE = types.NamedTuple((DATA, GRADIENT, MEAN, DIFFERENCE, BASE), Objective)
+PARTS = types.Tuple((DATA, GRADIENT, MEAN, DIFFERENCE, ASCENT, BASE))
+OBJECTIVE = types.NamedTuple((DATA, GRADIENT, MEAN, DIFFERENCE, ASCENT, BASE), Objective)
 
 NUMBERS = types.NamedTuple((VECTOR, INDICES, MATRIX), Numbers)
 TAPE = types.NamedTuple((INDICES, INDEX_MATRIX, MATRIX, MATRIX, MATRIX, INDICES, MATRIX), Tape)

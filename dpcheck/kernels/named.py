@@ -46,6 +46,7 @@ class Objective(NamedTuple):
     gradient: Callable[..., Any]
     mean: Callable[..., Any]
     difference: Callable[..., Any]
+    ascent: Callable[..., Any]
     base: Callable[..., Any]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.kernels.jit import BASE_SIGNATURE, DIFFERENCE_SIGNATURE, MEAN_SIGNATURE, kernel
+from dpcheck.kernels.jit import ASCENT_SIGNATURE, BASE_SIGNATURE, DIFFERENCE_SIGNATURE, MEAN_SIGNATURE, kernel
 
 
 @kernel(MEAN_SIGNATURE)
@@ -19,6 +19,13 @@ def no_difference(gradient, data, new, old, batch, clip, out):  # type: ignore[n
     """Stand in where an algorithm takes no differences: compiled at once, and all NaN if one is taken after all."""
     for i in range(out.size):
         out[i] = np.nan
+
+
+@kernel(ASCENT_SIGNATURE)
+def no_ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
+    """Stand in where an algorithm climbs by itself: compiled at once, and all NaN if it is called after all."""
+    for i in range(point.size):
+        point[i] = np.nan
 
 
 @kernel(BASE_SIGNATURE)

@@ -110,7 +110,10 @@ def transcripts(run, parts, play, others, pattern, scheme, scores):  # type: ign
             again = replays[k]
             if again.needed > 0:
                 again.tape.cursor[: MARKS + 1] = 0
-                other = Objective(again.data, objective.gradient, objective.mean, objective.difference, objective.base)
+                other = Objective(
+                    again.data, objective.gradient, objective.mean, objective.difference, objective.ascent,
+                    objective.base,
+                )  # fmt: skip
                 run(other, numbers, again.rng, out, again.tape)
         scores[trial] = log_ratio(play.tape, clean, drawn, pattern, scheme)
 

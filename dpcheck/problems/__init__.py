@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.errors import require, require_seed
+from dpcheck.errors import require_known, require_seed
 
 if TYPE_CHECKING:
     from dpcheck.problems.problem import Problem
@@ -75,7 +75,7 @@ def example(name: str, *, seed: int = 0) -> Problem:
     (200, 6)
     """
     require_seed(seed)
-    require(isinstance(name, str) and name in PROBLEMS, "problem", f"be one of {', '.join(PROBLEMS)}", name)
+    require_known(name, PROBLEMS, "problem")
     found = getattr(importlib.import_module(f"dpcheck.problems.{name}"), PROBLEMS[name])
     instance: Problem = found.example(np.random.default_rng(seed))
     return instance

@@ -22,7 +22,16 @@ from numba import types
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive
 from dpcheck.kernels import gradients, linear
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, VECTOR, kernel
+from dpcheck.kernels.jit import (
+    ASCENT_SIGNATURE,
+    GRADIENT_SIGNATURE,
+    MATRIX,
+    MEAN_SIGNATURE,
+    VALUE_SIGNATURE,
+    VECTOR,
+    kernel,
+)
+from dpcheck.kernels.parts import project
 from dpcheck.problems.domains import BALL, BOX, blocks
 from dpcheck.problems.problem import Array, Constants, Defaults
 from dpcheck.problems.properties import columns
@@ -121,6 +130,40 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         out[i] = total[i]
 
 
+@kernel(types.void(types.float64, VECTOR, VECTOR, types.float64, MATRIX, VECTOR))
+def climb(s0, pulls, steps, bound, domain_v, v):  # type: ignore[no-untyped-def]
+    """Take steps up in v by the mean of 2 (pull - s0 v), each clipped to the bound; pulls : (records,)."""
+    for i in range(steps.size):
+        total, drop = 0.0, s0 * v[0]
+        for j in range(pulls.size):
+            g = 2.0 * (pulls[j] - drop)
+            total += min(max(g, -bound), bound) + 0.0 * g  # what is not finite stays so
+        v[0] += steps[i] * total / pulls.size
+        project(v, domain_v)
+
+
+@kernel(ASCENT_SIGNATURE)
+def ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
+    """Climb with scores that are computed once, since v is not in them."""
+    params, rows = data.params, data.records
+    d, width = point.size - 3, rows.shape[1]
+    if width < d + 2 or width % linear.LINE != 0:  # records that are not arranged
+        gradients.ascent(gradient, mean, data, index, steps, clip, point, g)
+        return
+    chunk = linear.chunk(rows)
+    scratch, pulls = np.empty(3 * chunk + width), np.empty(index.size)
+    scores = linear.Scores(scratch[:chunk], scratch[chunk : 2 * chunk], scratch[2 * chunk : 3 * chunk])
+    theta = scratch[3 * chunk :]
+    for i in range(width):
+        theta[i] = point[i] if i < d else 0.0
+    for start in range(0, index.size, chunk):
+        count = min(chunk, index.size - start)
+        linear.products(rows, index[start:], count, d, theta, scores)
+        for k in range(count):
+            pulls[start + k] = (-params[0] if scores.y[k] > 0 else params[1]) * scores.h[k]
+    climb(params[2], pulls, steps, clip[1], data.domain_v, point[d + 2 :])
+
+
 @dataclass(frozen=True, eq=False)
 class AUC(Defaults):
     """AUC of a linear score as a saddle problem; build it with :meth:`from_data`.
@@ -147,6 +190,7 @@ class AUC(Defaults):
     gradient = staticmethod(gradient)
     value = staticmethod(value)
     mean = staticmethod(mean)
+    ascent = staticmethod(ascent)
     dim_w = columns(lambda count: count + 1)
     dim_v = 1
 

@@ -64,6 +64,7 @@ class AUCMLP(Defaults):
     value = staticmethod(kernels.value)
     mean = staticmethod(kernels.mean)
     difference = staticmethod(kernels.difference)
+    ascent = staticmethod(kernels.ascent)
     convex = False
     dim_v = 1
 

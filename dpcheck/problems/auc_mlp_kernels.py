@@ -7,6 +7,7 @@ from numba import types
 
 from dpcheck.kernels import mlp
 from dpcheck.kernels.jit import (
+    ASCENT_SIGNATURE,
     DATA,
     DIFFERENCE_SIGNATURE,
     GRADIENT_SIGNATURE,
@@ -18,6 +19,7 @@ from dpcheck.kernels.jit import (
     kernel,
 )  # fmt: skip
 from dpcheck.kernels.named import Place
+from dpcheck.problems.auc import climb
 
 # params: s+, s-, s0, slope, widths
 
@@ -130,3 +132,20 @@ def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-u
         for j in range(m):
             scale[m + j] = -scale[j]
         mlp.weighted_sum(widths, 2 * chunk, work, scale[: 2 * m], start > 0, out[:d])
+
+
+@kernel(ASCENT_SIGNATURE)
+def ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
+    """Climb with scores from one forward pass, since v is not in them; ``gradient`` and ``mean`` are not called."""
+    params, records, d = data.params, data.records, data.dim_w - 2
+    widths, last = mlp.widths_of(params[4:]), records.shape[1] - 1
+    rows = min(index.size, mlp.CHUNK)
+    work, pulls = np.empty(rows * mlp.room(widths)), np.empty(index.size)
+    top = mlp.signals(work, widths, rows, widths.size - 1)
+    for start in range(0, index.size, mlp.CHUNK):
+        part = index[start : start + mlp.CHUNK]
+        mlp.gather(records, part, mlp.inputs(work, widths, rows, 0)[: part.size])
+        mlp.forward(point[:d], widths, params[3], rows, 0, part.size, work)
+        for j in range(part.size):
+            pulls[start + j] = (-params[0] if records[part[j], last] > 0 else params[1]) * top[j, 0]
+    climb(params[2], pulls, steps, clip[1], data.domain_v, point[d + 2 :])

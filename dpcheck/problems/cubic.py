@@ -29,7 +29,7 @@ import numpy as np
 
 from dpcheck.errors import require
 from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, spectral, sphere, within
+from dpcheck.problems.nonconvex import Centred, DualData, StronglyConcave, require_room, spectral, sphere, within
 from dpcheck.problems.problem import Array, Constants
 from dpcheck.problems.properties import fields_read
 from dpcheck.problems.records import bounded_rows
@@ -60,7 +60,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Cubic(Centred, StronglyConcave):
+class Cubic(Centred, DualData, StronglyConcave):
     """A cubic well around a maximum, with data in the dual term.
 
     Parameters
@@ -97,11 +97,6 @@ class Cubic(Centred, StronglyConcave):
         self._set(records=bounded_rows(self.records, self.bound))
 
     @property
-    def reach(self) -> float:
-        """Lam = room (b R + B)/mu."""
-        return self.room * (self.coupling * self.radius + self.bound) / self.mu_y
-
-    @property
     def inner(self) -> float:
         """g + b^2/mu, the concave curvature of f in w."""
         return self.descent + self.coupling**2 / self.mu_y
@@ -117,9 +112,6 @@ class Cubic(Centred, StronglyConcave):
             concavity=self.mu_y,
             hessian_lipschitz=self.cubic,
         )
-
-    def best_response(self, w: Array) -> Array:
-        return (self.coupling * w + self.zbar) / self.mu_y
 
     def primal(self, w: Array) -> float:
         y, norm = self.best_response(w), float(np.linalg.norm(w))

@@ -53,12 +53,15 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         gradients.mean(gradient, data, index, batch, x, clip, out)
         return
     params, records, d = data.params, data.records, data.dim_w
-    one = np.zeros(x.size)
-    for j in range(index.size):
+    if index.size == 1:  # no mean to compute, nor room to allocate for it
+        one = records[index[0]]
+    else:
+        one = np.zeros(x.size)
+        for j in range(index.size):
+            for i in range(x.size):
+                one[i] += records[index[j], i]
         for i in range(x.size):
-            one[i] += records[index[j], i]
-    for i in range(x.size):
-        one[i] /= max(index.size, 1)
+            one[i] /= max(index.size, 1)
     gradient(params, one, x[:d], x[d:], out[:d], out[d:])  # which is linear in the record
     for i in range(x.size):
         out[i] *= index.size / batch

@@ -63,6 +63,25 @@ class Centred(Defaults):
         return cls(cls.draw(n, d, rng, constants.get("bound", cls.bound)), **constants)  # type: ignore[call-arg]
 
 
+class DualData(Defaults):
+    """A problem with its data in <v, b w + z> - mu/2 |v|^2, over the balls of radius R and Lam."""
+
+    coupling: Any
+    mu_y: Any
+    bound: Any
+    radius: Any
+    room: Any
+    zbar: Any
+
+    @property
+    def reach(self) -> float:
+        """Lam = room (b R + B)/mu."""
+        return float(self.room * (self.coupling * self.radius + self.bound) / self.mu_y)
+
+    def best_response(self, w: Array) -> Array:
+        return np.asarray((self.coupling * w + self.zbar) / self.mu_y)
+
+
 class Wells(Defaults):
     """A double well along w_1, quadratic across; Phi' is x^3 - g x + q along w_1, with g = ``descent``."""
 

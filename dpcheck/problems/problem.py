@@ -38,6 +38,8 @@ class Problem(Protocol):
         ``(params, record, w, v)``, one record's objective.
     mean, difference : kernel
         Those of ``dpcheck.kernels.gradients``, or faster ones of the problem's own.
+    ascent : kernel
+        Steps up in v at a fixed w, likewise; the problem's own computes once what does not depend on v.
     dim_w, dim_v : int
         Dimensions of w and v.
     domain_w, domain_v : ndarray, (blocks, 4) float64
@@ -78,6 +80,8 @@ class Problem(Protocol):
     def mean(self) -> Callable[..., Any]: ...
     @property
     def difference(self) -> Callable[..., Any]: ...
+    @property
+    def ascent(self) -> Callable[..., Any]: ...
     @property
     def dim_w(self) -> int: ...
     @property
@@ -155,6 +159,7 @@ class Defaults:
     sample: ClassVar[Callable[..., Any]]
     mean: ClassVar[Callable[..., Any]] = staticmethod(gradients.mean)
     difference: ClassVar[Callable[..., Any]] = staticmethod(gradients.difference)
+    ascent: ClassVar[Callable[..., Any]] = staticmethod(gradients.ascent)
     convex: ClassVar[bool] = True  # in w
     concave: ClassVar[bool] = True  # in v
     example_size: ClassVar[tuple[int, int]] = (200, 3)  # n and d

@@ -9,26 +9,36 @@ from typing import Any
 
 from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
+from dpcheck.report.columns import listed
 from dpcheck.report.page.template import fill
 from dpcheck.report.verdicts import sign, standing
 
 _WIDTH = 100
 
 
-def listing(bugs: Sequence[Bug]) -> str:
-    """List the bugs by family, one a line: id, title, what catches it."""
+def listing(bugs: Sequence[Bug], width: int = _WIDTH) -> str:
+    """List the bugs by family: id, title, what catches it."""
     lines = []
-    width = max(len(bug.id) for bug in bugs)
+    longest = max(len(bug.id) for bug in bugs)
     for family, members in groupby(bugs, lambda bug: bug.family):
-        lines.append(f"{family}:")
-        lines += [f"  {bug.id:<{width}}  {bug.title}  [{bug.tester.name}]" for bug in members]
+        entries = [(bug.id, f"{bug.title} [{bug.tester.name}]") for bug in members]
+        lines += [f"{family}:", *listed(entries, width, longest=longest)]
     return "\n".join(lines)
 
 
-def explanation(found: Examination) -> str:
-    """The bug, both versions of the code, and what the audit saw of each."""
+def explanation(found: Examination, width: int = _WIDTH) -> str:
+    """The bug, what the audit says of it and of its fixed twin, then both versions of the code with the evidence."""
     bug = found.bug
-    lines = [f"{bug.id}: {bug.title}", *_wrapped(f"Source: {bug.source}"), "", *_wrapped(bug.explanation), ""]
+
+    def _wrapped(text: str) -> list[str]:
+        return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ")
+
+    lines = textwrap.wrap(f"{bug.id}: {bug.title}", width, subsequent_indent="  ")
+    lines += _wrapped(
+        f"Result: {sign(found.broken.verdict)} the bug is {found.broken.verdict}; "
+        f"{sign(found.fixed.verdict)} its fixed twin is {found.fixed.verdict}"
+    )
+    lines += [*_wrapped(f"Source: {bug.source}"), "", *_wrapped(bug.explanation), ""]
     lines += _wrapped(f"Claimed: {bug.tester.promise}")
     if bug.shared:
         lines += ["", textwrap.indent(bug.shared, "    ")]
@@ -63,7 +73,3 @@ def _halves(bug: Bug, found: Examination | None) -> list[dict[str, Any]]:
         }
         for name, code, outcome, expected in zip(("broken", "fixed"), bug.code, outcomes, (True, False), strict=True)
     ]  # fmt: skip
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")

@@ -15,7 +15,7 @@ from rich.text import Text
 from dpcheck.bounds.claim import ClaimResult
 from dpcheck.bounds.registry import PAPERS
 from dpcheck.bounds.source import place
-from dpcheck.report.columns import paragraph, say
+from dpcheck.report.columns import paragraph, say, wrapped
 from dpcheck.report.verdicts import colour, sign
 
 _NARROW = 100  # columns below which rows are stacked
@@ -71,20 +71,24 @@ def _word(result: ClaimResult) -> Text:
     return Text(f"{sign(result.verdict)} {result.verdict}", colour(result.verdict))
 
 
-def explanation(result: ClaimResult) -> str:
-    """The statement, the verdict and every step, in plain text and LaTeX."""
+def explanation(result: ClaimResult, width: int = 100) -> str:
+    """The verdict, the statement, what breaks or saves it, and every step, in plain text and LaTeX.
+
+    Words keep within ``width`` columns; a formula stays on its line, to be copied.
+    """
     claim, evidence = result.claim, result.evidence
-    lines = [f"{claim.id}  {sign(result.verdict)} {result.verdict}  ({result.method}, {result.seconds:.1f} s)"]
-    lines += [f"  Basis: {result.basis}; steps: {result.trust}"]
-    lines += [f"  {claim.paper}, {claim.location}", f"  Claim: {claim.statement}", f"  Verdict: {result.note}"]
-    if claim.paper in PAPERS:
-        lines.append(f"  Code: {place(claim)}")
-    lines += [f"  Reading: {reading}: {verdict}" for reading, verdict in evidence["readings"].items()]
-    for name in ("condition", "repaired"):
-        if evidence[name]:
-            lines.append(f"  {name.capitalize()}: {evidence[name]}")
+    lines = wrapped(
+        f"{claim.id}  {sign(result.verdict)} {result.verdict}  ({result.method}, {result.seconds:.1f} s)", width
+    )
+    said = [("", f"{claim.paper}, {claim.location}"), ("Claim: ", str(claim.statement)), ("Verdict: ", result.note)]
+    said += [(f"{name.capitalize()}: ", evidence[name]) for name in ("condition", "repaired") if evidence[name]]
+    said += [("Reading: ", f"{reading}: {verdict}") for reading, verdict in evidence["readings"].items()]
+    said += [("Basis: ", f"{result.basis}; steps: {result.trust}")]
+    said += [("Code: ", place(claim))] if claim.paper in PAPERS else []
+    lines += [line for head, text in said for line in wrapped(f"  {head}{text}", width)]
     for number, step in enumerate(evidence["steps"], 1):
-        lines += [f"  {number}. [{step['kind']}, {step['trust']}] {step['says']}", f"       {step['formula']}"]
+        lines += wrapped(f"  {number}. [{step['kind']}, {step['trust']}] {step['says']}", width)
+        lines.append(f"       {step['formula']}")
         if step["kind"] != "cited":
             lines.append(f"       ${step['latex']}$")
         if "tightness" in step:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 _GAP = "  "
+_NARROW = 40  # columns below which a text stands below its name
 Cell = str | Text
 
 
@@ -22,6 +23,30 @@ def paragraph(console: Console, text: str, *, style: str = "", first: str = "", 
     lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         say(console, Text((following if number else first), end="").append(line, style))
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Break a line between words, what follows a step further in than the line itself; a long word stays whole."""
+    inner = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, width, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def listed(entries: Sequence[tuple[str, str]], width: int, *, longest: int = 0) -> list[str]:
+    """Names, and what each is in a column beside them or, where that would be narrow, below its name.
+
+    longest : letters of the longest name of another list beside which this one stands
+    """
+    longest = max((longest, *(len(name) for name, _ in entries)))
+    lines = []
+    for name, text in entries:
+        beside = width - longest - 4 >= _NARROW
+        head = f"  {name:<{longest}}  " if beside else "      "
+        lines += [] if beside else [f"  {name}"]
+        lines += textwrap.wrap(
+            text, width, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False,
+            break_on_hyphens=False,
+        ) or [head.rstrip()]  # fmt: skip
+    return lines
 
 
 def say(console: Console, line: Cell) -> None:

@@ -37,15 +37,19 @@ def _text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def listed(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A line a run."""
+def listed(rows: Sequence[Mapping[str, Any]], width: int = 120) -> str:
+    """A line a run or, where that is wider than the terminal, the command that made it on a line below."""
     if not rows:
         return "no run came to its end"
-    names = ("run", "date", "commit", "findings", "unexpected", "changed", "seconds", "command")
+    names = ("run", "date", "commit", "findings", "unexpected", "changed", "seconds")
     cells = [[_cell(row[name]) for name in names] for row in rows]
     widths = [max(len(line[k]) for line in (list(names), *cells)) for k in range(len(names))]
-    lines = (list(names), *cells)
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in (list(names), *cells)]
+    commands = ["command", *(_cell(row["command"]) for row in rows)]
+    if max(len(f"{line}  {command}") for line, command in zip(lines, commands, strict=True)) <= width:
+        return "\n".join(f"{line}  {command}" for line, command in zip(lines, commands, strict=True))
+    below = [f"{line.rstrip()}\n    {command}" for line, command in zip(lines[1:], commands[1:], strict=True)]
+    return "\n".join([lines[0].rstrip(), *below])
 
 
 def _cell(value: Any) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpcheck.errors import InputError
+from dpcheck.report.columns import wrapped
 from dpcheck.report.verdicts import sign
 from dpcheck.results import Finding, Results
 
@@ -44,7 +45,9 @@ def explanation(finding: Finding, width: int) -> str:
                 break_long_words=False,
             )  # fmt: skip
     if f.evidence:
-        lines += ["  Evidence:", *(f"    {line}" for line in _readable(f.evidence))]
+        lines.append("  Evidence:")
+        for line in _readable(f.evidence):
+            lines += [piece for part in line.splitlines() or [""] for piece in wrapped(f"    {part}", width)]
     return "\n".join(lines)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections.abc import Iterator
 
+from dpcheck.bounds.claim import Claim
 from dpcheck.bounds.ledger import recorded
 from dpcheck.bounds.registry import carrying
 from dpcheck.bounds.theorem import Theorem
@@ -58,8 +60,21 @@ def _why(theorem: Theorem) -> list[str]:
     lines = ["Why (the expected verdicts on its claims; the command decides each again)"]
     for claim, verdict in decided:
         lines += _wrapped(f"{sign(verdict)} {verdict}  {claim.location}")
+        if verdict != "proved":
+            lines += _reasons(claim)
         lines.append(f"      dpcheck prove {shlex.quote(claim.id)} --explain")
     return lines
+
+
+def _reasons(claim: Claim) -> Iterator[str]:
+    """What fails or is missing, and what can be saved, in the catalogue's words, of which no step is recomputed."""
+    decision = claim.decision()
+    named = (("On the condition: ", decision.evidence.condition), ("Repaired: ", decision.evidence.repaired))
+    for head, text in (("", decision.note), *named):
+        if text:
+            yield from textwrap.wrap(
+                head + text, 80, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False
+            )
 
 
 def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:

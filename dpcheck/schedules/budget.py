@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,12 @@ def smoothness_for_eta(problem: Problem) -> float:
     L = problem.smoothness
     require(math.isfinite(L), "eta", f"be given (its default is 1/(L ...), and {problem.name} has no such L)", None)
     return max(L, 1e-12)
+
+
+def gradient_bounds(schedule: Any) -> tuple[float, float]:
+    """Return what bounds a record's gradients in w and in v: the problem's constants, or the clipping norms."""
+    problem = schedule.problem
+    return min(problem.lipschitz_w, schedule.clip_w), min(problem.lipschitz_v, schedule.clip_v)
 
 
 def modulus(problem: Problem) -> float:

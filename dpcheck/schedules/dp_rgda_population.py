@@ -86,9 +86,7 @@ class PopulationRepaired(EmpiricalRepaired):
         )  # fmt: skip
         super().require()
 
-    @number(positive, checked=False)
-    def alpha(self) -> float:
-        return float(self.sizes.n ** (-1 / 3)) + math.sqrt(self.a)
+    alpha = PopulationPrinted.alpha
 
     @number(whole, checked=False)
     def steps(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from dpcheck.errors import require, require_positive
 from dpcheck.events import Scheme
 from dpcheck.problems.problem import Array, Problem
-from dpcheck.schedules.budget import Sizes, modulus, private_modulus, smoothness_for_eta
+from dpcheck.schedules.budget import Sizes, gradient_bounds, modulus, private_modulus, smoothness_for_eta
 from dpcheck.schedules.domains import SCHEMES, anything, norm, one_of, positive, records, whole
 from dpcheck.schedules.noise import certified_pair
 from dpcheck.schedules.schedule import Number, Schedule, fixed, level, number
@@ -95,10 +95,7 @@ class Theorem2a(Schedule):
         """Step sizes in v, (T,)."""
         return self.eta_w
 
-    @cached_property
-    def bounds(self) -> tuple[float, float]:
-        """What a record's gradients in w and in v are bounded by."""
-        return min(self.problem.lipschitz_w, self.clip_w), min(self.problem.lipschitz_v, self.clip_v)
+    bounds = cached_property(gradient_bounds)
 
     @cached_property
     def noise(self) -> Sequence[float]:

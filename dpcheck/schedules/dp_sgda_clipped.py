@@ -17,7 +17,7 @@ from dpcheck.events import Scheme
 from dpcheck.problems.problem import Array
 from dpcheck.schedules.budget import modulus, private_modulus
 from dpcheck.schedules.domains import finite_norm, length, positive, records
-from dpcheck.schedules.dp_sgda import certified_noise, printed_batch, printed_noise
+from dpcheck.schedules.dp_sgda import Theorem2a, certified_noise, printed_batch, printed_noise
 from dpcheck.schedules.schedule import Schedule, fixed, level, number
 
 
@@ -57,9 +57,7 @@ class Printed(Schedule):
     def steps(self) -> int:
         return math.ceil(1 / self.sizes.privacy_error)
 
-    @number(records)
-    def batch(self) -> int:
-        return printed_batch(self.sizes.n, self.steps, self.sizes.epsilon)
+    batch = Theorem2a.batch
 
     @number(positive)
     def eta_w(self) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcheck.errors import require
 from dpcheck.problems.problem import Array
+from dpcheck.schedules.budget import gradient_bounds
 from dpcheck.schedules.domains import norm, positive, records, whole
 from dpcheck.schedules.noise import certified_pair
 from dpcheck.schedules.schedule import Schedule, fixed, number
@@ -61,10 +62,7 @@ class Printed(Schedule):
         nu: Array = self.a / np.sqrt(np.arange(1, self.steps + 1) + self.b)
         return nu
 
-    @cached_property
-    def bounds(self) -> tuple[float, float]:
-        """What a record's gradients in w and in v are bounded by."""
-        return min(self.problem.lipschitz_w, self.clip_w), min(self.problem.lipschitz_v, self.clip_v)
+    bounds = cached_property(gradient_bounds)
 
     @cached_property
     def noise(self) -> Sequence[Array]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, did_you_mean, one_line, require, require_count, require_seed
+from dpcheck.errors import InputError, one_line, require, require_count, require_known, require_seed
 
 if TYPE_CHECKING:
     from dpcheck.problems.problem import Problem
@@ -65,9 +65,7 @@ def algorithm(name: str) -> type[Solver]:
     >>> algorithm("dp_sgda").paper
     'yang2022'
     """
-    near = did_you_mean(name, ALGORITHMS) if isinstance(name, str) else ""
-    known = isinstance(name, str) and name in ALGORITHMS
-    require(known, "algorithm", f"be one of {', '.join(ALGORITHMS)}", f"{name}{near}")
+    require_known(name, ALGORITHMS, "algorithm")
     *module, attribute = ALGORITHMS[name].split(".")
     found: type[Solver] = getattr(
         importlib.import_module(f"dpcheck.solvers.{module[0] if module else name}"), attribute

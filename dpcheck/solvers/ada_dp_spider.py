@@ -28,7 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from dpcheck.events import Event
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.named import Bounds, Numbers, named
+from dpcheck.kernels.named import Bounds, named
 from dpcheck.kernels.parts import copy, norm, project
 from dpcheck.kernels.spider import distance, estimate, scratch
 from dpcheck.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
@@ -36,9 +36,7 @@ from dpcheck.problems.problem import Problem
 from dpcheck.schedules.ada_dp_spider import Adaptive
 from dpcheck.schedules.schedule import Schedule
 from dpcheck.schedules.spider import spider_events
-from dpcheck.solvers.dp_spider import fits
-from dpcheck.solvers.packing import fill, pack
-from dpcheck.solvers.solver import Solver
+from dpcheck.solvers.spider import Spider
 
 
 class Reals(NamedTuple):
@@ -108,7 +106,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class AdaDPSpider(Solver):
+class AdaDPSpider(Spider):
     """Ada-DP-SPIDER, Algorithms 1 and 2 of Tao et al. 2025; :meth:`configure` fills it as the file's head says.
 
     Parameters
@@ -159,6 +157,7 @@ class AdaDPSpider(Solver):
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 8, "b1": 20, "b2": 5, "Gamma": 2, "Q": 2}
     kernel = staticmethod(run)
+    reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Adaptive}
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
@@ -168,8 +167,3 @@ class AdaDPSpider(Solver):
             self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2,
             min(self.refreshes, iterations), max(iterations - 1, 0),
         )  # fmt: skip
-
-    def packed(self, problem: Problem) -> Numbers:
-        """Pack what :func:`run` reads."""
-        fits(problem, self.b1, self.b2)
-        return pack(fill(Reals, self), fill(Counts, self))

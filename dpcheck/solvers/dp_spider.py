@@ -28,10 +28,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from dpcheck.errors import require
 from dpcheck.events import Event
 from dpcheck.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.kernels.named import Bounds, Numbers, named
+from dpcheck.kernels.named import Bounds, named
 from dpcheck.kernels.parts import below, copy, project
 from dpcheck.kernels.spider import estimate, scratch
 from dpcheck.kernels.tape import mark
@@ -39,8 +38,7 @@ from dpcheck.problems.problem import Problem
 from dpcheck.schedules.dp_spider import Printed, Repaired
 from dpcheck.schedules.schedule import Schedule
 from dpcheck.schedules.spider import spider_events
-from dpcheck.solvers.packing import fill, pack
-from dpcheck.solvers.solver import Solver
+from dpcheck.solvers.spider import Spider
 
 
 class Reals(NamedTuple):
@@ -83,7 +81,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class DPSpider(Solver):
+class DPSpider(Spider):
     """DP-SPIDER, Algorithm 1 of Arora et al. 2023; :meth:`configure` takes its numbers from their theorem.
 
     Parameters
@@ -120,6 +118,7 @@ class DPSpider(Solver):
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 6, "period": 3, "b1": 20, "b2": 5}
     kernel = staticmethod(run)
+    reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
@@ -129,15 +128,3 @@ class DPSpider(Solver):
         return spider_events(
             self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2, refreshes, iterations - refreshes
         )
-
-    def packed(self, problem: Problem) -> Numbers:
-        """Pack what :func:`run` reads."""
-        fits(problem, self.b1, self.b2)
-        return pack(fill(Reals, self), fill(Counts, self))
-
-
-def fits(problem: Problem, b1: int, b2: int) -> None:
-    """The problem has no v, and records enough."""
-    require(problem.dim_v == 0, "problem", "have no v: this algorithm minimises over w alone", problem.name)
-    n = len(problem.records)
-    require(max(b1, b2) <= n, "b1 and b2", f"be at most the number of records, {n}", max(b1, b2))

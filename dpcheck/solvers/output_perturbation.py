@@ -21,19 +21,21 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numba import types
 
+from dpcheck.bases import BASES, base_kernel
 from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian
 from dpcheck.kernels.jit import DATA, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
 from dpcheck.kernels.named import Numbers, named
 from dpcheck.kernels.parts import copy, project, scale
 from dpcheck.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
-from dpcheck.kernels.stand_ins import no_difference, no_mean
+from dpcheck.kernels.stand_ins import no_ascent, no_difference, no_mean
 from dpcheck.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
 from dpcheck.problems.problem import Array, Problem, data_of
 from dpcheck.schedules.budget import Sizes
 from dpcheck.schedules.phases import FIELDS, Phase, Phases, without_noise
 from dpcheck.schedules.schedule import Schedule
 from dpcheck.solvers.packing import SCHEMES, fill, pack
+from dpcheck.solvers.solved_once import solved_once
 from dpcheck.solvers.solver import Solver
 
 _SCHEMES = {"single_pass": -1, "with_replacement": SCHEMES["with_replacement"]}  # as the kernel has them
@@ -167,8 +169,6 @@ class Phased(Solver):
 
     def origins(self) -> tuple[str, ...]:
         """Return what is reconstructed of the algorithm and of its base solver."""
-        from dpcheck.bases import BASES
-
         base = (f"base {self.base}: reconstructed from its abstract",) if BASES[self.base].reconstructed else ()
         return (*super().origins(), *base)
 
@@ -198,15 +198,27 @@ class Phased(Solver):
 
     def parts(self, problem: Problem) -> tuple[Any, ...]:
         """Return data, gradient and base solver, with stand-ins for the rest."""
-        from dpcheck.bases import base_kernel
-
-        return data_of(problem), problem.gradient, no_mean, no_difference, base_kernel(self.base)
+        return data_of(problem), problem.gradient, no_mean, no_difference, no_ascent, base_kernel(self.base)
 
     def _of_many(self, problem: Problem, size: int) -> tuple[tuple[Any, ...], Numbers]:
-        from dpcheck.solvers.solved_once import solved_once
-
+        """Solve once for many runs, where the solution does not depend on chance: one phase, a base solver that draws
+        nothing, and no minibatch.
+        """
         parts, numbers = super()._of_many(problem, size)
-        return solved_once(self, problem, parts, numbers) if size > 2 else (parts, numbers)
+        if size <= 2 or len(self.phases) > 1 or BASES[self.base].draws or self.sampling != "single_pass":
+            return parts, numbers
+        solution = self._solution(problem)
+        return (parts, numbers) if solution is None else solved_once(parts, numbers, solution)
+
+    def _solution(self, problem: Problem) -> Array | None:
+        """Return (w, v) before the noise of a recorded run; None where the run does not release each of them once."""
+        apart = self.phases.copy()
+        apart[:, FIELDS.index("joint")] = 0.0  # released together they are scaled; that changes no solution
+        history = replace(self, phases=apart).run(problem, record=True).history
+        sizes = [size for size in (problem.dim_w, problem.dim_v) if size]
+        if len(history.clean) != len(sizes):
+            return None
+        return np.concatenate([row[:size] for row, size in zip(history.clean, sizes, strict=True)])
 
 
 class OutputPerturbation(Phased):

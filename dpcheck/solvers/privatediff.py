@@ -91,21 +91,17 @@ ROOM = types.NamedTuple((INDICES, INDICES, INDICES, VECTOR), Room)  # type: igno
 def ascend(objective, numbers, point, clip, room, rng, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 4, which moves y of ``point``; repaired by full passes, and with noise at the end."""
     reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
-    data, mean, gradient = objective.data, objective.mean, objective.gradient
+    data, mean, gradient, ascent = objective.data, objective.mean, objective.gradient, objective.ascent
     d, n, g, batch, repaired = data.dim_w, room.everyone.size, room.g, counts.batch, counts.repaired
     clip[0], clip[1] = np.inf, reals.C0
-    for i in range(steps.shape[1]):  # line 4: Algorithm 4
-        if repaired:
-            mean(gradient, data, room.everyone, n, point, clip, g)
-        else:
-            sample(WITHOUT_REPLACEMENT, n, batch, room.deck, rng, room.inner, tape)
-            mean(gradient, data, room.inner, batch, point, clip, g)
-        for j in range(d, g.size):
-            point[j] += steps[0, i] * g[j]
-        project(point[d:], data.domain_v)
-    if repaired:
+    if repaired:  # line 4: Algorithm 4, whose minibatches are all of the records here
+        ascent(gradient, mean, data, room.everyone, steps[0], clip, point, g)
         release(point[d:], reals.sigma_y, reals.sensitivity_y, rng, tape)
         project(point[d:], data.domain_v)
+    else:
+        for i in range(steps.shape[1]):
+            sample(WITHOUT_REPLACEMENT, n, batch, room.deck, rng, room.inner, tape)
+            ascent(gradient, mean, data, room.inner, steps[0, i : i + 1], clip, point, g)
 
 
 @kernel(RUN_SIGNATURE)
@@ -209,6 +205,7 @@ class PrivateDiff(Solver):
     paper = "zhang2025"
     source = "Algorithms 3 and 4, Theorem 6, Remark 2"
     example = "quadratic"
+    climbs = True
     understated = (
         "the inner ascent and the records of the round before depend on the record, which Lemmas 8 and 9, and so the "
         "certificate, leave out"

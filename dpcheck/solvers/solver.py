@@ -12,7 +12,7 @@ import numpy as np
 from dpcheck.errors import require_seed
 from dpcheck.events import Event
 from dpcheck.kernels.named import Numbers, Play
-from dpcheck.kernels.stand_ins import no_base, no_difference
+from dpcheck.kernels.stand_ins import no_ascent, no_base, no_difference
 from dpcheck.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
 from dpcheck.problems.problem import Array, Problem, data_of
 from dpcheck.solvers.configured import Configured
@@ -45,6 +45,8 @@ class Solver(Configured):
         The compiled run, of signature ``dpcheck.kernels.jit.RUN_SIGNATURE``.
     differences : bool
         Whether the kernel calls ``difference``; if not, the problem's is not compiled.
+    climbs : bool
+        Likewise for ``ascent``.
     steps, notes : object and tuple of str
         Fields of every configuration: its length, and what a run should say about it.
     """
@@ -58,6 +60,7 @@ class Solver(Configured):
     understated: ClassVar[str] = ""
     promised: ClassVar[float] = 1.0
     differences: ClassVar[bool] = True
+    climbs: ClassVar[bool] = False
     kernel: ClassVar[Callable[..., Any]]
     steps: Any
     notes: tuple[str, ...]
@@ -243,7 +246,8 @@ class Solver(Configured):
             The fields of :class:`dpcheck.kernels.named.Objective`.
         """
         difference = problem.difference if self.differences else no_difference
-        return data_of(problem), problem.gradient, problem.mean, difference, no_base
+        ascent = problem.ascent if self.climbs else no_ascent
+        return data_of(problem), problem.gradient, problem.mean, difference, ascent, no_base
 
     def _of_many(self, problem: Problem, size: int) -> tuple[tuple[Any, ...], Numbers]:
         """Return parts and numbers for ``size`` runs, which may share what is the same in all of them."""

@@ -31,7 +31,7 @@ from numba import types
 
 from dpcheck.events import Event
 from dpcheck.kernels.jit import MATRIX, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.kernels.named import Bounds, Numbers, Place, named
+from dpcheck.kernels.named import Bounds, Place, named
 from dpcheck.kernels.parts import copy, norm, project
 from dpcheck.kernels.spider import distance, estimate, scratch
 from dpcheck.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
@@ -39,9 +39,7 @@ from dpcheck.problems.problem import Problem
 from dpcheck.schedules.schedule import Schedule
 from dpcheck.schedules.spider import spider_events
 from dpcheck.schedules.sto_spider import Stochastic, pure
-from dpcheck.solvers.dp_spider import fits
-from dpcheck.solvers.packing import fill, pack
-from dpcheck.solvers.solver import Solver
+from dpcheck.solvers.spider import Spider
 
 _STEP = 1e-4  # of the central differences; only the accuracy of the test depends on it, not its privacy
 
@@ -178,7 +176,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class StoSpider(Solver):
+class StoSpider(Spider):
     """Sto-SPIDER, Algorithm 1 of Liu et al. 2023 with its selection; the file's head says how it is set up.
 
     Parameters
@@ -233,6 +231,7 @@ class StoSpider(Solver):
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 3, "b1": 20, "b2": 5, "Gamma": 2}
     kernel = staticmethod(run)
+    reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Stochastic}
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
@@ -243,8 +242,3 @@ class StoSpider(Solver):
             min(self.refreshes, done), max(done - 1, 0),
         )  # fmt: skip
         return steps if done < self.steps else (*steps, pure(self.sigma_select))
-
-    def packed(self, problem: Problem) -> Numbers:
-        """Pack what :func:`run` reads."""
-        fits(problem, self.b1, self.b2)
-        return pack(fill(Reals, self), fill(Counts, self))

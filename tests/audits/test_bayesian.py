@@ -58,6 +58,7 @@ def test_the_posterior_at_the_truth_tells_whether_the_bound_is_wrong() -> None:
         assert _wrong(hits, other, 50, truth) == (credible_bound(hits, other, 50).epsilon_lower > truth)
 
 
+@pytest.mark.thorough
 def test_errors_are_as_promised_over_the_prior() -> None:
     """Null hypothesis: P and Q from the prior, the truth is below the bound in 5% of cases.
 

@@ -52,6 +52,7 @@ def laplace_curve(epsilon: Any) -> Any:
     return np.maximum(1 - np.exp((epsilon - 1) / 2), 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mechanism", "claim"), [(gaussian, Gaussian(SIGMA)), (laplace, Laplace(1.0)), (laplace, laplace_curve)]
 )

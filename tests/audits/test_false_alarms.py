@@ -67,6 +67,7 @@ MECHANISMS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["laplace", "gaussian", "randomised response"])
 def test_false_alarms_stay_below_the_level(name: str) -> None:
     """Null hypothesis: an audit at confidence 95% cries "violated" with probability <= 5%.

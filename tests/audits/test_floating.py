@@ -62,6 +62,7 @@ def test_naive_noise_is_told_apart_at_0_and_1(name):
     assert found.verdict == "consistent"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", [on_a_grid(library_laplace), two_sided_geometric])
 def test_false_alarms(mechanism):
     """Null: low bits of a private output are private. At exactly its epsilon, level 5 %.

@@ -87,6 +87,7 @@ CASES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("calls", [0, 150])
 @pytest.mark.parametrize("name", CASES)
 def test_a_mechanism_that_misbehaves_is_contained(name: str, calls: int) -> None:
@@ -140,6 +141,7 @@ def prints(data, rng):
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("function", "code"), [("fine", 0), ("prints", 0), ("hangs", 2)])
 def test_the_command(tmp_path: Path, function: str, code: int) -> None:
     (tmp_path / "others.py").write_text(MECHANISMS)

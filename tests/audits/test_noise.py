@@ -44,6 +44,7 @@ def alarms(distribution, seeds, centred=False):
     return count
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("distribution", DRAW)
 def test_false_alarms(distribution):
     """Null: noise exactly as claimed. Level 5 %; 40 repeats, fails above 7 (probability 0.1 %)."""
@@ -58,6 +59,7 @@ def test_many_false_alarms(distribution, centred):
     assert alarms(distribution, range(1000, 2000), centred) <= 72
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("claimed", DRAW)
 @pytest.mark.parametrize("drawn", DRAW)
 def test_each_law_is_told_from_the_others(claimed, drawn):
@@ -71,6 +73,7 @@ def test_each_law_is_told_from_the_others(claimed, drawn):
     assert found.scale == pytest.approx(scale, rel=0.15)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("distribution", ["geometric", "discrete_gaussian", "exponential"])
 def test_scales_and_reuse_of_the_other_laws(distribution):
     noise = DRAW[distribution](np.random.default_rng(4), (4000, 1))
@@ -163,6 +166,7 @@ def test_many_false_alarms_of_narrow_floats(name, keep):
     assert max(row["alarms"] for row in rows) <= 131
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, bfloat16])
 @pytest.mark.parametrize("fault", ["to a tenth", "at two scales", "each draw used twice"])
 def test_narrow_floats_that_are_discretised_or_clipped_are_caught(dtype, fault):

@@ -366,6 +366,7 @@ class TestFalseAlarms:
         print(f"\n{name}, {canaries} canaries: {seen} of 2000 correct audits called violated")
         assert seen <= stats.binom.isf(1e-3, 2_000, 0.05)
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("canaries", [40, 100])
     def test_the_worst_mechanism_of_a_curve_comes_near_the_level(self, canaries: int) -> None:
         """Its law is the program's optimum at the critical number: so often it is right, and no bound could be less."""

@@ -106,6 +106,7 @@ def test_missing_together() -> None:
     assert "(nan, nan)" in membership.event.words or "(nan, other)" in membership.event.words
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("outputs", [continuous, counts, narrow, wide, mixed])
 @pytest.mark.parametrize("chance", [0.1, 1.0])
 def test_missing_alike_on_both_is_no_leak(outputs: Callable[..., Any], chance: float) -> None:

@@ -29,6 +29,7 @@ def test_each_scheme_is_told_from_the_others(accounted, ran):
     assert found.verdict == ("consistent" if ran == accounted else "violated")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_false_alarms(scheme):
     """Null: the kernel's own draws. Level 5 %; 60 repeats, fails above 8 (probability < 0.5 %)."""

@@ -146,6 +146,7 @@ def _limits(mechanism: Any, trials: int, repeats: int) -> list[float]:
     return [audit_privacy(mechanism, 1, 0, seed=seed, **options).epsilon_lower for seed in range(repeats)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mechanism", "trials", "gain"),
     [

@@ -144,6 +144,7 @@ def twice_but_uniform(w, batch, rng):
     return (clip(batch - w).sum(0) + rng.uniform(-4, 4, size=3)) / BATCH
 
 
+@pytest.mark.thorough
 def test_more_noise_than_stated_keeps_the_promise():
     """The verdict is about the promise, with a note; noise that is larger but not Gaussian or not fresh breaks it."""
     audit = audit_training_step(step(twice), RECORDS, events=EVENTS, **CLAIM)

@@ -91,6 +91,7 @@ def monomial(powers: tuple[Fraction, Fraction]) -> Any:
     return a**p * b**q
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=60)
 @given(monomials, st.lists(monomials, min_size=1, max_size=3), st.lists(monomials, max_size=2))
 def test_exactly_one_of_the_two_is_found(

@@ -62,6 +62,7 @@ BOUND = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("id", "name"), BOUND, ids=[f"{id}-{name}" for id, name in BOUND])
 def test_a_changed_formula_is_noticed(id: str, name: str) -> None:
     """The statement with another number in one formula occurs in no step of its evidence."""
@@ -135,6 +136,7 @@ def test_a_step_that_says_nothing_proves_nothing() -> None:
     assert "says nothing" in found.note
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("id", IDS)
 def test_no_recorded_identity_says_nothing(id: str) -> None:
     evidence = next(each for each in CLAIMS if each.id == id).decision().evidence

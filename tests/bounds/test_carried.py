@@ -63,6 +63,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, thm: Theorem) -> None:
     monkeypatch.setattr(registry, "theorem", (THEOREMS | {thm.id: thm}).__getitem__)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("id", "field"), FIELDS, ids=[f"{id}-{field}" for id, field in FIELDS])
 def test_a_fault_in_a_formula_breaks_the_claim_that_carries_it(
     id: str, field: str, monkeypatch: pytest.MonkeyPatch
@@ -81,6 +82,7 @@ def test_a_fault_in_a_formula_breaks_the_claim_that_carries_it(
         assert any(not step.holds() for _, step in found), fault
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("id", "field", "wrong", "broken"),
     [
@@ -124,6 +126,7 @@ def test_formulas_written_in_another_way_agree() -> None:
     assert not replace(step, stated=sympy.expand(thm.bound_formula) * (1 + Rational(1, 10**9)), where=()).holds()
 
 
+@pytest.mark.thorough
 def test_a_carried_formula_proves_nothing_by_itself() -> None:
     """It stands beside the evidence: the statement's formulas still have to occur in a step that is judged."""
     for claim in CLAIMS.values():

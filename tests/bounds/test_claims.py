@@ -88,6 +88,7 @@ def test_results_are_complete_plain_text(results: dict[str, ClaimResult]) -> Non
         assert record["evidence"]["repaired"] or record["verdict"] != "refuted", id
 
 
+@pytest.mark.thorough
 def test_inequalities_fail_half_a_per_cent_beyond_their_critical_constant(results: dict[str, ClaimResult]) -> None:
     """At a point of the domain, by sympy's own multiple precision rather than the prover's balls."""
     seen = 0
@@ -151,6 +152,7 @@ def test_identities_hold_at_random_points(step: Identity) -> None:
         assert abs(a - b) <= 1e-12 * (abs(a) + abs(b) + 1e-300)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", of_kind(AtMost))
 def test_elementary_inequalities_hold_at_random_points(step: AtMost) -> None:
     smaller, larger = sympy.sympify(step.smaller), sympy.sympify(step.larger)
@@ -229,6 +231,7 @@ def test_exceeding_orders_grow_along_their_path(step: Exceeds) -> None:
     assert values[0] < values[1] < values[2]
 
 
+@pytest.mark.thorough
 def test_prove_takes_a_claim_a_paper_a_file_or_nothing(tmp_path: Path) -> None:
     (one,) = registry.prove("Y17")
     assert one.claim.id == "Y17"
@@ -273,6 +276,7 @@ def test_a_file_of_one_s_own(tmp_path: Path) -> None:
     assert third.counterexamples
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -330,6 +334,7 @@ CLAIMS = tuple(Claim(f.__name__, "mine", "k", "s", "l", f) for f in (never, cras
 """
 
 
+@pytest.mark.thorough
 def test_what_takes_too_long_or_crashes_is_unresolved(tmp_path: Path) -> None:
     started = time.monotonic()
     found = {each.claim.id: each for each in registry.prove(write(tmp_path, SLOW), jobs=2, seconds=1.0)}

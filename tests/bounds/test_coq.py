@@ -184,6 +184,7 @@ def steps():
     return list(stated(claims()))
 
 
+@pytest.mark.thorough
 def test_every_recorded_theorem_is_that_of_a_present_step(steps):
     assert stale(steps) == []
     known = {each.statement.sha256: each.statement for each in steps}
@@ -215,6 +216,7 @@ def said(coq, step, script=None):
     return None if None in answers else answers[-1]
 
 
+@pytest.mark.thorough
 @needs_coq
 def test_true_statements_of_each_kind_are_accepted(coq):
     assert said(coq, lemma(33)) is None
@@ -224,6 +226,7 @@ def test_true_statements_of_each_kind_are_accepted(coq):
     assert said(coq, NotPrivate("little", Integer(1), Integer(1), Rational(1, 10))) is None
 
 
+@pytest.mark.thorough
 @needs_coq
 @pytest.mark.parametrize(
     "step",
@@ -242,6 +245,7 @@ def test_false_statements_are_rejected_whatever_the_script(coq, step):
     assert said(coq, step) is not None
 
 
+@pytest.mark.thorough
 @needs_coq
 @pytest.mark.parametrize(
     "script", ["Admitted.", "admit.", "Axiom f : False. destruct f.", "intros. give_up.", "shelve."]
@@ -278,6 +282,7 @@ def test_counterparts_agree_with_the_functions_elsewhere(coq, name, given):
         assert said(coq, wrong) is not None
 
 
+@pytest.mark.thorough
 @needs_coq
 def test_a_theorem_rests_on_the_axioms_of_the_real_numbers_only(coq):
     assert said(coq, AtMost("larger", x, 2 * x), "intros; lra.") is None

@@ -46,6 +46,7 @@ def test_false_items_fail_at_their_witness() -> None:
         assert value.is_real and value < 0, item.name
 
 
+@pytest.mark.thorough
 def test_true_items_hold_wherever_they_are_tried() -> None:
     rng = random.Random(3)
     for item in ITEMS:

@@ -250,6 +250,7 @@ def test_the_second_solver_is_asked_about_every_proof() -> None:
     assert [name for name, each in TRUE.items() if "solver (z3)" in each.outcome().methods] == SOLVED
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SOLVED)
 def test_the_second_solver_agrees_on_proofs(name: str) -> None:
     pytest.importorskip("cvc5")

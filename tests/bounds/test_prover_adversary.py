@@ -220,6 +220,7 @@ def test_a_verdict_is_one_of_four_and_its_words_are_text() -> None:
         Decision("proved", "m", Evidence((ROOT,)), sympy.Integer(1))  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 def test_no_claim_quotes_itself_by_way_of_others() -> None:
     """The ledger is what it was until a verdict changes, so that two claims could hold each other up."""
     quotes = {each.id: {step.claim for step in each.decision().evidence.quoted()} for each in registry.claims()}
@@ -264,6 +265,7 @@ CLAIMS = tuple(
 """
 
 
+@pytest.mark.thorough
 def test_what_a_file_of_claims_writes_stops_nobody_else(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(MEDDLING)
     found = {each.claim.id: each for each in registry.prove(str(tmp_path / "own.py"), jobs=1)}

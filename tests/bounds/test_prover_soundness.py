@@ -397,6 +397,7 @@ def test_a_file_may_import_its_neighbours(tmp_path: Path) -> None:
     assert one.verdict == "proved"
 
 
+@pytest.mark.thorough
 def test_a_file_that_never_ends_is_named(tmp_path: Path) -> None:
     started = time.monotonic()
     with pytest.raises(InputError, match=r"file of claims must be imported within 1 s, got .*own\.py"):
@@ -414,6 +415,7 @@ def test_memory_is_limited(tmp_path: Path) -> None:
         registry.prove(write(tmp_path, "kept = bytearray(6 * 2**30)"))
 
 
+@pytest.mark.thorough
 def test_the_command_ends_with_two(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dpcheck", "prove", write(tmp_path, "while True: pass"), "--seconds", "1"]
     ran = subprocess.run(command, capture_output=True, text=True, env=os.environ, timeout=120)

@@ -206,6 +206,7 @@ def test_a_point_inside_all_is_accepted(id: str) -> None:
         )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("id", "name"), TESTED)
 def test_a_point_outside_one_is_refused_by_its_name(id: str, name: str) -> None:
     """By every method; what only a schedule of one's own can break, by ``violated``."""

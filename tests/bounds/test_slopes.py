@@ -69,6 +69,7 @@ NEAR = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TRUE)
 def test_true_differences_are_shown(name: str) -> None:
     difference, domain = TRUE[name]
@@ -81,6 +82,7 @@ def test_near_misses_are_not_shown(name: str) -> None:
     assert not slopes.proves(_standard(difference, domain), domain.standard()[1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NEAR)
 def test_near_misses_are_not_shown_when_samples_do_not_warn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # the rules alone have to see it
@@ -105,6 +107,7 @@ def test_a_scale_must_be_exact() -> None:
     assert reduction._scaled((v - w) ** 2 + v * w + v / 10**13, box) is None  # floating point does not see it
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", [pytest.param(9), pytest.param(1, marks=pytest.mark.experiment)])
 def test_no_false_inequality_is_shown(step: int) -> None:
     for item in [each for each in every() if not each.truth][::step]:

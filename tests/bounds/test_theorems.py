@@ -383,6 +383,7 @@ def test_formulas_use_only_letters_that_are_defined(thm: Theorem) -> None:
         assert expression is None or expression.free_symbols <= known
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("thm", THEOREMS, ids=lambda thm: thm.id)
 def test_latex_compiles(thm: Theorem) -> None:
     from matplotlib.mathtext import MathTextParser

@@ -55,6 +55,7 @@ PAIRED = [
 ]  # every n with every d and every epsilon, and every d with every epsilon
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n", "d", "epsilon"), PAIRED)
 def test_phased_bounds_with_whole_phases_and_blocks(n: int, d: int, epsilon: float) -> None:
     """Z18, Z37, Z47, Z48: the proofs' sums phase by phase, with noise and schedule as registered."""

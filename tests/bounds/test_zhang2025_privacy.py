@@ -205,6 +205,7 @@ def test_settings_of_theorem_1_do_not_scale_with_the_threshold() -> None:
     assert scaled == pytest.approx(100 * sigma)
 
 
+@pytest.mark.thorough
 @quick
 @given(st.integers(2, 500), st.integers(1, 400), st.floats(0.1, 1), st.floats(1, 6))
 def test_settings_of_theorem_1_with_thresholds_are_private(n: int, T: int, epsilon: float, power: float) -> None:

@@ -64,6 +64,7 @@ def test_all_is_consistent_and_expected(name):
     assert set(ids) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_small_runs_take_every_branch(name):
     """Otherwise their comparison would say little: clipping, projection and both kinds of ending are met.
@@ -241,6 +242,7 @@ def test_a_wrong_mean_is_named(edits, words, monkeypatch):
     assert "On bilinear" in finding("dp_sgda", "inside.problems").reason
 
 
+@pytest.mark.thorough
 def test_a_gradient_of_the_wrong_sign_is_seen_where_it_is(monkeypatch):
     """In the run that uses it, and beside the value, with the problem's own line."""
     edits = {"out_v[i] = a * w[i] - record[d + i]": "out_v[i] = record[d + i] - a * w[i]"}
@@ -255,6 +257,7 @@ def test_a_gradient_of_the_wrong_sign_is_seen_where_it_is(monkeypatch):
     assert "the gradient in v" in beside.reason
 
 
+@pytest.mark.thorough
 def test_a_difference_of_the_wrong_clip_is_named(monkeypatch):
     broken = mutants.interpreted(spider, {"clip[0] = bound": "clip[0] = 2 * bound"}.items())
     changed = mutants.interpreted(dp_spider_file, ())
@@ -263,6 +266,7 @@ def test_a_difference_of_the_wrong_clip_is_named(monkeypatch):
     assert "gradient difference at step" in finding("dp_spider", "repaired.inside.gradients").reason
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("old", "new", "option"),
     [("16 * (l / mu + 1)", "8 * (l / mu + 1)", "eta_w"),

@@ -133,6 +133,7 @@ OTHERS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OTHERS)
 def test_faults_of_other_algorithms_are_named(name, monkeypatch):
     module, kernel, old, new, said = OTHERS[name]
@@ -194,6 +195,7 @@ RELEASE = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", RELEASE)
 def test_other_noise_than_recorded_is_seen(fault, monkeypatch):
     old, new, said = RELEASE[fault]

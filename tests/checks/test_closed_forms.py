@@ -41,6 +41,7 @@ def test_right_forms_pass_with_room(name):
         assert each.off <= each.room / 20, each
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_a_wrong_form_is_named(name, form, monkeypatch):
     """A hundredth off; forms about a population, which are known to what samples err, by more."""
@@ -60,6 +61,7 @@ def test_a_wrong_form_is_named(name, form, monkeypatch):
         assert form.split("_")[0] in finding.reason.replace("minimum", "minima").lower()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("algorithm", PROBLEMS_OF)
 def test_every_problem_of_an_algorithm_has_a_finding(algorithm):
     found = {finding.id: finding.verdict for finding in closed_forms(algorithm)}

@@ -345,6 +345,7 @@ SAMPLERS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("declares", SAMPLERS)
 @pytest.mark.parametrize("draws", SAMPLERS)
 def test_sampling(draws, declares):
@@ -371,6 +372,7 @@ def test_a_population_that_is_not_the_data_s():
 # Stages: audits
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("scale", "verdict"), [(5.0, "consistent"), (0.2, "violated")])
 def test_membership(scale, verdict):
     own = steps(lambda s, data, rng: data[rng.choice(N, 4, replace=False)].sum() + rng.normal(scale=scale))

@@ -70,6 +70,7 @@ def test_noise_that_leaves_a_direction_bare_is_seen(fault, monkeypatch):
     assert "violated" in verdicts(broken, 100_000)
 
 
+@pytest.mark.thorough
 def test_clipping_each_coordinate_by_itself_is_seen(monkeypatch):
     old = "scale = clip_factor(g[:d], clip[0]) / batch\n    for i in range(d):\n        out[i] += scale * g[i]"
     new = "for i in range(d):\n        out[i] += min(max(g[i], -clip[0]), clip[0]) / batch"
@@ -108,6 +109,7 @@ def test_a_record_in_two_minibatches_is_seen(monkeypatch):
     assert "minibatches; it is declared to be in one" in found.reason
 
 
+@pytest.mark.thorough
 def test_a_second_refresh_without_noise_is_seen(monkeypatch):
     edits = [
         (
@@ -188,6 +190,7 @@ def test_a_wrong_projection_is_seen(monkeypatch):
         assert projections.misprojected(problem)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("block", ["w", "v"])
 def test_a_projection_that_is_left_out_is_seen(block, monkeypatch):
     assert stays("dp_sgda").verdict == "consistent"

@@ -132,6 +132,7 @@ def audited(sampling="without_replacement"):
     return next(finding for finding in found if finding.id.endswith(".transcript"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bug", AUDITED)
 def test_caught_by_an_audit(bug, monkeypatch):
     """The audit scores by replays of what runs, with the noise that it says it adds."""
@@ -147,6 +148,7 @@ HALF_SENSITIVITY = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 def test_sensitivity_g_in_place_of_2g(sampling, monkeypatch):
     """Believed throughout, only the audit can see it; with the right events, the certificate does."""

@@ -26,6 +26,7 @@ BY_NAME = [pytest.param(each, id=f"{each.algorithm}.{each.name}") for each in EX
 GAME = np.array([[1.0, 0.5], [0.5, -1.0]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("each", BY_NAME)
 def test_premises_hold_at_the_ends_of_the_grid(each):
     assert each.full is None  # one grid for both profiles
@@ -169,7 +170,10 @@ def scaled(returned, factor):
 def spread(factor):
     """Both noise multipliers of Ada-DP-SPIDER times ``factor`` in the run, which its threshold knows nothing of."""
     more = ", ".join(f"{name}=self.{name} * ({factor})" for name in ("sigma_1", "sigma_2"))
-    return f"fill(Reals, self, {more})"
+    return (
+        f"{PACKED}\n\n    def packed(self, problem):\n        from dpcheck.solvers.packing import fill, pack\n"
+        f"        return pack(fill(Reals, self, {more}), fill(Counts, self))\n"
+    )
 
 
 STEP = "return self.alpha / (2 * self.L)"
@@ -188,7 +192,7 @@ IN_THE_KERNEL = {
 PERTURBATION = "move_in_ball(x, reals.r, rng)"
 PERIODIC = "return self.calibrated(self.refreshes, self.steps - self.refreshes)"
 THRESHOLD = "return self.noise_level"
-PACKED = "fill(Reals, self)"
+PACKED = "reals, counts = Reals, Counts"
 SELECTING = "return self.calibrated(min(self.refreshes, self.steps), self.steps - 1, (pure(self.scale),))"
 IN_THE_BASELINES = {
     "dp_spider, first iterate returned": ("dp_spider", "chosen = below(T, rng)", "chosen = below(T, rng) * 0"),

@@ -190,6 +190,7 @@ def test_every_finding_is_expected():
         assert {f"{algorithm}.{part}.{each.name}" for part in parts} <= expected, name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OURS)
 def test_experiments_declare_every_parameter_and_their_premises_hold(name):
     each = OURS[name]

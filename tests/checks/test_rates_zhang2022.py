@@ -15,8 +15,17 @@ import rate_faults
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
+from dpcheck.checks.context import Context
 from dpcheck.checks.rates import experiment as declarations
-from dpcheck.checks.rates import experiments, games, phases, zhang2022_theorem_3_4, zhang2022_theorem_4_5
+from dpcheck.checks.rates import (
+    experiments,
+    games,
+    phases,
+    zhang2022_table_2,
+    zhang2022_theorem_3_4,
+    zhang2022_theorem_4_5,
+)  # fmt: skip
+from dpcheck.checks.rates.judgement import TABLE
 from dpcheck.checks.rates.measurement import _known
 
 ALGORITHMS = (
@@ -164,6 +173,26 @@ FAULTS = {
         "phased_convex_strongly_concave", SADDLE, ("least = min(mu_k, curved)", "least = mu_k"),
     ),
 }  # fmt: skip
+
+
+def test_gradients_are_counted_again_once_where_one_count_leaves_the_verdict_open(monkeypatch):
+    """One count of sixteen that is far off hides the mean; the second look, four times as long, decides."""
+    looks = []
+
+    def counted(work, context, key, seeds):
+        base, n, kappa = key.split(".", 2)
+        looks.append((base, seeds))
+        count = zhang2022_table_2.BASES[base].work(int(n), float(kappa)) * 100
+        return [10 * count if seeds == 16 and k == 0 else count * (1 + k % 3 / 100) for k in range(seeds)]
+
+    monkeypatch.setattr(zhang2022_table_2, "_counted", counted)
+    tables = {}
+    found = list(zhang2022_table_2.alone("minimax_output_perturbation", "saddle", Context(), tables))
+    assert {each.verdict for each in found} == {"supported"}
+    assert len(tables[TABLE]) == len(found) == len({each.id for each in found})
+    sizes = len(zhang2022_table_2.RECORDS["n"])
+    assert looks.count(("al_svre", 16)) == looks.count(("al_svre", 64)) == sizes
+    assert ("gda", 64) not in looks and ("gda", 16) not in looks
 
 
 def test_what_the_faults_change_is_there_once():

@@ -90,6 +90,7 @@ def scaled(letter: str, factor: float) -> Any:
     return catalogued
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("letter", "names"),
     [

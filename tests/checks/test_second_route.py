@@ -40,6 +40,7 @@ KINDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("scheme", "relation"), KINDS)
 @pytest.mark.parametrize(("z", "batch", "population", "count"), [(1.5, 3, 10, 1), (1.0, 2, 4, 8), (2.0, 5, 200, 400)])
 def test_both_routes_agree(scheme: str, relation: str, z: float, batch: int, population: int, count: int) -> None:
@@ -147,6 +148,7 @@ def test_nothing_is_red_where_nothing_is_wrong(entries: dict[str, Entry]) -> Non
         assert {finding.verdict for finding in found} == {"consistent"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("factor", "verdict"), [(0.9, "violated"), (0.98, "violated"), (0.999, "violated"),
                                                  (1.01, "contradicted"), (1.1, "contradicted")])  # fmt: skip
 def test_a_certificate_times_a_factor(

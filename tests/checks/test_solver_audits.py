@@ -165,6 +165,7 @@ def test_the_canary_moves_releases_by_their_declared_sensitivity(name, label):
 # Sandwiches
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "label"), CASES)
 def test_few_runs_are_enough_for_the_recorded_verdict(name, label, monkeypatch):
     """Sound variants are called violated in one of a million seeds at most.
@@ -218,6 +219,7 @@ def transcript(entry, trials=10_000):
     return audit(CONTEXT, entry.game.scores, (entry.game.data, entry.game.neighbour), trials, 1, entry=entry)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "label"), SOUND)
 def test_too_little_noise_is_seen(name, label):
     """A quarter of what the pair needs at the claim: its sensitivity and the noise's slack are taken off."""
@@ -244,6 +246,7 @@ def test_half_the_noise_is_seen_against_the_certified_curve(name, label):
     assert curve(CONTEXT, name, weak, trials, {}).verdict == "violated"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["nseg", "dp_spider"])
 def test_a_missing_clip_is_seen(name, monkeypatch):
     broken = mutants.compiled(gradients, [("scale = clip_factor(g[:d], clip[0]) / batch", "scale = 1.0 / batch")])
@@ -252,6 +255,7 @@ def test_a_missing_clip_is_seen(name, monkeypatch):
     assert transcript(case(name, "repaired")).verdict == "violated"
 
 
+@pytest.mark.thorough
 def test_noise_over_the_squared_minibatch_is_seen(monkeypatch):
     """In the estimator that the SPIDER algorithms share."""
     edit = ("release(g, bounds.sigma_2 * bound,", "release(g, bounds.sigma_2 * bound / small.size**2,")

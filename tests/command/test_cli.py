@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck import commands
 from dpcheck.audits.bugs.catalogue import find as find_bugs
 from dpcheck.bases import BASES
 from dpcheck.bounds import ledger, registry
@@ -28,7 +27,7 @@ from dpcheck.checks import FURTHER
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.privacy.games import GAMES
 from dpcheck.cli import _parse, main
-from dpcheck.cli_examples import EXAMPLES
+from dpcheck.commands import COMMANDS
 from dpcheck.findings import Finding, Report
 from dpcheck.problems import PROBLEMS
 from dpcheck.report.theorem import describe
@@ -53,7 +52,7 @@ OPTIONS = {
              "--offset", "--theorem", "--plot", "--format", "--fail-on"},
     "measure": {"--vary", "--seeds", "--problem", "--variant", "--epsilon", "--delta", "--jobs", "--output", "--store",
                 "--backend", "--scheduler"},
-    "reproduce": {"--only", "--seeds", "--store", "--jobs", "--plot", "--format"},
+    "reproduce": {"--only", "--seeds", "--store", "--jobs", "--plot", "--backend", "--scheduler", "--format"},
     "history": {"--format"},
     "compare": {"--format"},
     "solve": {"--problem", "--data", "--like", "--variant", "--epsilon", "--delta", "--radius", "--positive-share",
@@ -123,10 +122,10 @@ def test_the_bare_command_shows_help(call):
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_help_has_examples_that_can_be_typed(call, name):
-    lines = [shlex.split(line, comments=True) for line in EXAMPLES[name]]
+    lines = [shlex.split(line, comments=True) for line in COMMANDS[name].examples]
     assert lines
     out = call(name, "--help")[1]
-    for (program, *arguments), line in zip(lines, EXAMPLES[name], strict=True):
+    for (program, *arguments), line in zip(lines, COMMANDS[name].examples, strict=True):
         assert f"\n  {line}\n" in out
         assert program == "dpcheck"
         assert _parse(arguments[: arguments.index(">")] if ">" in arguments else arguments).command == name
@@ -136,7 +135,7 @@ def test_names_that_examples_use_are_known():
     """The examples' own names are found: algorithms, theorems, claims, bugs."""
     for target in ("003:Thm5", "yang2022.theorem_2a", "zhang2025 lemma 8", "yang2022"):
         assert registry.find(target)
-    shown = " ".join(line for lines in EXAMPLES.values() for line in lines)
+    shown = " ".join(line for command in COMMANDS.values() for line in command.examples)
     for id in re.findall(r"yang2022\.theorem_\w+", shown):
         assert registry.theorem(id)
     assert "privatediff.as_printed.transcript" in expected_verdicts()
@@ -181,6 +180,7 @@ def test_version(call):
     assert call("--version") == (0, f"dpcheck {dpcheck.__version__}\n", "")
 
 
+@pytest.mark.thorough
 def test_module_and_script_are_one_command(command, tmp_path):
     module = [sys.executable, "-m", "dpcheck", "list"]
     done = subprocess.run(module, cwd=tmp_path, capture_output=True, text=True, check=True, env=command.environment)
@@ -202,7 +202,7 @@ def test_internal_error(call, monkeypatch):
     def fail(options):
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(commands, "run_list", fail)
+    monkeypatch.setitem(COMMANDS, "list", replace(COMMANDS["list"], run=fail))
     code, out, err = call("list")
     assert (code, out) == (3, "")
     assert "RuntimeError: planted" in err
@@ -266,6 +266,7 @@ def test_prove_stacks_rows_on_a_narrow_terminal(call, monkeypatch):
     assert str(registry.find("Y17")[0].statement) in " ".join(out.split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", ["yang2022.Y17", "absent minibatch replacement Lemma", "yang2022 absent 6(a)"])
 def test_prove_takes_ids_and_words(call, target):
     code, out, _ = call("prove", *target.split(), "--format", "csv")
@@ -1055,6 +1056,7 @@ def test_interrupt(command, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
 def test_a_reader_that_leaves_does_not_change_the_verdict(command, tmp_path):
     replace(REPORT, findings=(replace(REPORT.findings[0], verdict="violated"),)).to_json(tmp_path / "in.json")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,8 @@ from dpcheck.executors.choice import executor
 from dpcheck.executors.processes import Processes
 from dpcheck.executors.serial import Serial
 from dpcheck.executors.threads import Threads
+from dpcheck.experiments import find
+from dpcheck.experiments.runner import run_all, trials
 from dpcheck.measure import Experiment
 from dpcheck.streams import map_chunks
 
@@ -102,6 +105,7 @@ def test_rates_have_the_same_bits(workers: Executor) -> None:
         assert one.values.size and np.array_equal(one.values, other.values)
 
 
+@pytest.mark.thorough
 def test_tables_have_the_same_bits(workers: Executor) -> None:
     experiment = Experiment.of("dp_sgda", fixed={"steps": 20}, vary={"n": [20, 40]}, seeds=3)
     tables: list[set[tuple[str, ...]]] = []
@@ -110,6 +114,16 @@ def test_tables_have_the_same_bits(workers: Executor) -> None:
         experiment.measure_all(experiment.rows, tables[-1].add, jobs=1, executor=each)
     assert tables[0] == tables[1]
     assert len(tables[0]) == 6
+
+
+@pytest.mark.thorough
+def test_published_tables_have_the_same_bits(workers: Executor) -> None:
+    published = find("xu2026.table_2")
+    cells = tuple(replace(cell, plan={**cell.plan, "steps": 8}) for cell in published.cells[:2])
+    asked = trials(published, cells, 2)
+    alone, found = (run_all(published, asked, jobs=1, executor=each) for each in (None, workers))
+    assert [each.values for each in found] == [each.values for each in alone]
+    assert [each.trial for each in found] == asked
 
 
 class Killer:
@@ -206,6 +220,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch: pytest.Monkey
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.thorough
 def test_a_mechanism_of_ones_own_travels_to_a_cluster(tmp_path: Path) -> None:
     """It lies in the working folder, which the cluster's workers do not have on their path."""
     pytest.importorskip("distributed", reason="pip install 'dpcheck[dask]'")

@@ -88,7 +88,12 @@ def pytest_knows(arguments: list[str]) -> bool:
 
 
 def dpcheck_knows(arguments: list[str]) -> bool:
-    """The command line accepts it, and it names a claim, a theorem, an algorithm or a bug that exists."""
+    """The command line accepts it, and it names a claim, a theorem, an algorithm or a bug that exists.
+
+    A guide may also speak of a command by its name alone, or of its help.
+    """
+    if arguments[-1:] == ["--help"] or len(arguments) == 1:
+        return all(each in cli.COMMANDS or each == "--help" for each in arguments)
     named = [EXAMPLES.get(each, each) for each in arguments]
     options = cli._parse(named)
     chosen = next((each for each in named[1:] if not each.startswith("-")), None)

@@ -227,6 +227,7 @@ def test_what_was_kept_is_told(
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [run["run"] for run in runs] == [1, 2]
     assert runs[0]["changed"] is None and runs[1]["changed"] == 0
+    monkeypatch.setenv("COLUMNS", "1000")
     assert cli.main(["history", "kept"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
 

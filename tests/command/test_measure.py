@@ -324,6 +324,7 @@ def test_interrupted_or_killed_it_goes_on_and_ends_with_the_same_bytes(tmp_path)
     assert file.read_bytes() == at_once.stdout
 
 
+@pytest.mark.thorough
 def test_measured_then_judged(call):
     """Theorem 3.3 of Zhang et al. in its privacy regime: the empirical excess of Algorithm 1 is of order n^-2 there."""
     told = call(

@@ -208,6 +208,7 @@ def test_the_steps_of_the_workflow_are_red_with_the_right_annotation(project):
     assert len(valid_sarif((project / "privacy.sarif").read_text())) == 3
 
 
+@pytest.mark.thorough
 def test_the_hook_stops_a_commit_that_leaks(project):
     (entry,) = steps("pre-commit-config.yaml", "entry")
     assert run_as_written(entry, project).returncode == 1

@@ -197,6 +197,23 @@ def test_a_rate_is_drawn_with_its_fit_its_claim_and_its_bound():
     assert charts({"Other": [{"n": 1, "gap": 2.0}], "None": []}) == []
 
 
+def test_findings_about_one_thing_are_told_apart_by_their_ids():
+    twice = [finding(id, "rate", "supported", subject="the same") for id in ("a.rate.one", "a.rate.two")]
+    page = to_html(report(*twice, FINDINGS[0]))
+    for each in twice:
+        assert f"<small>[{each.id}]</small>" in page
+    assert f"[{FINDINGS[0].id}]" not in page
+
+
+def test_experiments_of_one_theorem_have_names_of_their_own():
+    rows = [RATES[0] | {"experiment": name} for name in ("theorem_2a", "theorem_2a.without_noise", "small_n")]
+    assert [row.name for row in exponents(rows).rows] == [
+        "yang2022 theorem 2a, privacy, in n (dp_sgda)",
+        "yang2022 theorem 2a, without noise, privacy, in n (dp_sgda)",
+        "yang2022 theorem 2a, small n, privacy, in n (dp_sgda)",
+    ]
+
+
 def test_exponents_stand_beside_their_claims():
     (row,) = exponents(RATES).rows
     assert row.words == "supported: -1.00 [-1.10, -0.90], claimed -0.50"

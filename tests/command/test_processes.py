@@ -54,6 +54,7 @@ def command(mechanism: str, jobs: int, trials: int = 20_000) -> list[str]:
     return [sys.executable, "-m", "dpcheck", *asked, "--trials", str(trials), "--jobs", str(jobs)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mechanism", "jobs", "said"),
     [

@@ -42,6 +42,7 @@ def outcome(tmp_path_factory):
     return run.stdout + run.stderr, (folder / "junit.xml").read_text()
 
 
+@pytest.mark.thorough
 def test_marker_and_fixture(outcome):
     text, junit = outcome
     assert "1 failed, 2 passed" in text

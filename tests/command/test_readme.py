@@ -160,6 +160,7 @@ def test_examples(page, monkeypatch, capsys):
 FINDINGS = re.findall(r"^\| (\w+) \| (.+?) \| (.+?) \| `(dpcheck .+?)` \|$", README, re.M)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("paper", "statement", "witness", "line"), FINDINGS)
 def test_what_was_found_is_found(paper, statement, witness, line):
     """The statement is at its place in the paper, the command refutes it, and the witness is in what it says."""

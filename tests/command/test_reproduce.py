@@ -21,13 +21,14 @@ import tables
 
 from dpcheck import InputError
 from dpcheck.cli import main
+from dpcheck.commands.reproduce import experiment_text
 from dpcheck.experiments import NAMES, auc_runs, choices, choosing, find, kept, page, runner, starts
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
+from dpcheck.experiments.measured import measured
 from dpcheck.experiments.rendering import listing, not_run, to_dict
 from dpcheck.experiments.runner import FILE, Result, chosen, run_all, trials
-from dpcheck.experiments.table import causes, measured, rows, shown_rows
+from dpcheck.experiments.table import causes, rows, shown_rows
 from dpcheck.problems.auc import auc_score
-from dpcheck.reproducing import _text
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_data = pytest.mark.skipif("DPCHECK_DATA" not in os.environ, reason="the data sets are not bundled")
@@ -120,6 +121,7 @@ def test_cells_are_chosen_by_values_of_their_keys():
 # Running and going on
 
 
+@pytest.mark.thorough
 def test_runs_do_not_depend_on_jobs_and_are_made_once(tmp_path):
     experiment, made = counted(shortened(SENSING))
     asked = trials(experiment, experiment.cells[:2], 2)
@@ -157,50 +159,69 @@ def test_the_time_left_follows_from_costs():
 
 
 KILLED = """
-import sys
+import sys, time
 from dataclasses import replace
 from dpcheck.experiments import find
-from dpcheck.experiments.rendering import listing, not_run, to_dict
-from dpcheck.experiments.runner import run_all, trials
+from dpcheck.experiments.runner import key, opened, run_all, trials
 experiment = find("xu2026.table_2")
 cells = tuple(replace(cell, plan={**cell.plan, "steps": 12}) for cell in experiment.cells)
 experiment = replace(experiment, cells=cells)
 measure = experiment.measure
 def noted(plan, noise, seed):
-    found = measure(plan, noise, seed)
-    print(plan["method"], noise, seed, flush=True)
-    return found
+    sys.stdout.write(f"begins {plan['method']} {noise} {seed}\\n")  # in one piece, beside another thread's
+    sys.stdout.flush()
+    time.sleep(0.02)
+    return measure(plan, noise, seed)
 noted.__module__ = measure.__module__
-results = run_all(replace(experiment, measure=noted), trials(experiment, cells, 2), folder=sys.argv[1], jobs=1)
+asked, store = trials(experiment, cells, 10), opened(experiment, sys.argv[1])
+for trial in asked:
+    if store.get(key(experiment, trial)) is not None:
+        print("kept", trial.cell.plan["method"], trial.noise, trial.seed)
+store.close()
+results = run_all(replace(experiment, measure=noted), asked, folder=sys.argv[1], jobs=int(sys.argv[2]))
 print("end", [sorted(each.values.items()) for each in results], flush=True)
 """
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("moments", [pytest.param(2), pytest.param(20, marks=pytest.mark.experiment)])
-def test_a_killed_run_goes_on_with_the_same_bits(tmp_path, moments):
-    """Killed without notice at random moments and started again: the bits of a run that was left alone, and nothing
-    that was stored is run again."""
+@pytest.mark.parametrize("wanted", [pytest.param(2), pytest.param(20, marks=pytest.mark.experiment)])
+def test_a_killed_run_goes_on_with_the_same_bits(tmp_path, wanted, keep):
+    """Killed without notice at random moments and started again, on one thread and on two: the bits of a run that was
+    left alone, and nothing that was stored is run again."""
     script = tmp_path / "run.py"
     script.write_text(KILLED)
     start = [sys.executable, str(script)]
-    whole = subprocess.run([*start, str(tmp_path / "whole")], capture_output=True, text=True, check=True).stdout
-    rng, seen = np.random.default_rng(0), []
-    for _ in range(moments):
-        with subprocess.Popen([*start, str(tmp_path / "parts")], stdout=subprocess.PIPE, text=True) as process:
-            for _ in range(int(rng.integers(1, 1 + max(1, 32 // moments)))):
-                seen.append(process.stdout.readline())
-            time.sleep(float(rng.random()) / 20)  # so that the blow falls anywhere in a run, its storing included
-            process.send_signal(signal.SIGKILL)
-            seen += process.stdout.readlines()
-    seen = [line for line in seen if line.endswith("\n") and not line.startswith("end")]
-    *rest, end = subprocess.run(
-        [*start, str(tmp_path / "parts")], capture_output=True, text=True, check=True
-    ).stdout.splitlines(keepends=True)  # fmt: skip
-    assert end == whole.splitlines(keepends=True)[-1]
-    # each blow may lose the one run that was said to be done and was not yet stored
-    assert len([*seen, *rest]) - len({*seen, *rest}) <= moments
-    assert {*seen, *rest} == set(whole.splitlines(keepends=True)[:-1])
+    whole = subprocess.run([*start, str(tmp_path / "whole"), "1"], capture_output=True, text=True, check=True).stdout
+    rng, kills, twice, kept_runs, begun, end = np.random.default_rng(0), 0, 0, set(), [], ""
+    while not end:
+        arguments = [*start, str(tmp_path / "parts"), str(1 + kills % 2)]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+            said = []
+            if kills < wanted:
+                awaited = int(rng.integers(2, 4))  # runs that begin before the blow
+                for line in process.stdout:
+                    said.append(line)
+                    awaited -= line.startswith("begins")
+                    if not awaited:
+                        break
+                time.sleep(float(rng.random()) / 15)  # so that the blow falls anywhere in a run, its storing included
+                process.send_signal(signal.SIGKILL)
+                kills += 1
+            said = [line.split(" ", 1) for line in [*said, *process.stdout] if line.endswith("\n")]
+        had = {run for word, run in said if word == "kept"}
+        runs = [run for word, run in said if word == "begins"]
+        assert kept_runs <= had  # what was stored stays so
+        twice += len(had & set(runs)) + len(runs) - len(set(runs))
+        kept_runs, begun = had, [*begun, *runs]
+        end = next((run for word, run in said if word == "end"), "")
+    same = end == whole.splitlines(keepends=True)[-1].split(" ", 1)[1]
+    assert (same, twice, kills) == (True, 0, wanted)
+    assert len(set(begun)) == 80 <= len(begun) <= 80 + 2 * kills  # a blow loses the runs at work
+    assert kept_runs  # there was something to go on from
+    if wanted == 20:
+        row = {"command": "reproduce", "runs": 80, "kills": kills, "begun": len(begun), "kept at the last kill":
+               len(kept_runs), "kept and run again": twice, "same bits": same}  # fmt: skip
+        keep("reproduce_kills", pd.DataFrame([row]))
 
 
 # Tables from runs
@@ -285,7 +306,7 @@ def test_certified_noise_keeps_the_claim(name):
 @pytest.mark.parametrize("format", ["csv", "markdown", "latex", "json", "terminal"])
 def test_formats(format):
     experiment, results = made_up([20.0, 20.1, 19.9])
-    said = _text(experiment, results, format)
+    said = experiment_text(experiment, results, format)
     assert "20" in said and "10" in said
     if format == "json":
         found = json.loads(said)
@@ -478,6 +499,45 @@ def test_the_page_has_the_tables_of_the_kept_runs():
     written = (ROOT / "docs" / "reproduce.md").read_text("utf-8")
     assert page.renewed(written) == written
     assert len(re.findall(r"<!-- kept: (\S+) -->", written)) == len(NAMES)
+
+
+def printed_rows(name):
+    """The text of an experiment's section of the page, and its table's rows by heading."""
+    section = (
+        (ROOT / "docs" / "reproduce.md").read_text("utf-8").split(f"<!-- kept: {name} -->")[1].split("<!-- end")[0]
+    )
+    lines = section.split("\n\n")[2].splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return section, [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if kept.path(find(name)).exists()])
+def test_the_page_says_what_the_kept_runs_say(name):
+    """Every number of the page that was measured, from the CSV by plain Python; and every difference beyond two
+    standard errors has a letter, which a sentence below the table explains."""
+    experiment = find(name)
+    with kept.path(experiment).open(encoding="utf-8") as stream:
+        lines = list(csv.DictReader(stream))
+    section, printed = printed_rows(name)
+    assert printed
+    for row in printed:
+        keys = {key: "inf" if row[key] == "no privacy" else row[key] for key in experiment.keys}
+        mine = [line for line in lines if all(line[key] == keys[key] for key in keys)]
+        for noises, heading, certified in (
+            ((NONE, PUBLISHED), "measured", "epsilon of the noise"), ((CERTIFIED,), "certified noise", "its epsilon"),
+        ):  # fmt: skip
+            values = [float(line[row.get("metric", experiment.metrics[0])]) for line in mine if line["noise"] in noises]
+            assert bool(values) == bool(row[heading])
+            if values:
+                mean, *error = (float(part) for part in row[heading].split(" ± "))
+                assert mean == pytest.approx(np.mean(values), rel=0.05 if abs(mean) >= 1e5 else 1e-3, abs=5e-4)
+                if len(values) > 1:
+                    assert error[0] == pytest.approx(np.std(values, ddof=1) / math.sqrt(len(values)), rel=0.06)
+                epsilon = max(float(line[EPSILON]) for line in mine if line["noise"] in noises)
+                assert float(row[certified].replace("none", "inf")) == pytest.approx(epsilon, rel=6e-3)
+        far = any(abs(float(row[each] or 0)) > 2.05 for each in ("difference", "its difference"))
+        assert bool(row["why"]) >= far
+        assert not row["why"] or re.search(rf"^- \({row['why']}\) \S", section, re.M)
 
 
 def test_code_changes_are_other_runs():

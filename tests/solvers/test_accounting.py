@@ -18,9 +18,10 @@ from scipy.stats import norm
 import dpcheck
 from dpcheck import InputError, certify
 from dpcheck.accounting import calibrate, privacy_curve
+from dpcheck.event_curves import curves_of
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.losses import compose
-from dpcheck.privacy_curves import curves_of, gaussian_log_delta
+from dpcheck.privacy_curves import gaussian_log_delta
 
 SCHEMES = ("poisson", "without_replacement", "with_replacement")
 
@@ -174,6 +175,7 @@ def test_laplace_composition_agrees_with_dp_accounting() -> None:
     assert certify(Repeated(Laplace(5.0), 40), 1e-6).epsilon == pytest.approx(theirs, rel=1e-3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("z", "rate", "steps", "delta"), [case[:4] for case in POISSON])
 def test_poisson_lies_between_the_bounds_of_prv_accountant(z: float, rate: float, steps: int, delta: float) -> None:
     """That library's numeric bounds hold up to delta_error; its middle is near our value."""

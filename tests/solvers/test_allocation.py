@@ -39,6 +39,7 @@ def test_pld_accounting_itself_where_it_is_installed() -> None:
     assert low <= allocation_epsilon_below(1.5, 50, 2, 1e-4) <= high
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("z", "steps", "number", "delta", "apart"),
     [(1.0, 234, 1, 1e-5, 2e-4), (1.0, 234, 10, 1e-5, 1e-3), (2.0, 50, 3, 1e-6, 1e-3), (5.0, 200, 60, 1e-4, 2e-3),
@@ -102,6 +103,7 @@ def test_table_beside_other_sampling(keep: Any) -> None:
     keep("allocation", pd.DataFrame(rows))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("z", "epsilon"), [(1.0, 0.0), (1.0, 0.3), (0.7, 1.0), (2.0, 0.2)])
 def test_two_steps_are_integrated_over_the_plane(z: float, epsilon: float) -> None:
     """Not below, and hardly above; the added record and the removed one each have a curve."""
@@ -116,6 +118,7 @@ def test_two_steps_are_integrated_over_the_plane(z: float, epsilon: float) -> No
         assert exact * (1 - 2e-4) <= bound <= exact * (1 + 5e-3) + 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("z", "steps"), [(1.0, 20), (0.6, 8), (3.0, 200)])
 def test_simulated_epochs_stay_below_the_curve_and_near(z: float, steps: int) -> None:
     """Null hypothesis: delta is at most the curve's. By Hoeffding a mean of 400,000 runs errs by .0042 once in 1e6."""
@@ -151,6 +154,7 @@ def test_epsilon_falls_in_delta_and_in_the_multiplier() -> None:
     assert multipliers == sorted(multipliers, reverse=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("z", "steps"), [(1e-9, 10), (0.05, 10), (0.41, 10), (1e6, 10), (100.0, 10), (5.0, 10**5)])
 def test_extremes_are_bounded_by_a_single_step(z: float, steps: int) -> None:
     for delta in (1e-200, 1e-5):

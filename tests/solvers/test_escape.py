@@ -56,6 +56,7 @@ def rate_of_success(name, runs, *, n=None, quiet=False):
     return np.mean([is_second_order(problem, solver.alpha, x) for x in np.concatenate(found)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["cosine", "quartic"])
 def test_escapes_without_noise(name):
     assert rate_of_success(name, 40, n=1000, quiet=True) >= PROMISED

@@ -216,6 +216,29 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
     assert not found[:-1].any()
 
 
+@pytest.mark.parametrize("d", [1, 22, 131])
+def test_an_ascent_with_kept_linear_scores_is_the_one_with_whole_gradients(d):
+    """Records of one chunk and of several, arranged and not, clipped and not; and a run that diverges shows it."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, d))
+    X /= 1.001 * np.linalg.norm(X, axis=1, keepdims=True)
+    problem = AUC.from_data(X, np.where(rng.random(200) < 0.3, 1.0, -1.0), positive_share=0.3)
+    data, x, steps = data_of(problem), rng.standard_normal(d + 3), np.array([0.5, 0.25, 2.0])
+    for size in (1, 4, 31, 128, 300):
+        index = rng.integers(0, 200, size)
+        for C0 in (np.inf, 0.2):
+            for rows in (data.records, problem.records):
+                ends = x.copy(), x.copy()
+                for ascent, end in zip((problem.ascent, gradients.ascent), ends, strict=True):
+                    of = data._replace(records=rows)
+                    ascent(problem.gradient, problem.mean, of, index, steps, np.array([np.inf, C0]), end, x.copy())
+                np.testing.assert_allclose(*ends, rtol=1e-12, atol=1e-13)
+                assert ends[0][-1] != x[-1]
+    x[0] = np.nan
+    problem.ascent(problem.gradient, problem.mean, data, index, steps, np.array([np.inf, 0.2]), x, x.copy())
+    assert np.isnan(x[-1])
+
+
 @pytest.mark.parametrize("batch", [2, 3])
 def test_what_is_left_of_a_deck_is_drawn_from(batch):
     deck, out, rng, seen = np.array([9, 4, 7]), np.empty(3, np.int64), np.random.default_rng(0), set()

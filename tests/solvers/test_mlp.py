@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from dpcheck import InputError, certify
+from dpcheck.checks.inside.derivatives import departures
 from dpcheck.checks.inside.geometry import clip, project
 from dpcheck.kernels import gradients, mlp
+from dpcheck.kernels.jit import ASCENT_SIGNATURE, kernel
 from dpcheck.kernels.named import Place
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.auc_mlp import AUCMLP
@@ -24,6 +27,7 @@ from dpcheck.problems.network import Network
 from dpcheck.problems.problem import data_of, with_record
 from dpcheck.problems.td_mlp import TDMLP
 from dpcheck.problems.wgan import WGAN
+from dpcheck.solvers import configure
 from dpcheck.solvers.dp_sgda import DPSGDA
 from dpcheck.solvers.nseg import NSEG
 
@@ -117,6 +121,74 @@ def test_difference_is_that_of_materialised_gradients(name, seed, m, apart):
             problem.difference(*arguments, found)
             gradients.difference(*arguments, expected)
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * max(1, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("auc")])
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), m=st.sampled_from([1, 2, 33, mlp.CHUNK + 70]))
+def test_an_ascent_with_kept_scores_is_the_one_with_whole_gradients(name, seed, m):
+    """To rounding, where some records are clipped, none is, and where the projection ends every step."""
+    problem, rng = problems()[name], np.random.default_rng(seed)
+    x = problem.start + rng.normal(size=problem.start.size)
+    index = rng.integers(0, len(problem.records), m)
+    norms = [abs(one_gradient(problem, problem.records[i], x)[-1]) for i in index]
+    for C0 in (np.median(norms), math.inf):
+        for steps in (rng.uniform(0, 2, 4), np.full(3, 1e6), np.empty(0)):
+            ends = (
+                climbed(problem, problem.ascent, index, steps, C0, x),
+                climbed(problem, gradients.ascent, index, steps, C0, x),
+            )
+            np.testing.assert_allclose(*ends, rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(ends[0][:-1], x[:-1])
+            if steps.size and steps[0] == 1e6:
+                assert abs(ends[0][-1]) == pytest.approx(problem.reach, rel=1e-12)
+
+
+def climbed(problem, ascent, index, steps, C0, x):
+    point, clip = x.copy(), np.array([math.inf, C0])
+    ascent(problem.gradient, problem.mean, data_of(problem), index, steps, clip, point, np.empty(x.size))
+    return point
+
+
+@pytest.mark.parametrize("variant", ["as_printed", "repaired"])
+@pytest.mark.parametrize("name", ["auc", "auc, two layers"])
+def test_privatediff_with_kept_scores_is_the_run_with_whole_gradients(name, variant):
+    """Every minibatch is the same, and every release and the output to rounding."""
+    kept = problems()[name]
+    whole = replace(kept)
+    object.__setattr__(whole, "ascent", gradients.ascent)
+    given = {"rounds": 12, "restart": 3, "inner": 3, "batch": 7, "eta_x": 0.1, "eta_y": 0.4}
+    given |= {"C0": 0.2, "C1": 1.0, "C2": 1.0, "C3": 1.0}
+    if variant == "as_printed":
+        given["sensitivity_y"] = 0.01
+    solver = configure("privatediff", kept, epsilon=1.0, delta=1e-4, variant=variant, **given)
+    one, other = (solver.run(problem, seed=3, record=True) for problem in (kept, whole))
+    np.testing.assert_array_equal(one.history.drawn, other.history.drawn)
+    np.testing.assert_allclose(one.history.released, other.history.released, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(np.append(one.x, one.y), np.append(other.x, other.y), rtol=1e-10, atol=1e-12)
+
+
+@kernel(ASCENT_SIGNATURE)
+def stale(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
+    """Climb by scores of the start, as a cache that nobody renewed would have them."""
+    at = data.start.copy()
+    at[-1] = point[-1]
+    gradients.ascent(gradient, mean, data, index, steps, clip, at, g)
+    point[-1] = at[-1]
+
+
+@pytest.mark.parametrize("made", [lambda: replace(problems()["auc"]), lambda: AUC.example(np.random.default_rng(0))])
+def test_scores_of_an_old_w_are_caught(made):
+    """By what ``dpcheck check`` holds the problems' kernels to, and by the comparison with whole gradients."""
+    problem, rng = made(), np.random.default_rng(0)
+    good = max(by for _, by in departures(problem, np.random.default_rng(0)))
+    assert good < 1e-6
+    object.__setattr__(problem, "ascent", stale)
+    told = [sentence for sentence, by in departures(problem, np.random.default_rng(0)) if by > 1e-3]
+    assert told and all("two steps up in v" in sentence for sentence in told)
+    x, index = problem.start + rng.normal(size=problem.start.size), np.arange(40)
+    ends = [climbed(problem, each, index, np.full(3, 0.1), math.inf, x)[-1] for each in (stale, gradients.ascent)]
+    assert abs(ends[0] - ends[1]) > 1e-3
 
 
 @pytest.mark.parametrize("name", ["auc, two layers", "td", "wgan"])
@@ -413,6 +485,7 @@ import sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 from test_mlp import problems
+from dpcheck.kernels.jit import ASCENT_SIGNATURE, kernel
 from dpcheck.kernels.named import Place
 from dpcheck.problems.problem import data_of
 for name in ("auc, two layers", "td", "wgan"):

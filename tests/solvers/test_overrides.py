@@ -58,6 +58,7 @@ def uncalibrated(monkeypatch):
     monkeypatch.setattr("dpcheck.accounting.calibrate", three)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("uncalibrated")
 @pytest.mark.parametrize(("name", "variant"), VARIANTS)
 def test_any_override_configures_or_is_refused_in_one_line(name, variant):

@@ -9,7 +9,7 @@ from dpcheck.bases import BASES
 from dpcheck.checks.bases import STEPS
 from dpcheck.problems import example
 from dpcheck.solvers import configure
-from dpcheck.solvers.solved_once import known, solved_once
+from dpcheck.solvers.solved_once import known
 
 CASES = [
     ("output_perturbation", "gradient_descent"),
@@ -30,7 +30,7 @@ def test_runs_that_share_a_solution_have_the_bits_of_runs_one_by_one(name, base)
     many, one = np.random.default_rng(5), np.random.default_rng(5)
     shared = solver.outputs(problem, many, 6)
     apart = np.concatenate([solver.outputs(problem, one, 1) for _ in range(6)])
-    parts, _ = solved_once(solver, problem, solver.parts(problem), solver.packed(problem))
+    parts, _ = solver._of_many(problem, 6)
     assert parts[-1] is known
     assert shared.tobytes() == apart.tobytes()
     assert len(np.unique(shared[:, 0])) == 6
@@ -42,10 +42,9 @@ def test_runs_that_share_a_solution_have_the_bits_of_runs_one_by_one(name, base)
 def test_a_solution_that_chance_decides_is_not_shared(name, base):
     problem = example("bilinear" if name == "phased_primal" else configured(name, base)[1].name, seed=3)
     solver = configure(name, problem, epsilon=1.0, delta=1e-6, base=base)
-    parts, numbers = solver.parts(problem), solver.packed(problem)
-    found = solved_once(solver, problem, parts, numbers)
-    assert found[0] is parts
-    assert found[1] is numbers
+    parts, numbers = solver._of_many(problem, 6)
+    assert parts[-1] is solver.parts(problem)[-1]
+    assert np.array_equal(numbers.steps, solver.packed(problem).steps)
 
 
 def test_the_base_solvers_said_to_draw_nothing_are_those_whose_gradients_can_be_counted_beforehand():

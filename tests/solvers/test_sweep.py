@@ -85,6 +85,7 @@ def test_the_second_engine_against_the_closed_form_and_a_known_value() -> None:
     assert both(run, 1.7) > both(run, 1.8) > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_few_compositions(kind: str) -> None:
     """Never below the truth, at most 0.02 % above it, falling in delta and in the multiplier."""

@@ -66,6 +66,7 @@ def rows(keep):
         keep("zhang2022_risks", pd.DataFrame(found).sort_values(["theorem", "n", "d"]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(("n", "d", "epsilon"), SETTINGS)
 def test_measured_risk_is_within_the_theorems_bound(rows, name, n, d, epsilon):

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from dpcheck.checks.inside.geometry import clip
 from dpcheck.problems.problem import Array
-
-if TYPE_CHECKING:
-    from dpcheck.checks.inside.replay import Replay
+from dpcheck.solvers.run import History
 
 _NEAR = 1e-7
+
+
+class Recomputed(Protocol):
+    """What is read of a replay: where it stands, dim_w, the recorded run, and the gradients of single records."""
+
+    step: int
+    d: int
+    history: History
+
+    def each(self, batch: Any, x: Array, block: str) -> list[Array]:
+        """Return the gradients in one block of a minibatch's records at ``x``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
     """A mean of clipped gradients at ``x``, or of differences from those at ``old``; ``size`` is the divisor."""
 
-    replay: Replay
+    replay: Recomputed
     batch: Any
     x: Array
     old_batch: Any
@@ -53,7 +63,6 @@ def cause_of_gradient(theirs: Array, ours: Array, query: Query | None, causes: d
 
 def _other_gradients(q: Query) -> Iterator[tuple[str, Callable[[], Array]]]:
     """Yield what the mean is under the usual mistakes."""
-    from dpcheck.checks.inside.geometry import clip
 
     def parts(batch: Any, x: Array, old_batch: Any = None, old: Array | None = None) -> list[Array]:
         new = q.replay.each(batch, x, q.block)

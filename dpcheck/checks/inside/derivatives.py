@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.checks.inside.formulas import FORMULAS
+from dpcheck.checks.inside.geometry import clip, project
 from dpcheck.kernels.named import Place
 from dpcheck.problems.problem import Array, Problem, data_of
 
@@ -81,10 +82,9 @@ def departures(problem: Problem, rng: np.random.Generator, points: int = 4) -> I
     """Yield where the problem's kernels leave the derivative of its value: a sentence and by how much, the sizes
     relative.
 
-    One record at each of some points of the domains, then the clipped mean and the clipped difference over several.
+    One record at each of some points of the domains, then the clipped mean over several records and over one, which a
+    kernel may read another way, the clipped difference over several, and two steps up in v.
     """
-    from dpcheck.checks.inside.geometry import clip, project
-
     d, n = problem.dim_w, len(problem.records)
     gradient, infinite = of_the_value(problem), np.full(2, np.inf)
 
@@ -109,15 +109,22 @@ def departures(problem: Problem, rng: np.random.Generator, points: int = 4) -> I
     middle = np.maximum(np.median(norms, axis=0), 1e-12)  # clips some records and leaves others
     for bounds, words in ((infinite, "the mean gradient"), (middle, "the mean of clipped gradients")):
         out = np.empty_like(x)
-        problem.mean(problem.gradient, data, index, index.size + 1, x, bounds, out)
-        parts = [(clip(g[:d], bounds[0]), clip(g[d:], bounds[1])) for g in (ours(int(i), x) for i in index)]
-        mean = sum(np.concatenate(part) for part in parts) / (index.size + 1)
-        yield from _told(words, out, np.asarray(mean), d, f"over {index.size} records")
+        for chosen in (index, index[-1:]):
+            problem.mean(problem.gradient, data, chosen, chosen.size + 1, x, bounds, out)
+            parts = [(clip(g[:d], bounds[0]), clip(g[d:], bounds[1])) for g in (ours(int(i), x) for i in chosen)]
+            mean = sum(np.concatenate(part) for part in parts) / (chosen.size + 1)
+            yield from _told(words, out, np.asarray(mean), d, f"over {chosen.size} of the records")
         problem.difference(problem.gradient, data, Place(index, x), Place(index, old), index.size + 1, bounds, out)
         gaps = [ours(int(i), x) - ours(int(i), old) for i in index]
         mean = sum(np.concatenate([clip(g[:d], bounds[0]), clip(g[d:], bounds[1])]) for g in gaps) / (index.size + 1)
         yield from _told(words.replace("gradient", "gradient difference"), out, np.asarray(mean), d,
                          f"over {index.size} records")  # fmt: skip
+    steps, moved, climbed = np.array([0.3, 0.2]), x.copy(), x.copy()
+    problem.ascent(problem.gradient, problem.mean, data, index, steps, middle, moved, np.empty_like(x))
+    for step in steps:
+        rise = np.mean([clip(ours(int(i), climbed)[d:], middle[1]) for i in index], axis=0)
+        climbed[d:] = project(climbed[d:] + step * rise, problem.domain_v)
+    yield from _told("the end of two steps up", moved, climbed, d, f"over {index.size} records")
 
 
 def _told(words: str, theirs: Array, ours: Array, d: int, where: str) -> Iterator[tuple[str, float]]:

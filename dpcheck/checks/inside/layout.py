@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dpcheck.checks.inside.groups import declared
 from dpcheck.problems.problem import Problem
 from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers.output_perturbation import Phased
@@ -108,8 +109,6 @@ def _phased(solver: Phased) -> tuple[Release, ...]:
 
 def _by_events(solver: Solver, problem: Problem, history: History) -> tuple[Release, ...]:
     """Return the releases of an algorithm that is not known here, which follow its events."""
-    from dpcheck.checks.inside.declared import declared
-
     found: list[Release] = []
     draw = 0
     for group in declared(solver.events(problem)):

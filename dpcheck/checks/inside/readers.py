@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.checks.inside.declared import ROUNDING, along_a_tree, declared, multiplier
+from dpcheck.checks.inside.declared import ROUNDING, along_a_tree, multiplier
+from dpcheck.checks.inside.groups import declared
 from dpcheck.checks.inside.layout import Release, layout
 from dpcheck.events import Disjoint, shift_of
 from dpcheck.problems.problem import Array, Problem, with_record

@@ -117,7 +117,7 @@ def dptd_cases() -> Iterator[Case]:
 def privatediff_cases() -> Iterator[Case]:
     """Yield cases of two restarts; a threshold of differences below and beyond its cap."""
     for variant in algorithm("privatediff").variants:
-        for name, C3 in (("quadratic", 0.002), ("cosine", 0.2)):
+        for name, C3 in (("quadratic", 0.002), ("cosine", 0.2), ("auc", 0.02)):
             settings: dict[str, Any] = {
                 "rounds": 7, "restart": 3, "inner": 4, "batch": 6, "eta_x": 0.02, "C1": 0.05, "C2": 0.5, "C3": C3,
             }  # fmt: skip

@@ -100,19 +100,11 @@ def outputs(plan: Plan, game: Array, shift: Array, runs: int, rng: np.random.Gen
         sums.refresh(np.einsum("ij,rjd->rid", game, z) + shift, refresh)
         behind = np.zeros(runs, bool) if plan.once else ~(refresh & plan.repaired)
         old[behind, 0] = last_x[behind]
-        point, best, smallest = z.copy(), z.copy(), np.full(runs, np.inf)
-        for k in range(plan.K):  # Algorithm 3, lines 12 to 18
-            sums.add(np.einsum("ij,rjd->rid", game, point - old), ~(refresh & plan.once & (k == 0)))
-            old, vu = point.copy(), sums.value
-            step = plan.lam * vu[:, 1]
-            better = (np.linalg.norm(step, axis=1) < smallest) & (k >= 1 or not plan.repaired)
-            smallest[better] = np.linalg.norm(step[better], axis=1)
-            best[better], best_vu[better] = point[better], vu[better]
-            point[:, 1] += step
+        old, best_y = _ascend(sums, game, z, old, refresh, best_vu)
         if not plan.once:  # the next differences continue the estimate that was chosen
             sums.base, sums.moved, sums.noise = best_vu.copy(), np.zeros(shape), np.zeros(shape)
         last_x = z[:, 0].copy()
-        z[:, 1] = best[:, 1]
+        z[:, 1] = best_y
         v = best_vu[:, 0]
         length = np.linalg.norm(v, axis=1)
         pace = np.zeros(runs)
@@ -141,6 +133,26 @@ def outputs(plan: Plan, game: Array, shift: Array, runs: int, rng: np.random.Gen
             break
     found[~done] = z[~done, 0] if plan.repaired else anchor[~done]
     return found
+
+
+def _ascend(
+    sums: _Sums, game: Array, z: Array, old: Array, refresh: NDArray[np.bool_], best_vu: Array
+) -> tuple[Array, Array]:
+    """Ascend in y: Algorithm 3, lines 12 to 18, with v and u at the chosen points left in ``best_vu``.
+
+    Returns the points of the last differences, (runs, 2, d), and the chosen y, (runs, d).
+    """
+    plan = sums.plan
+    point, best, smallest = z.copy(), z.copy(), np.full(len(z), np.inf)
+    for k in range(plan.K):
+        sums.add(np.einsum("ij,rjd->rid", game, point - old), ~(refresh & plan.once & (k == 0)))
+        old, vu = point.copy(), sums.value
+        step = plan.lam * vu[:, 1]
+        better = (np.linalg.norm(step, axis=1) < smallest) & (k >= 1 or not plan.repaired)
+        smallest[better] = np.linalg.norm(step[better], axis=1)
+        best[better], best_vu[better] = point[better], vu[better]
+        point[:, 1] += step
+    return old, best[:, 1]
 
 
 def _in_ball(runs: int, d: int, rng: np.random.Generator) -> Array:

@@ -141,10 +141,7 @@ class HiddenGroup(StronglyConcave):
 
     dim_v = dim_w
 
-    @property
-    def domain_w(self) -> Array:
-        """The whole space."""
-        return ball(self.dim_w, math.inf)
+    domain_w = HiddenMeans.domain_w
 
     @property
     def domain_v(self) -> Array:
@@ -176,10 +173,7 @@ class HiddenGroup(StronglyConcave):
         """Return the norm of [[K/sqrt d, K], [K, -1]], which bounds the smoothness."""
         return spectral(-self.dim_v / math.sqrt(self.dim_w), float(self.dim_v), 1.0)
 
-    @property
-    def concavity(self) -> float:
-        """Return the strong concavity of -|v|^2/2."""
-        return 1.0
+    concavity = HiddenMeans.concavity
 
     def best_response(self, w: Array) -> Array:
         """All weight on the first group."""

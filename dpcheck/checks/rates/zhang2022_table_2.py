@@ -8,7 +8,8 @@ hardest case. The table leaves out logarithms. The counts are held to its order 
 accuracy and of the number of phases; the margin of .3 leaves room for what is left of logarithms at these sizes, and
 for numbers of epochs, which come whole.
 
-Counts are random by the records and by the solvers' own draws.
+Counts are random by the records and by the solvers' own draws. Where few of them leave the verdict open, four times as
+many are counted, once; the wrong word then has at most twice the chance of one look.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ STEADY = ("gradient_descent", "katyusha", "gda", "extragradient", "saddle_saga")
 OWN = {**dict.fromkeys(STEADY, 4), "sarah": 100}  # sarah's epochs end at random
 DIMENSION = 3
 MARGIN = 0.3
+_MORE = 4  # times as many runs where the first look leaves the verdict open; its interval is at the same confidence
 ACCURACY = 1e-6  # energy at the end over energy at the start
 RECORDS = {"n": (4000, 8000, 16000, 32000), "kappa": (1.5,)}  # a line along which n leads
 CONDITION = {"n": (8,), "kappa": (100, 200, 400, 800)}  # ... the condition number
@@ -75,18 +77,27 @@ def alone(name: str, setting: str, context: Context, tables: Tables) -> Iterator
         context.progress(number, len(bases))
         steep = any(term.kappa >= 2 for term in base.cost)
         for factor, line in (("n", RECORDS), ("kappa", STEEP if steep else CONDITION)):
-            rows = []
-            for n, kappa in itertools.product(line["n"], line["kappa"]):
-                order = base.work(n, kappa)
-                counts = _counted(
-                    partial(_solve, base.name, int(n), kappa),
-                    context,
-                    f"{base.name}.{n}.{kappa}",
-                    OWN.get(base.name, SEEDS[factor]),
-                )
-                rows += [{"n": n, "kappa": kappa, "gradients": count, "order": order} for count in counts]
             said = f"{base.name} alone: gradients against its stated cost, along {factor}"
-            yield _judged(f"{name}.gradients.{base.name}.{factor}", said, "the stated cost", factor, rows, tables)
+            first = OWN.get(base.name, SEEDS[factor])
+            made: Tables = {}
+            for seeds in (first, _MORE * first):
+                rows = _rows(base, line, context, seeds)
+                found = _judged(f"{name}.gradients.{base.name}.{factor}", said, "the stated cost", factor, rows, made)
+                if found.verdict != "inconclusive":  # as where one count of few is far off
+                    break
+            tables.setdefault(TABLE, []).append(made[TABLE][-1])
+            yield found
+
+
+def _rows(base: Any, line: dict[str, Any], context: Context, seeds: int) -> list[dict[str, Any]]:
+    """Count a base solver's gradients along a line."""
+    rows = []
+    for n, kappa in itertools.product(line["n"], line["kappa"]):
+        work = partial(_solve, base.name, int(n), kappa)
+        order = base.work(n, kappa)
+        for count in _counted(work, context, f"{base.name}.{n}.{kappa}", seeds):
+            rows.append({"n": n, "kappa": kappa, "gradients": count, "order": order})
+    return rows
 
 
 def _game(n: int, rng: np.random.Generator) -> Bilinear:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,8 @@ class Row:
         Audited, certified and claimed epsilon, as far as there are any.
     command : str
         What to type to see it explained.
+    name : str
+        The finding's id where another one has the same subject, else nothing.
     """
 
     finding: Finding
@@ -48,12 +51,17 @@ class Row:
     numbers: tuple[tuple[str, str], ...]
     command: str
     evidence: Shown
+    name: str
 
 
 def rows_of(summary: Summary) -> list[Row]:
     """The rows of a report, in its order."""
     findings = summary.report.findings
-    return [_row(summary, f, i, anchor) for i, (f, anchor) in enumerate(zip(findings, _anchors(findings), strict=True))]
+    subjects = Counter(f.subject for f in findings)
+    return [
+        _row(summary, f, i, anchor, f.id if subjects[f.subject] > 1 else "")
+        for i, (f, anchor) in enumerate(zip(findings, _anchors(findings), strict=True))
+    ]
 
 
 def _anchors(findings: Sequence[Finding]) -> list[str]:
@@ -62,7 +70,7 @@ def _anchors(findings: Sequence[Finding]) -> list[str]:
     return [name if name not in names[:i] else f"{name}-{i}" for i, name in enumerate(names)]
 
 
-def _row(summary: Summary, f: Finding, index: int, anchor: str) -> Row:
+def _row(summary: Summary, f: Finding, index: int, anchor: str, name: str) -> Row:
     tone = standing(f.verdict)
     weight = 0 if tone == "broken" else 1 if not f.ok else 1 + _WEIGHTS.index(tone)
     words = (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed))
@@ -71,5 +79,5 @@ def _row(summary: Summary, f: Finding, index: int, anchor: str) -> Row:
     return Row(
         f, anchor, index, tone, sign(f.verdict), weight,
         f"{f.evidence.get('location', '')}: {stated}" if isinstance(stated, str) else "",
-        numbers, summary.command(f), shown(f.evidence),
+        numbers, summary.command(f), shown(f.evidence), name,
     )  # fmt: skip

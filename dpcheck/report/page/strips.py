@@ -134,5 +134,13 @@ def _exponent(row: dict[str, Any], axis: Axis) -> Strip:
     words = f"{row['verdict']}: {measured:.2f}{interval}"
     words += f", claimed {claimed:.2f}" if math.isfinite(claimed) else ""
     theorem = str(row["theorem"]).replace(".", " ", 1).replace("_", " ")
-    name = f"{theorem}, {row.get('regime') or row['experiment']}, in {row['factor']} ({row.get('algorithm', '')})"
+    own = _own(str(row["experiment"]), str(row["theorem"]))
+    regime = f", {row['regime']}" if row.get("regime") else ""
+    name = f"{theorem}{own}{regime}, in {row['factor']} ({row.get('algorithm', '')})"
     return Strip(name.replace(" ()", ""), words, tuple(marks), tone)
+
+
+def _own(experiment: str, theorem: str) -> str:
+    """What an experiment's name says beyond its theorem's, which tells apart the experiments of one theorem."""
+    more = experiment.removeprefix(theorem.partition(".")[2]).strip("._")
+    return f", {more.replace('_', ' ').replace('.', ' ')}" if more else ""

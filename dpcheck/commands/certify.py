@@ -1,23 +1,69 @@
-"""The command ``dpcheck certify``: from a training run's numbers, or a file of events, to epsilon and back."""
+"""``dpcheck certify``: from a training run's numbers, or a file of events, to epsilon and back."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dpcheck import terminal
+from dpcheck.commands.command import Command
+from dpcheck.commands.options import add_format
 from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
 
 if TYPE_CHECKING:
     from dpcheck.events import Event
 
+_SAMPLINGS = ("poisson", "without_replacement", "with_replacement", "balls_in_bins", "fixed", "shuffled", "none")
+_FURTHER = """\
+--sampling: a fresh minibatch in each step is drawn by "poisson" (every record on its own), "without_replacement" or
+"with_replacement"; "balls_in_bins" puts each record into one minibatch of each epoch, drawn on its own; "fixed"
+minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no amplification by shuffling
+is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records. With
+--encoder a run is one release, of the noise's deviation over what a record contributes to a step: its --multiplier."""
 _FEWER = ("batch", "population", "steps")
 _WITH_ENCODER = ("participations", "separation")
+_NOTES = {
+    "shuffled": "no amplification by shuffling is certified: this is the epsilon of fixed minibatches in each epoch",
+    "fixed": "minibatches that are fixed beforehand, none of them by a record's own value",
+}
 
 
-def run_certify(options: Namespace) -> int:
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE.json",
+        help="events of dpcheck or dp_accounting, or a history of Opacus (instead of the run's numbers)",
+    )  # fmt: skip
+    parser.add_argument("--delta", type=float, default=1e-5, help="in [0, 1) (default 1e-5)")
+    parser.add_argument(
+        "--multiplier", type=float,
+        help="noise multiplier: standard deviation over the sensitivity between --neighbours",
+    )  # fmt: skip
+    parser.add_argument(
+        "--epsilon", type=float,
+        help="find the least multiplier with this epsilon (with FILE.json: the least factor on its noise)",
+    )  # fmt: skip
+    parser.add_argument("--batch", type=float, help="records in a minibatch (poisson: the expected number)")
+    parser.add_argument("--population", type=int, help="records in the data set")
+    parser.add_argument("--steps", type=int, help="minibatches, all epochs together")
+    parser.add_argument("--sampling", choices=_SAMPLINGS, help="how minibatches are drawn (default poisson)")
+    parser.add_argument(
+        "--neighbours", choices=("add_or_remove_one", "replace_one"),
+        help="the neighbouring relation (default: add_or_remove_one for poisson and balls_in_bins, else replace_one)",
+    )  # fmt: skip
+    parser.add_argument("--noise", choices=("gaussian", "laplace"), help="its law (default gaussian)")
+    parser.add_argument(
+        "--encoder", metavar="tree|FILE",
+        help="noise correlated between steps, of a matrix mechanism: a binary tree, or its encoder C as .npy or .csv",
+    )  # fmt: skip
+    parser.add_argument("--participations", type=int, help="with --encoder: steps that a record joins (default 1)")
+    parser.add_argument("--separation", type=int, help="with --encoder: least distance of two of them (default 1)")
+    add_format(parser)
+
+
+def run(options: Namespace) -> int:
     """Run ``dpcheck certify``."""
-    from dpcheck import terminal
     from dpcheck.accounting import calibrate, certify
 
     require_delta(options.delta)
@@ -37,8 +83,14 @@ def run_certify(options: Namespace) -> int:
         found["note"] = note
     if options.format == "json":
         return terminal.say_json({"schema": "dpcheck.certify/1", **found})
-    shown = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in found.items()}
-    return terminal.say("\n".join(terminal.named(name, value) for name, value in shown.items()))
+    shown = {
+        name.replace("_", " "): f"{value:.6g}" if isinstance(value, float) else str(value)
+        for name, value in found.items()
+    }
+    said = f"epsilon <= {shown['certified']} at delta {shown['delta']}"
+    if options.epsilon is not None:
+        said = f"{what} {shown[what]} is enough for epsilon {shown['asked']} at delta {shown['delta']}"
+    return terminal.say("\n".join([said, *(terminal.named(name, value) for name, value in shown.items())]))
 
 
 def _allocation_below(options: Namespace, multiplier: float) -> float:
@@ -52,12 +104,6 @@ def _allocation_below(options: Namespace, multiplier: float) -> float:
 
 def _bins(options: Namespace) -> int:
     return int(max(1, options.population // max(int(options.batch), 1)))
-
-
-_NOTES = {
-    "shuffled": "no amplification by shuffling is certified: this is the epsilon of fixed minibatches in each epoch",
-    "fixed": "minibatches that are fixed beforehand, none of them by a record's own value",
-}
 
 
 def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
@@ -122,3 +168,19 @@ def _events(options: Namespace, multiplier: float) -> Event:
     require(1 <= batch <= options.population, "--batch", f"lie in [1, population = {options.population}]", batch)
     epochs = -(-options.steps // (options.population // batch))  # what is left of a last epoch counts as one
     return Repeated(Disjoint((noise,)) if isinstance(noise, Gaussian) else noise, epochs)
+
+
+CERTIFY = Command(
+    name="certify",
+    help="bound the epsilon of a training run or of a file of privacy events from above, "
+    "or find the noise for an epsilon",
+    examples=(
+        "dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
+        "dpcheck certify --epsilon 2 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
+        "dpcheck certify events.json --delta 1e-5",
+        "dpcheck certify --multiplier 4 --encoder tree --steps 512 --delta 1e-5",
+    ),
+    add_options=add_options,
+    run=run,
+    further=_FURTHER,
+)

@@ -1,0 +1,206 @@
+"""``dpcheck audit``: a mechanism of one's own, or all of a project."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+from dpcheck import inputs, terminal
+from dpcheck.commands.command import Command
+from dpcheck.commands.options import SEED, add_backend, add_outputs, add_store
+from dpcheck.commands.outputs import deliver, require_picture, require_writable, save_picture
+from dpcheck.commands.resources import chosen_executor, chosen_store, say_kept
+from dpcheck.errors import require, require_seed
+
+if TYPE_CHECKING:
+    from dpcheck.audits.running.isolated import Limits
+    from dpcheck.findings import Report
+    from dpcheck.store import Store
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument("mechanism", nargs="?", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
+    parser.add_argument(
+        "--all", nargs="?", const="pyproject.toml", metavar="FILE.toml",
+        help="audit every mechanism of [tool.dpcheck] in FILE.toml (default pyproject.toml) in place of one",
+    )  # fmt: skip
+    parser.add_argument("--data", help="dataset: JSON, or a .npy, .csv or .json file")
+    parser.add_argument("--neighbour", help="the neighbouring dataset, likewise")
+    claimed = parser.add_mutually_exclusive_group()
+    claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
+    claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
+    parser.add_argument("--delta", type=float, default=0.0, help="claimed delta (default 0)")
+    parser.add_argument("--trials", type=int, default=100_000, help="runs a dataset (default 100000)")
+    parser.add_argument("--confidence", type=float, default=0.95, help="one-sided (default 0.95)")
+    parser.add_argument("--seed", type=int, default=0, help=SEED)
+    parser.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
+    parser.add_argument("--jobs", type=int, help="processes (default 1)")
+    parser.add_argument(
+        "--isolate", action="store_true", help="run the function apart: it cannot print, start processes or run on"
+    )
+    parser.add_argument("--call-seconds", type=float, help="longest call of the function, with --isolate (default 10)")
+    parser.add_argument("--megabytes", type=float, help="memory that it may use, with --isolate (default 2048)")
+    parser.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
+    parser.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
+    parser.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
+    add_store(parser)
+    add_backend(parser)
+    parser.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
+    parser.add_argument("--baseline", metavar="FILE.json", help="findings that are known: the others and changes fail")
+    parser.add_argument(
+        "--write-baseline", metavar="FILE.json", help="write the findings as known ones, and exit with 0"
+    )
+    add_outputs(parser)
+
+
+def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
+    """Require data and a claim of one mechanism; a file of mechanisms has them."""
+    if options.all:
+        if options.mechanism is not None:
+            parser.error("argument MODULE:FUNCTION: not allowed with argument --all")
+        return
+    given = {
+        "MODULE:FUNCTION": options.mechanism, "--data": options.data, "--neighbour": options.neighbour,
+        "--epsilon or --claim": options.claim if options.epsilon is None else "given",
+    }  # fmt: skip
+    missing = ", ".join(name for name, value in given.items() if value is None)
+    if missing:
+        other = "" if options.mechanism else "; or --all"
+        parser.error(f"the following arguments are required: {missing}{other}")
+
+
+def run(options: Namespace) -> int:
+    """Run ``dpcheck audit``."""
+    from dpcheck import baseline
+    from dpcheck.kept_runs import keep_run
+    from dpcheck.mechanism_audits import one_report
+    from dpcheck.results import to_json_text
+
+    if options.all:
+        return _audit_all(options)
+    require_writable(options)
+    known = baseline.read(options.baseline) if options.baseline else {}
+    started = time.perf_counter()
+    with chosen_store(options) as store:
+        found, mechanism = _attempted(options, store)
+        if options.plot:
+            save_picture(found.plot(), options.plot)
+        name = options.mechanism.rpartition(":")[2]
+        report = one_report(found, mechanism, name, known, time.perf_counter() - started)
+        if store is not None:
+            keep_run(store, report)
+    text = to_json_text({"schema": "dpcheck.audit/1", **found.to_dict()})
+    return _audited(report, options, {"json": f"{text}\n", "terminal": f"{found}\n"})
+
+
+def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
+    """Run the audit that the options ask for; one of a mechanism that was contained says so."""
+    from dpcheck.audits.running.isolated import ContainedError
+
+    try:
+        return _audit_one(options, store)
+    except KeyboardInterrupt:
+        say_kept(options)
+        raise
+    except ContainedError as error:
+        if options.format == "json":
+            said = {"verdict": "inconclusive", "contained": error.limit, "reason": str(error)}
+            terminal.say_json({"schema": "dpcheck.audit/1", **said})
+        else:
+            terminal.say(f"inconclusive: the mechanism was contained ({error.limit}), and shows nothing of its privacy")
+        raise
+
+
+def _audit_all(options: Namespace) -> int:
+    from dpcheck import baseline
+    from dpcheck.kept_runs import keep_run
+    from dpcheck.mechanism_audits import audit_all
+    from dpcheck.mechanism_files import read
+
+    require_writable(options)
+    file = read(options.all)
+    known = baseline.read(options.baseline) if options.baseline else {}
+    # stdout is for the result: what the mechanisms print goes to stderr
+    with chosen_store(options) as store:
+        with redirect_stdout(sys.stderr), chosen_executor(options) as workers, terminal.progress() as watch:
+            found = audit_all(file, known, jobs=options.jobs, watch=watch, store=store, executor=workers)
+        if store is not None:
+            keep_run(store, found)
+    return _audited(found, options, {})
+
+
+def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
+    """Show the report of audits, and keep its findings as known ones where that is asked for."""
+    from dpcheck import baseline
+
+    code = deliver(report, options, texts)
+    if options.write_baseline:
+        baseline.write(options.write_baseline, report.findings)
+        return 0
+    return code
+
+
+def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
+    """Run the audit that the options ask for; its result, and the mechanism."""
+    from dpcheck.audits.membership import audit_privacy
+    from dpcheck.audits.sequential import audit_sequential
+    from dpcheck.stored_runs import StoredRuns
+
+    one = options.sequential or options.earlier is not None
+    for name, value in (("--claim", options.claim), ("--plot", options.plot)):
+        require(not (one and value), name, "be left out of a sequential audit", value)
+    kept = store is not None
+    require(
+        not (kept and options.unseeded), "--store", "be left out beside --unseeded, which no run repeats", options.store
+    )
+    require_seed(options.seed)
+    require_picture(options.plot)
+    # stdout is for the result: what the mechanism prints goes to stderr
+    with redirect_stdout(sys.stderr), chosen_executor(options) as workers, terminal.progress() as watch:
+        pair = (inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour"))
+        limits = _limits(options)
+        apart = limits is not None  # then it is imported where it runs
+        mechanism = inputs.Imported(options.mechanism) if apart else inputs.named(options.mechanism, "mechanism")
+        runs = None
+        if store is not None:
+            runs = StoredRuns(store, options.mechanism, *pair, vectorized=options.vectorized, seed=options.seed)
+        shared = {
+            "executor": workers, "runs": runs,
+            "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
+            "vectorized": options.vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
+            "isolate": limits, "progress": lambda done, total: watch("audit", done, total),
+        }  # fmt: skip
+        if one:
+            earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
+            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism
+        claim = inputs.named(options.claim, "claim") if options.claim else None
+        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism
+
+
+def _limits(options: Namespace) -> Limits | None:
+    """Return the limits of an isolated mechanism, None where it is not to be isolated."""
+    from dpcheck.audits.running.isolated import Limits
+
+    given = {"seconds": options.call_seconds, "megabytes": options.megabytes}
+    given = {name: value for name, value in given.items() if value is not None}
+    require(options.isolate or not given, "--isolate", "be given with --call-seconds and --megabytes", "them alone")
+    return Limits(**given) if options.isolate else None
+
+
+AUDIT = Command(
+    name="audit",
+    help="audit a mechanism of your own: bound its epsilon from below",
+    examples=(
+        "dpcheck audit mechanism:noisy_mean --data '[23, 35, 18]' --neighbour '[23, 35, 90]' --epsilon 0.5",
+        "dpcheck audit mechanism:noisy_mean --data data.npy --neighbour neighbour.npy --epsilon 1 --delta 1e-5",
+        "dpcheck audit --all --format github --sarif-output privacy.sarif    # the mechanisms of pyproject.toml",
+    ),
+    add_options=add_options,
+    run=run,
+    require=_require_one_or_all,
+    runs_others_code=True,
+)

@@ -1,0 +1,54 @@
+"""``dpcheck bugs``: bugs that broke privacy, beside their fixed twins."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from dpcheck import terminal
+from dpcheck.commands.command import Command
+from dpcheck.commands.options import SEED, add_format
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument(
+        "names", nargs="*", metavar="BUG|FAMILY|all", help="to be explained and audited (default: list all)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help=SEED)
+    add_format(parser, ("terminal", "json", "html"))
+
+
+def run(options: Namespace) -> int:
+    """Run ``dpcheck bugs``."""
+    from dpcheck.audits.bugs.bug import examine
+    from dpcheck.audits.bugs.catalogue import find
+    from dpcheck.report.bugs import explanation, listing, page
+
+    bugs = find(options.names or ["all"])
+    found = {}
+    with terminal.progress() as watch:
+        for done, bug in enumerate(bugs if options.names else []):
+            watch("bugs", done, len(bugs))
+            found[bug.id] = examine(bug, seed=options.seed)
+    if options.format == "json":
+        terminal.say_json({"schema": "dpcheck.bugs/1", "bugs": [found.get(bug.id, bug).to_dict() for bug in bugs]})
+    elif options.format == "html":
+        terminal.say(page(bugs, found).removesuffix("\n"))
+    elif found:
+        terminal.say("\n\n".join(explanation(each, terminal.width()) for each in found.values()))
+    else:
+        terminal.say(listing(bugs, terminal.width(terminal.UNWRAPPED)))
+    return int(not all(each.told_apart for each in found.values()))
+
+
+BUGS = Command(
+    name="bugs",
+    help="bugs that broke privacy: list them, or audit some of them beside their fixed twins",
+    examples=(
+        "dpcheck bugs",
+        "dpcheck bugs lower-bound-twice",
+        "dpcheck bugs all --format html > bugs.html",
+    ),
+    add_options=add_options,
+    run=run,
+)

@@ -1,0 +1,55 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+
+from dpcheck.tables import FORMATS as TABLES
+
+FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
+LISTED = ("terminal", "json", *TABLES)  # of what is a table
+SEED = "all randomness follows from it (default 0)"
+
+
+def add_format(parser: ArgumentParser, formats: Sequence[str] = ("terminal", "json")) -> None:
+    """Add the format of stdout."""
+    parser.add_argument("--format", choices=formats, default="terminal", help="of what goes to stdout")
+
+
+def add_outputs(parser: ArgumentParser) -> None:
+    """Add the formats and files of a report, and what it shows."""
+    add_format(parser, (*FORMATS, *TABLES))
+    parser.add_argument("--output", metavar="FILE", help="write to FILE instead of stdout")
+    for name in FORMATS[1:]:
+        parser.add_argument(f"--{name}-output", metavar="FILE", help=f"also write {name} to FILE")
+    parser.add_argument("--verbose", action="store_true", help="a row for every finding, and every measured table")
+    parser.add_argument(
+        "--explain", action="append", default=[], metavar="ID",
+        help="print all that is known of this finding, in place of the report; may be given again",
+    )  # fmt: skip
+    add_fail_on(parser)
+
+
+def add_store(parser: ArgumentParser) -> None:
+    """Add the folder that keeps what is measured."""
+    parser.add_argument(
+        "--store", metavar="FOLDER",
+        help="keep what is measured in FOLDER as it comes, so that the same command goes on where it was stopped",
+    )  # fmt: skip
+
+
+def add_backend(parser: ArgumentParser) -> None:
+    """Add who does the work."""
+    parser.add_argument(
+        "--backend", choices=("threads", "processes", "dask", "ray"),
+        help="who does the work (default: threads for compiled code, else processes); results do not depend on it",
+    )  # fmt: skip
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a cluster of Dask or Ray (default: this machine)")
+
+
+def add_fail_on(parser: ArgumentParser) -> None:
+    """Add what makes a command fail."""
+    parser.add_argument(
+        "--fail-on", choices=("violated", "inconclusive"), default="violated", help="what makes the exit code 1"
+    )

@@ -1,0 +1,88 @@
+"""Where a result goes: the formats and files that were asked for, checked before the work, and the exit code."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcheck import terminal
+from dpcheck.errors import InputError, one_line, require
+
+if TYPE_CHECKING:
+    from dpcheck.findings import Report
+
+
+def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = None) -> int:
+    """Write and print a report in the formats asked for; ``texts`` are those of formats that are ready."""
+    from dpcheck.files import write_text
+    from dpcheck.report.explanation import explanations
+    from dpcheck.report.render import render
+
+    ready = texts or {}
+    for name, target in _targets(options).items():
+        if name != "output":
+            format = name.removesuffix("_output")
+            write_text(target, ready.get(format) or render(report, format))
+    if not options.explain and options.format in ready and not options.output:
+        terminal.say_verdict(report.findings[0].verdict, ready[options.format].removesuffix("\n"))
+        return exit_code(options, broken=not report.ok, undecided=report.inconclusive)
+    if options.explain:
+        text = explanations(report, options.explain, width=terminal.width()) + "\n"
+    else:
+        text = ready.get(options.format) or render(
+            report, options.format, color=options.output is None and terminal.coloured(),
+            width=120 if options.output else terminal.width(120), verbose=options.verbose,
+        )  # fmt: skip
+    if options.output:
+        write_text(options.output, text)
+    else:
+        terminal.say(text.removesuffix("\n"))
+    return exit_code(options, broken=not report.ok, undecided=report.inconclusive)
+
+
+def exit_code(options: Namespace, *, broken: bool, undecided: bool) -> int:
+    """Return the exit code of a judgement."""
+    return int(broken or (undecided and options.fail_on == "inconclusive"))
+
+
+def _targets(options: Namespace) -> dict[str, str]:
+    """Return the files asked for, by option: "output", "json_output", ..."""
+    return {name: value for name, value in vars(options).items() if name.endswith("output") and value}
+
+
+def require_writable(options: Namespace) -> None:
+    """Find out before the work, not after it, that a result cannot be written."""
+    for name, target in _targets(options).items():
+        require_place(target, f"--{name.replace('_', '-')}")
+    if getattr(options, "write_baseline", None):
+        require_place(options.write_baseline, "--write-baseline")
+
+
+def require_place(target: str, option: str) -> None:
+    """Require a file that can be written."""
+    path = Path(target).resolve()
+    require(path.parent.is_dir(), option, "lie in an existing folder", target)
+    good = os.access(path.parent, os.W_OK) and not path.is_dir()
+    require(good, option, "be a file that can be written", target)
+
+
+def require_picture(target: str | None) -> None:
+    """Require a file whose ending says what kind of picture it is, or none."""
+    if not target:
+        return
+    from matplotlib.figure import Figure
+
+    require_place(target, "--plot")
+    known = Figure().canvas.get_supported_filetypes()
+    ending = Path(target).suffix.removeprefix(".")
+    require(ending.lower() in known, "--plot", f"end in one of .{', .'.join(known)}", target)
+
+
+def save_picture(figure: Any, path: str) -> None:
+    """Write a figure."""
+    try:
+        figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--plot must be a writable picture file, got {path}: {one_line(error)}") from error

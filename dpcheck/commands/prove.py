@@ -1,0 +1,82 @@
+"""``dpcheck prove``: the papers' claims, or claims of one's own, decided."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from contextlib import redirect_stdout
+
+from dpcheck import terminal
+from dpcheck.commands.command import Command
+from dpcheck.commands.options import LISTED, add_format
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument(
+        "target", nargs="*", metavar="PAPER|CLAIM|THEOREM|WORD|FILE.py",
+        help="such as yang2022, Y17, yang2022.theorem_2a, words of a statement, or a file of your own that states "
+        "claims (default: all)",
+    )  # fmt: skip
+    parser.add_argument("--explain", action="store_true", help="show every step, in plain text and LaTeX")
+    parser.add_argument("--jobs", type=int, help="processes (default: one a core)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time for one claim (default 60)")
+    parser.add_argument("--export-coq", metavar="FOLDER", help="write every claim's steps as theorems of Coq")
+    add_format(parser, LISTED)
+
+
+def run(options: Namespace) -> int:
+    """Run ``dpcheck prove``."""
+    from dpcheck import tables
+    from dpcheck.bounds.ledger import changed
+    from dpcheck.bounds.registry import prove
+    from dpcheck.report.claims import explanation, summary, table
+
+    started = time.perf_counter()
+    target = " ".join(options.target) or None
+    # stdout is for the result: what a file of one's own prints goes to stderr
+    with redirect_stdout(sys.stderr), terminal.progress() as watch:
+        results = prove(
+            target, jobs=options.jobs, seconds=options.seconds,
+            watch=lambda _, done, total: watch("claims", done, total),
+        )  # fmt: skip
+    if options.export_coq is not None:
+        from dpcheck.bounds.coq.export import export
+
+        export(results, options.export_coq)
+    own = (target or "").endswith(".py")
+    moved = None if own else changed(results)
+    broken = any(each.verdict in ("refuted", "unresolved") for each in results) if own else bool(moved)
+    if options.format == "json":
+        terminal.say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
+        return int(broken)
+    if options.format in tables.FORMATS:
+        terminal.say(tables.table(results.rows, options.format))
+        return int(broken)
+    if options.explain:
+        shown = "\n\n".join(explanation(result, terminal.width()) for result in results)
+    else:
+        shown = table(results, color=terminal.coloured(), width=terminal.width(160), file=target if own else None)
+    terminal.say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
+    return int(broken)
+
+
+PROVE = Command(
+    name="prove",
+    help="decide the papers' claims, with evidence",
+    examples=(
+        "dpcheck prove 003:Thm5 --explain    # a claim",
+        "dpcheck prove yang2022.theorem_2a   # the claims of a theorem",
+        "dpcheck prove zhang2025 lemma 8     # the claims with these words",
+        "dpcheck prove yang2022 --format markdown",
+        "dpcheck prove lemma.py              # claims of your own",
+    ),
+    add_options=add_options,
+    run=run,
+    further=(
+        "ids of claims: Z.. zhang2022, Y.. yang2022, 002:.. xu2026, 003:.. and 004:.. zhang2025 (main text and\n"
+        "version with proofs); after the colon stands the place in the paper"
+    ),
+    runs_others_code=True,
+)

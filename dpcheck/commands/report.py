@@ -1,0 +1,60 @@
+"""``dpcheck report``: a report, or the kept runs of an experiment, in another format."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from dpcheck import inputs, terminal
+from dpcheck.commands.command import Command
+from dpcheck.commands.options import LISTED, add_outputs
+from dpcheck.commands.outputs import deliver, require_writable
+from dpcheck.commands.reproduce import experiment_text
+from dpcheck.errors import require
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument(
+        "file", metavar="REPORT.json|EXPERIMENT",
+        help="written by `dpcheck check --json-output`, or a name of `dpcheck reproduce`",
+    )  # fmt: skip
+    add_outputs(parser)
+
+
+def run(options: Namespace) -> int:
+    """Run ``dpcheck report``."""
+    from dpcheck.experiments import NAMES
+    from dpcheck.findings import Report
+
+    require_writable(options)
+    if options.file in NAMES:
+        return _report_kept(options)
+    return deliver(Report.from_json(inputs.report(options.file)), options)
+
+
+def _report_kept(options: Namespace) -> int:
+    """Show the table of the runs that come with the package."""
+    from dpcheck.experiments import find, kept
+    from dpcheck.files import write_text
+
+    experiment = find(options.file)
+    require(options.format in LISTED, "--format", f"be one of {', '.join(LISTED)} for kept runs", options.format)
+    said = experiment_text(experiment, kept.read(experiment), options.format)
+    if options.output:
+        write_text(options.output, f"{said}\n")
+        return 0
+    return terminal.say(said)
+
+
+REPORT = Command(
+    name="report",
+    help="turn a JSON report, or the kept runs of an experiment, into another format",
+    examples=(
+        "dpcheck report report.json --verbose",
+        "dpcheck report report.json --format junit --output report.xml",
+        "dpcheck report report.json --explain privatediff.as_printed.transcript",
+        "dpcheck report xu2026.table_2 --format latex    # the kept runs of `dpcheck reproduce`",
+    ),
+    add_options=add_options,
+    run=run,
+)

@@ -1,0 +1,124 @@
+"""What the command prints fits the terminal, says the result first and cuts nothing off."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcheck.audits.bugs.catalogue import BUGS
+from dpcheck.bounds.registry import carrying, theorem
+from dpcheck.cli import main
+from dpcheck.commands import COMMANDS
+from dpcheck.commands.help import HelpFormatter
+from dpcheck.report.columns import listed, wrapped
+from dpcheck.report.comparison import listed as runs_listed
+from dpcheck.report.explanation import explanation
+from dpcheck.report.listing import listing
+from dpcheck.results import Finding
+
+RUN = ["certify", "--multiplier", "1.1", "--sampling", "none", "--steps", "10"]
+
+
+def printed(capsys, monkeypatch, *arguments, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    code = 0
+    try:
+        code = main(list(arguments))
+    except SystemExit as end:  # of a help
+        code = end.code
+    assert code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("command", [["list"], ["bugs"], ["reproduce"], RUN, []], ids=lambda each: "_".join(each[:1]))
+def test_every_line_fits_the_terminal(capsys, monkeypatch, command, width):
+    lines = printed(capsys, monkeypatch, *command, width=width).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_words_of_every_help_fit_and_its_examples_stay_whole(capsys, monkeypatch, command):
+    text = printed(capsys, monkeypatch, command, "--help", width=80)
+    words = [line for line in text.splitlines() if line and not line.startswith(" ") and "usage" not in line]
+    assert max(map(len, words)) <= 80
+    for example in COMMANDS[command].examples:
+        assert f"\n  {example}\n" in text
+
+
+def test_a_list_that_a_program_reads_has_an_entry_a_line(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    entries = [each for rows in listing().values() for each in rows]
+    for each in entries:
+        assert any(line.split() == f"{each['id']} {each['title']}".split() for line in lines)
+    assert main(["bugs"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("  ") for line in shown) == len(BUGS)
+
+
+def test_nothing_is_lost_where_lines_are_broken():
+    entries = [("name", "a text of several words that has to go on"), ("a" * 50, "short"), ("none", "")]
+    for width in (20, 60, 200):
+        lines = listed(entries, width)
+        assert "".join("".join(lines).split()) == "".join("".join(name + text for name, text in entries).split())
+    assert listed([("a", "b c")], 80, longest=3) == ["  a    b c"]
+    assert listed([("a" * 50, "b c")], 80) == ["  " + "a" * 50, "      b c"]
+    assert wrapped("  one two", 8) == ["  one", "      two"]
+    assert wrapped("", 8) == [""]
+
+
+def test_the_paragraphs_of_a_help_are_wrapped_and_its_examples_are_not():
+    fill = HelpFormatter("dpcheck")._fill_text
+    assert fill("one\ntwo three\n\nexamples:\n  a b c d e f", 10, "") == "one two\nthree\n\nexamples:\n  a b c d e f"
+
+
+def test_runs_stand_in_columns_or_have_their_command_below():
+    row = {"run": 1, "date": "2026-01-02", "commit": "abc", "findings": 3, "unexpected": 0, "changed": None,
+           "seconds": 1.5, "command": "dpcheck check dp_sgda --store runs"}  # fmt: skip
+    wide, narrow = runs_listed([row], 200).splitlines(), runs_listed([row], 80).splitlines()
+    assert wide[1].endswith(f"1.5      {row['command']}")
+    assert narrow[2] == f"    {row['command']}"
+    assert max(map(len, narrow)) <= 80
+
+
+def test_the_certificate_is_said_first(capsys, monkeypatch):
+    said = printed(capsys, monkeypatch, *RUN, width=80).splitlines()[0]
+    assert said.startswith("epsilon <= ")
+    assert said.endswith(" at delta 1e-05")
+    asked = ["certify", "--epsilon", "2", "--sampling", "none", "--steps", "10"]
+    said = printed(capsys, monkeypatch, *asked, width=80).splitlines()[0]
+    assert said.startswith("noise multiplier ")
+    assert said.endswith(" is enough for epsilon 2 at delta 1e-05")
+
+
+def test_a_theorem_ends_with_why(capsys, monkeypatch):
+    """What fails and what can be saved, in the words of the claims that carry its formulas."""
+    lines = printed(capsys, monkeypatch, "show", "zhang2025.theorem_5", width=80)
+    why = " ".join(lines.partition("\nWhy ")[2].split())
+    (claim,) = carrying(theorem("zhang2025.theorem_5").id)
+    decision = claim.decision()
+    assert decision.verdict == "refuted"
+    for part in (decision.note, f"Repaired: {decision.evidence.repaired}", f"dpcheck prove {claim.id} --explain"):
+        assert " ".join(part.split()) in why
+
+
+def test_the_evidence_of_a_finding_fits():
+    long = {"assumes": "a sentence of many words " * 6, "code": "one\ntwo"}
+    lines = explanation(Finding("a.b", "noise", "subject", "violated", "reason", evidence=long), 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-2:] == ["    code: one", "    two"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["bugs", "lower-bound-twic"], "lower-bound-twice"), (["bugs", "histogram"], "histograms"),
+        (["solve", "dp_sgda", "--problem", "quadratc"], "quadratic"), (["solve", "dp_sgda", "--data", "a9b"], "a9a"),
+        (["solve", "dp_sgd"], "dp_sgda"), (["reproduce", "xu2026.tabel_2"], "xu2026.table_2"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)  # fmt: skip
+def test_a_name_that_comes_close_is_offered(capsys, arguments, near):
+    assert main(arguments) == 2
+    assert f"(did you mean {near}?)" in capsys.readouterr().err
