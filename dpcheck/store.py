@@ -85,11 +85,13 @@ class Store:
             raise StoreError(f"the store {self._path} must be a writable file of dpcheck: {one_line(error)}") from error
 
     def _prepare(self) -> None:
+        self._connection.execute("BEGIN")  # one state of the file, though another process may be making the store
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         (mark,) = self._connection.execute("PRAGMA application_id").fetchone()
+        names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        self._connection.execute("COMMIT")
         if version == VERSION and mark == _MARK:
             return
-        names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         ours = mark == _MARK or (mark == 0 and names <= {"results"})  # as the first stores were
         where = f"the store {self._path}"
         _require(ours, f"{where} must be a file of dpcheck, got a database of something else")

@@ -8,6 +8,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,20 @@ def test_eight_writers_lose_nothing(tmp_path: Path) -> None:
             assert found is not None and np.array_equal(found, np.arange(50.0) + number)
         assert sorted(run.command for run in store.runs()) == sorted(map(str, range(8)))
         assert [run.number for run in store.runs()] == list(range(1, 9))
+
+
+def test_several_make_a_store_at_once(tmp_path: Path) -> None:
+    """What one process reads of a store that another is making is never half of it."""
+    at_once = threading.Barrier(8)
+
+    def make(path: Path) -> bool:
+        at_once.wait()
+        with closing(Store(path, code="any")) as store:
+            return store.put(["a"], 1) == 1
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(50):
+            assert all(pool.map(make, [tmp_path / f"{number}.sqlite"] * 8)), number
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
