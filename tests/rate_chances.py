@@ -1,8 +1,9 @@
 """The chance that a rate of correct code comes out red, for each finding that an experiment yields.
 
 ``python tests/rate_chances.py MEASURED.csv`` measures every experiment at several seeds and appends what it measured,
-experiment by experiment; it goes on where it was stopped. ``--table`` draws both looks of the check from all those
-measurements again and again and writes ``tests/measured/rate_chances.csv``:
+experiment by experiment, and counts gradients as often (Table 2 of Zhang et al. 2022); it goes on where it was
+stopped. ``--table`` draws both looks of the check from all those measurements again and again and writes
+``tests/measured/rate_chances.csv``, where the rows of what was not measured stay:
 
 - ``first``, ``second``: the share of draws whose verdict is not the expected one, by the first look's number of
   measurements, and by those of both looks together;
@@ -29,6 +30,7 @@ import numpy as np
 import pandas as pd
 
 SEEDS, DRAWS = (100, 101), 400
+COLUMNS = ["algorithm", "experiment", "seed", "cell", "value"]
 _LIMIT = 1.6  # standard errors from an estimate to the nearest of the confidence limits that decide
 _NORMAL = NormalDist()
 
@@ -40,7 +42,7 @@ def measure(path: Path, algorithms: list[str], jobs: int) -> None:
     from dpcheck.checks.rates.measurement import more, points
 
     for experiment in experiments():
-        known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["algorithm", "experiment", "seed"])
+        known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
         of = known[(known.algorithm == experiment.algorithm) & (known.experiment == experiment.name)]
         for seed in SEEDS:
             if seed in set(of.seed) or (algorithms and experiment.algorithm not in algorithms):
@@ -53,9 +55,28 @@ def measure(path: Path, algorithms: list[str], jobs: int) -> None:
                 for point in found
                 for value in point.values
             ]
-            frame = pd.DataFrame(rows, columns=["algorithm", "experiment", "seed", "cell", "value"])
-            frame.to_csv(path, mode="a", header=not path.exists(), index=False)
+            pd.DataFrame(rows, columns=COLUMNS).to_csv(path, mode="a", header=not path.exists(), index=False)
             print(f"{experiment.algorithm}: {experiment.name}, seed {seed}", flush=True)
+
+
+def count(path: Path, algorithms: list[str], jobs: int) -> None:
+    """Twice a first look at each seed, of each line of counted gradients that the file does not hold yet."""
+    from dpcheck.checks.context import Context
+    from dpcheck.checks.rates.zhang2022_table_2 import counted
+
+    for line in _lines(algorithms):
+        known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
+        for seed in SEEDS:
+            if len(known[(known.experiment == line.id) & (known.seed == seed)]):
+                continue
+            context = Context(seed=seed, jobs=jobs)
+            rows = [
+                [line.id.partition(".")[0], line.id, seed, cell.key, value]
+                for cell in line.cells
+                for value in counted(cell, context, 2 * line.runs)
+            ]
+            pd.DataFrame(rows, columns=COLUMNS).to_csv(path, mode="a", header=not path.exists(), index=False)
+            print(f"{line.id}, seed {seed}", flush=True)
 
 
 def table(path: Path) -> None:
@@ -70,7 +91,13 @@ def table(path: Path) -> None:
         of = measured[(measured.algorithm == experiment.algorithm) & (measured.experiment == experiment.name)]
         if len(of):
             rows += chances(experiment, of)
+    for line in _lines():
+        of = measured[measured.experiment == line.id]
+        if len(of):
+            rows.append(chances_of_counts(line, of))
     frame = pd.DataFrame(rows)
+    before = tables.read("rate_chances")
+    frame = pd.concat([before[~before.finding.isin(frame.finding)], frame])  # what was not measured again stays
     tables.write("rate_chances", frame)
     print(frame.to_string())
     print(f"all together: {frame.chance.sum():.2g}")
@@ -103,6 +130,30 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
     return [_row(id, np.array(found)) for id, found in shares.items()]
 
 
+def chances_of_counts(line, measured: pd.DataFrame) -> dict:
+    """The row of one line of counted gradients."""
+    from dpcheck.checks.expected import expected_verdicts
+    from dpcheck.checks.rates.zhang2022_table_2 import MORE, judged
+
+    pools = [measured[measured.cell == cell.key].value.to_numpy() for cell in line.cells]
+    rng = np.random.default_rng(0)
+    expected = expected_verdicts().get(line.id, "").split(" or ")
+    found = []
+    for _ in range(DRAWS):
+        drawn = [rng.choice(pool, MORE * line.runs) for pool in pools]
+        first, second = (judged(line, [v[:size] for v in drawn])[0].verdict for size in (line.runs, MORE * line.runs))
+        last = second if first == "inconclusive" else first
+        found.append((first not in expected, second not in expected, last not in expected))
+    return _row(line.id, np.array(found))
+
+
+def _lines(algorithms: list[str] | None = None) -> list:
+    from dpcheck.checks.rates import zhang2022_table_2
+
+    names = [name for name in zhang2022_table_2.STAGES if name in (algorithms or zhang2022_table_2.STAGES)]
+    return [line for name in names for line in zhang2022_table_2.lines(name)]
+
+
 def _row(id: str, found: np.ndarray) -> dict:
     from dpcheck.checks.expected import expected_verdicts
 
@@ -126,6 +177,7 @@ def main() -> None:
         table(options.measured)
     else:
         measure(options.measured, options.algorithm, options.jobs)
+        count(options.measured, options.algorithm, options.jobs)
 
 
 if __name__ == "__main__":

@@ -179,15 +179,14 @@ def test_gradients_are_counted_again_once_where_one_count_leaves_the_verdict_ope
     """One count of sixteen that is far off hides the mean; the second look, four times as long, decides."""
     looks = []
 
-    def counted(work, context, key, seeds):
-        base, n, kappa = key.split(".", 2)
-        looks.append((base, seeds))
-        count = zhang2022_table_2.BASES[base].work(int(n), float(kappa)) * 100
-        return [10 * count if seeds == 16 and k == 0 else count * (1 + k % 3 / 100) for k in range(seeds)]
+    def counted(cell, context, runs):
+        looks.append((cell.key.partition(".")[0], runs))
+        count = cell.order * 100
+        return [10 * count if runs == 16 and k == 0 else count * (1 + k % 3 / 100) for k in range(runs)]
 
-    monkeypatch.setattr(zhang2022_table_2, "_counted", counted)
+    monkeypatch.setattr(zhang2022_table_2, "counted", counted)
     tables = {}
-    found = list(zhang2022_table_2.alone("minimax_output_perturbation", "saddle", Context(), tables))
+    found = list(zhang2022_table_2.findings("minimax_output_perturbation", Context(), tables))
     assert {each.verdict for each in found} == {"supported"}
     assert len(tables[TABLE]) == len(found) == len({each.id for each in found})
     sizes = len(zhang2022_table_2.RECORDS["n"])

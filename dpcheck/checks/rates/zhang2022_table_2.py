@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -47,57 +47,78 @@ STEADY = ("gradient_descent", "katyusha", "gda", "extragradient", "saddle_saga")
 OWN = {**dict.fromkeys(STEADY, 4), "sarah": 100}  # sarah's epochs end at random
 DIMENSION = 3
 MARGIN = 0.3
-_MORE = 4  # times as many runs where the first look leaves the verdict open; its interval is at the same confidence
+MORE = 4  # times as many runs where the first look leaves the verdict open; its interval is at the same confidence
 ACCURACY = 1e-6  # energy at the end over energy at the start
 RECORDS = {"n": (4000, 8000, 16000, 32000), "kappa": (1.5,)}  # a line along which n leads
+SETTINGS = {"output_perturbation": "minimisation", "minimax_output_perturbation": "saddle"}  # of the solvers alone
 CONDITION = {"n": (8,), "kappa": (100, 200, 400, 800)}  # ... the condition number
 STEEP = {"n": (8,), "kappa": (10, 20, 40, 80)}  # ... and its square
 
 
-def phased(name: str, context: Context, tables: Tables) -> Iterator[Finding]:
-    """Algorithm 4 or 5 with each base solver."""
+class Line(NamedTuple):
+    """The gradients of one solver along one factor: ``runs`` of each cell, and then more where that is not enough."""
+
+    id: str
+    said: str
+    against: str
+    factor: str
+    runs: int
+    cells: list[Cell]
+
+
+class Cell(NamedTuple):
+    """One size of a line, the order that its count is held to, and ``work(rng)``, which counts once."""
+
+    key: str
+    size: dict[str, float]
+    order: float
+    work: Callable[[np.random.Generator], int]
+
+
+def lines(algorithm: str) -> list[Line]:
+    """What is counted in the check of an algorithm: its own runs with each base solver, or the base solvers alone."""
+    if algorithm not in SETTINGS:
+        return [_phased(algorithm, base, row) for base, row in TABLES.items()]
+    bases = [base for base in BASES.values() if base.setting == SETTINGS[algorithm]]
+    return [_alone(algorithm, base, factor) for base in bases for factor in ("n", "kappa")]
+
+
+def findings(algorithm: str, context: Context, tables: Tables) -> Iterator[Finding]:
+    """One finding a line; a verdict that the first look leaves open is that of a longer one."""
+    for number, line in enumerate(of := lines(algorithm)):
+        context.progress(number, len(of))
+        for runs in (line.runs, MORE * line.runs):
+            found, row = judged(line, [counted(cell, context, runs) for cell in line.cells])
+            if found.verdict != "inconclusive":  # as where one count of few is far off
+                break
+        tables.setdefault(TABLE, []).append(row)
+        yield found
+
+
+def _phased(name: str, base: str, row: str) -> Line:
+    """Algorithm 4 or 5 with one base solver."""
     game = _game(2, np.random.default_rng(0))
     r = game.smoothness * game.radius / math.hypot(game.lipschitz_w, game.lipschitz_v)
-    for number, (base, row) in enumerate(TABLES.items()):
-        context.progress(number, len(TABLES))
-        statement = theorem(f"zhang2022.table_2_{row}")
-        rows = []
-        for n in SIZES:
-            order = statement.bound(constant=1.0, n=n, r=r) * math.log(n / DELTA) * math.log2(n)
-            counts = _counted(partial(_phases, name, base, n), context, f"{name}.{base}.{n}", SEEDS["phases"])
-            rows += [{"n": n, "gradients": count, "order": order} for count in counts]
-        said = f"{name} with {base}: gradients against {statement.location}"
-        yield _judged(f"{name}.gradients.{base}", said, statement.id, "n", rows, tables)
+    statement = theorem(f"zhang2022.table_2_{row}")
+    cells = []
+    for n in SIZES:
+        order = statement.bound(constant=1.0, n=n, r=r) * math.log(n / DELTA) * math.log2(n)
+        cells.append(Cell(f"{name}.{base}.{n}", {"n": n}, order, partial(_phases, name, base, n)))
+    said = f"{name} with {base}: gradients against {statement.location}"
+    return Line(f"{name}.gradients.{base}", said, statement.id, "n", SEEDS["phases"], cells)
 
 
-def alone(name: str, setting: str, context: Context, tables: Tables) -> Iterator[Finding]:
-    """Each base solver of a setting, on its own, in n and in the condition number."""
-    bases = [base for base in BASES.values() if base.setting == setting]
-    for number, base in enumerate(bases):
-        context.progress(number, len(bases))
-        steep = any(term.kappa >= 2 for term in base.cost)
-        for factor, line in (("n", RECORDS), ("kappa", STEEP if steep else CONDITION)):
-            said = f"{base.name} alone: gradients against its stated cost, along {factor}"
-            first = OWN.get(base.name, SEEDS[factor])
-            made: Tables = {}
-            for seeds in (first, _MORE * first):
-                rows = _rows(base, line, context, seeds)
-                found = _judged(f"{name}.gradients.{base.name}.{factor}", said, "the stated cost", factor, rows, made)
-                if found.verdict != "inconclusive":  # as where one count of few is far off
-                    break
-            tables.setdefault(TABLE, []).append(made[TABLE][-1])
-            yield found
-
-
-def _rows(base: Any, line: dict[str, Any], context: Context, seeds: int) -> list[dict[str, Any]]:
-    """Count a base solver's gradients along a line."""
-    rows = []
-    for n, kappa in itertools.product(line["n"], line["kappa"]):
+def _alone(name: str, base: Any, factor: str) -> Line:
+    """A base solver on its own, in n or in the condition number."""
+    steep = any(term.kappa >= 2 for term in base.cost)
+    along = RECORDS if factor == "n" else STEEP if steep else CONDITION
+    cells = []
+    for n, kappa in itertools.product(along["n"], along["kappa"]):
         work = partial(_solve, base.name, int(n), kappa)
-        order = base.work(n, kappa)
-        for count in _counted(work, context, f"{base.name}.{n}.{kappa}", seeds):
-            rows.append({"n": n, "kappa": kappa, "gradients": count, "order": order})
-    return rows
+        cells.append(Cell(f"{base.name}.{n}.{kappa}", {"n": n, "kappa": kappa}, base.work(n, kappa), work))
+    said = f"{base.name} alone: gradients against its stated cost, along {factor}"
+    runs = OWN.get(base.name, SEEDS[factor])
+    return Line(f"{name}.gradients.{base.name}.{factor}", said, "the stated cost", factor, runs, cells)
 
 
 def _game(n: int, rng: np.random.Generator) -> Bilinear:
@@ -125,40 +146,41 @@ def _solve(base: str, n: int, kappa: float, rng: np.random.Generator) -> int:
     return found.gradients
 
 
-def _counted(work: Any, context: Context, key: str, seeds: int) -> list[int]:
-    """``work(rng)`` for each seed."""
-    seed = np.random.SeedSequence([context.seed, crc32(key.encode())])
-    return context.measured(Batch(["gradients", key], partial(_on_stream, work), seeds, 1, seed))
+def counted(cell: Cell, context: Context, runs: int) -> list[int]:
+    """Count the gradients of a cell, each time on a stream of its own."""
+    seed = np.random.SeedSequence([context.seed, crc32(cell.key.encode())])
+    return context.measured(Batch(["gradients", cell.key], partial(_on_stream, cell.work), runs, 1, seed))
 
 
 def _on_stream(work: Any, rng: np.random.Generator, size: int) -> int:
     return int(work(rng))
 
 
-def _judged(id: str, said: str, against: str, factor: str, rows: list[dict[str, Any]], tables: Tables) -> Finding:
+def judged(line: Line, counts: Sequence[Sequence[int]]) -> tuple[Finding, dict[str, Any]]:
+    """The finding on the counts of each cell, and its row of the table of rates."""
     import pandas as pd
 
-    frame = pd.DataFrame(rows)
-    fit = fit_rate(frame, response="gradients", factors=[factor], claimed={factor: 0.0}, offset="order", margin=MARGIN)
-    plain = fit_rate(frame, response="gradients", factors=[factor])
-    algorithm = id.partition(".")[0]
-    order = np.polyfit(np.log(frame[factor]), np.log(frame["order"]), 1)[0]
-    tables.setdefault(TABLE, []).append(
-        {
-            "experiment": id.partition(".")[2], "algorithm": algorithm, "theorem": against, "regime": "",
-            "factor": factor, "predicted": None, "measured": plain.exponents[factor],
-            "low": plain.interval[factor][0], "high": plain.interval[factor][1], "claimed": float(order),
-            "largest": None, "verdict": fit.verdict,
-        }
-    )  # fmt: skip
-    return Finding(
-        id, "rate", said, fit.verdict, f"relative to the stated order, {fit.reason}", evidence={"fit": fit.to_dict()}
+    frame = pd.DataFrame(
+        {**cell.size, "gradients": count, "order": cell.order}
+        for cell, found in zip(line.cells, counts, strict=True)
+        for count in found
     )
+    fit = fit_rate(frame, response="gradients", factors=[line.factor], claimed={line.factor: 0.0}, offset="order",
+                   margin=MARGIN)  # fmt: skip
+    plain = fit_rate(frame, response="gradients", factors=[line.factor])
+    order = np.polyfit(np.log(frame[line.factor]), np.log(frame["order"]), 1)[0]
+    algorithm, _, experiment = line.id.partition(".")
+    low, high = plain.interval[line.factor]
+    row = {
+        "experiment": experiment, "algorithm": algorithm, "theorem": line.against, "regime": "", "factor": line.factor,
+        "predicted": None, "measured": plain.exponents[line.factor], "low": low, "high": high,
+        "claimed": float(order), "largest": None, "verdict": fit.verdict,
+    }  # fmt: skip
+    reason = f"relative to the stated order, {fit.reason}"
+    return Finding(line.id, "rate", line.said, fit.verdict, reason, evidence={"fit": fit.to_dict()}), row
 
 
 STAGES = {
-    "phased_primal": partial(phased, "phased_primal"),
-    "phased_dual": partial(phased, "phased_dual"),
-    "output_perturbation": partial(alone, "output_perturbation", "minimisation"),
-    "minimax_output_perturbation": partial(alone, "minimax_output_perturbation", "saddle"),
+    name: partial(findings, name)
+    for name in ("phased_primal", "phased_dual", "output_perturbation", "minimax_output_perturbation")
 }
