@@ -18,7 +18,9 @@ from dpcheck.audits.noise import audit_noise_sample
 from dpcheck.audits.rates import fit_rate
 from dpcheck.audits.sampling import audit_sampling
 from dpcheck.checks.place import place_of
+from dpcheck.checks.score_tester import scores
 from dpcheck.findings import Finding
+from dpcheck.kernels.transcripts import log_ratio
 from dpcheck.problems.problem import Array
 
 EPSILON, SHIFT = 0.5, 1.0  # of a Gaussian whose sensitivity is one standard deviation
@@ -132,7 +134,7 @@ def rates() -> Iterator[str]:
 
 TESTERS: tuple[tuple[Callable[..., object], Callable[[], Iterator[str]]], ...] = (
     (audit_privacy, membership), (audit_noise_sample, noise), (audit_sampling, sampling), (audit_constants, constants),
-    (fit_rate, rates),
+    (fit_rate, rates), (log_ratio, scores),
 )  # fmt: skip
 
 

@@ -64,6 +64,16 @@ def test_all_is_consistent_and_expected(name):
     assert set(ids) == expected
 
 
+@pytest.mark.parametrize("name", ["dp_sgda", "dp_sgda_clipped", "nseg", "dptd"])
+def test_numbers_that_reach_the_solver_under_another_name_are_named(name, monkeypatch):
+    """The replay follows the numbers that were asked for, and not what the solver has of them."""
+    for chosen in algorithm(name).schedules.values():
+        crossed = {**chosen.fields, "clip_w": "clip_v", "clip_v": "clip_w"}
+        monkeypatch.setattr(chosen, "fields", crossed)
+    label = f"{next(iter(CASES[name]())).label}.inside.gradients"
+    assert " at step 1 differs from its value over the records drawn" in finding(name, label).reason
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_small_runs_take_every_branch(name):

@@ -11,6 +11,7 @@ from dpcheck import checks
 from dpcheck.accounting import Certificate
 from dpcheck.bases import BASES, Solution, optimum
 from dpcheck.checks import bases as stage_of_bases
+from dpcheck.checks import score_tester
 from dpcheck.checks import testers as stage_of_testers
 from dpcheck.checks.accounting import directions as stage_of_directions
 from dpcheck.checks.accounting.directions import directions, disjoint
@@ -25,6 +26,8 @@ from dpcheck.checks.inside.small_runs import CASES
 from dpcheck.errors import InputError, StoreError
 from dpcheck.events import Disjoint, Gaussian, Repeated, Sampled
 from dpcheck.findings import Finding
+from dpcheck.kernels import transcripts
+from dpcheck.kernels.parts import WITHOUT_REPLACEMENT
 from dpcheck.solvers import ALGORITHMS
 
 # Base solvers
@@ -135,6 +138,16 @@ def test_all_testers_pass_and_one_that_never_rejects_is_named(monkeypatch):
 def test_where_a_looks_verdict_turns_is_looked_at(monkeypatch):
     monkeypatch.setattr(stage_of_testers.Look, "breaks", property(lambda _: False))
     assert any("accepts epsilon" in told for told in stage_of_testers.membership())
+
+
+def test_the_score_of_transcripts_is_compared_with_densities(monkeypatch):
+    """A score of the wrong sign, and one that leaves out how a record may be drawn twice."""
+    assert list(score_tester.scores()) == []
+    right = transcripts.log_ratio
+    as_drawn_once = lambda *given: right(*given[:-1], given[-1]._replace(kind=WITHOUT_REPLACEMENT))  # noqa: E731
+    for wrong in (lambda *given: -right(*given), as_drawn_once):
+        monkeypatch.setattr(transcripts, "log_ratio", wrong)
+        assert "whose likelihood ratio is" in next(score_tester.scores())
 
 
 # What stands inside a run, beside the cases of test_check_inside.py

@@ -27,7 +27,7 @@ PLACES = {
 FIRST = {
     "dpcheck/accounting.py": ("accounting",), "dpcheck/audits/": ("testers",), "dpcheck/bases/": ("base solvers",),
     "dpcheck/bounds/": ("schedule", "claims of"), "dpcheck/checks/privacy/": ("audits",),
-    "dpcheck/kernels/transcripts.py": ("audits",), "dpcheck/problems/": ("closed forms", "constants"),
+    "dpcheck/kernels/transcripts.py": ("testers", "audits"), "dpcheck/problems/": ("closed forms", "constants"),
 }  # fmt: skip
 
 

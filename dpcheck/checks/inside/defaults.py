@@ -121,14 +121,20 @@ def _differences(name: str) -> Iterator[str]:
     p = problem(place)
     for eps, delta in _SETTINGS:
         for variant in algorithm(name).variants:
-            schedule = algorithm(name).scheduled(p, epsilon=eps, delta=delta, variant=variant, private=False)
+            numbers: Numbers = {"epsilon": eps, "delta": delta, "variant": variant, "private": False}
+            schedule, solver = algorithm(name).scheduled(p, **numbers), algorithm(name).configure(p, **numbers)
+            where = f"{variant.replace('_', ' ')}, epsilon = {eps:g}, delta = {delta:g}, on {p.name}"
             for option, expected in formulas(p, eps, delta, variant).items():
-                theirs = getattr(schedule, option)
-                if isinstance(expected, str):
-                    equal, shown = theirs == expected, theirs
-                else:
-                    first = float(np.ravel(theirs)[0])
-                    equal, shown = np.allclose(theirs, expected, rtol=_RELATIVE, atol=0), f"{first:.6g}"
-                    expected = f"{float(np.ravel(expected)[0]):.6g}"
-                where = f"{variant.replace('_', ' ')}, epsilon = {eps:g}, delta = {delta:g}, on {p.name}"
-                yield "" if equal else f"The default {option} is {shown}, where its formula gives {expected} ({where})."
+                yield _unlike(f"The default {option}", getattr(schedule, option), expected, where)
+                if hasattr(solver, option):
+                    yield _unlike(f"The {option} of the solver", getattr(solver, option), expected, where)
+
+
+def _unlike(said: str, found: Any, expected: Any, where: str) -> str:
+    """Return how a number, an array whose entries are to be all that number, or a word differs; else nothing."""
+    if isinstance(expected, str):
+        equal, shown, promised = found == expected, found, expected
+    else:
+        equal = np.allclose(found, expected, rtol=_RELATIVE, atol=0)
+        shown, promised = (f"{float(np.ravel(each)[0]):.6g}" for each in (found, expected))
+    return "" if equal else f"{said} is {shown}, where its formula gives {promised} ({where})."

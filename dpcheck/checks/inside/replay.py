@@ -9,7 +9,7 @@ differs is named, and no error grows on the way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,6 +27,20 @@ Index = NDArray[np.int64]
 BLOCKS = "wv"
 
 
+class Asked:
+    """A solver with the numbers that were asked for in place of its own, which may be others by mistake."""
+
+    def __init__(self, solver: Any, asked: Mapping[str, Any]) -> None:
+        self._solver = solver
+        for name, value in asked.items():
+            own = getattr(solver, name, None)
+            if value is not None and own is not None:
+                self.__dict__[name] = np.broadcast_to(value, own.shape) if isinstance(own, np.ndarray) else value
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._solver, name)
+
+
 class Replay:
     """One recorded run and what was found in it.
 
@@ -37,9 +51,9 @@ class Replay:
     interior : of solutions, how many lie in the interior of the domains, and how many do not
     """
 
-    def __init__(self, run: Run, gradient: Gradient | None = None) -> None:
+    def __init__(self, run: Run, gradient: Gradient | None = None, asked: Mapping[str, Any] | None = None) -> None:
         self.run, self.solver, self.problem, self.history = run, run.solver, run.problem, run.history
-        self.s: Any = run.solver
+        self.s: Any = Asked(run.solver, asked or {})
         self.d, self.n = run.problem.dim_w, len(run.problem.records)
         self.start: Array = np.array(run.problem.start, dtype=float)
         self.gradient = gradient_of(run.problem) if gradient is None else gradient
@@ -291,9 +305,11 @@ def _said(outcome: str) -> str:
     return {"finished": "finished", "certified": "certified its output"}.get(outcome, "ended without a certificate")
 
 
-def replayed(run: Run, algorithm: Any, gradient: Gradient | None = None, **options: Any) -> Replay:
-    """Return the replay of a recorded run by ``algorithm``, a function of the replay."""
-    replay = Replay(run, gradient)
+def replayed(
+    run: Run, algorithm: Any, gradient: Gradient | None = None, asked: Mapping[str, Any] | None = None, **options: Any
+) -> Replay:
+    """Return the replay of a recorded run by ``algorithm``, a function of the replay, with the numbers asked for."""
+    replay = Replay(run, gradient, asked)
     with suppress(EndedError):
         algorithm(replay, **options)
     return replay

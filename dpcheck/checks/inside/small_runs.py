@@ -34,6 +34,7 @@ class Case:
     """One configuration, run with noise on several seeds and without noise once.
 
     label : of the variant, in ids;  follow : the algorithm in plain NumPy;  options : of ``follow``
+    asked : the numbers that the solver was configured with, from which the algorithm is followed
     chosen : the numbers of iterates among which the output is uniform, or nothing
     schemes : the scheme and the size of minibatches that are drawn from all records
     first_only : whether only the first minibatch of a run is
@@ -46,6 +47,7 @@ class Case:
     problem: Problem
     follow: Follow
     options: dict[str, Any] = field(default_factory=dict)
+    asked: dict[str, Any] = field(default_factory=dict)
     chosen: Sequence[int] = ()
     schemes: tuple[tuple[str, int], ...] = ()
     first_only: bool = False
@@ -56,10 +58,11 @@ class Case:
     def replays(self, seeds: int | None = None) -> Iterator[Replay]:
         """Follow the recorded runs."""
         for seed in range(self.seeds if seeds is None else seeds):
-            yield replayed(self.solver.run(self.problem, seed=seed, record=True), self.follow, **self.options)
+            run = self.solver.run(self.problem, seed=seed, record=True)
+            yield replayed(run, self.follow, asked=self.asked, **self.options)
         if seeds is None and self.noiseless is not None:
             run = self.solver.quiet().run(self.problem, seed=0, record=True)
-            yield replayed(run, self.follow, **self.options | self.noiseless)
+            yield replayed(run, self.follow, asked=self.asked, **self.options | self.noiseless)
 
 
 _CLIPS: dict[str, Any] = {"clip_w": 0.8, "clip_v": 0.6}
@@ -83,7 +86,9 @@ def dp_sgda() -> Iterator[Case]:
                 falling = np.arange(1, 10) ** -0.5
                 solver = replace(solver, eta_w=0.3 * falling, eta_v=0.2 * falling)
             chosen = range(9) if output == "uniform" else ()
-            yield Case(label, solver, problem(name), descent_ascent, chosen=chosen, schemes=((sampling, 4),))
+            yield Case(
+                label, solver, problem(name), descent_ascent, asked=settings, chosen=chosen, schemes=((sampling, 4),)
+            )
 
 
 def dp_sgda_clipped() -> Iterator[Case]:
@@ -93,7 +98,7 @@ def dp_sgda_clipped() -> Iterator[Case]:
             settings = _CLIPS | {"steps": 9, "batch": 5, "eta_w": 0.3, "eta_v": 0.2}
             solver = configure("dp_sgda_clipped", problem(name), **PRIVACY, variant=variant, **settings)
             schemes = (("without_replacement", 5),)
-            yield Case(variant, solver, problem(name), descent_ascent, chosen=range(9), schemes=schemes)
+            yield Case(variant, solver, problem(name), descent_ascent, asked=settings, chosen=range(9), schemes=schemes)
 
 
 def nseg_cases() -> Iterator[Case]:
@@ -102,7 +107,7 @@ def nseg_cases() -> Iterator[Case]:
         for name in ("bilinear", "cosine"):
             settings = _CLIPS | {"steps": 9, "batch": 3, "eta": 0.2, "sampling": sampling}
             solver = configure("nseg", problem(name), **PRIVACY, **settings)
-            yield Case(f"repaired.{sampling}", solver, problem(name), nseg, schemes=((sampling, 3),))
+            yield Case(f"repaired.{sampling}", solver, problem(name), nseg, asked=settings, schemes=((sampling, 3),))
 
 
 def dptd_cases() -> Iterator[Case]:
@@ -111,7 +116,8 @@ def dptd_cases() -> Iterator[Case]:
         for name in ("quadratic", "cosine"):
             settings = _CLIPS | {"steps": 9, "batch": 4, "chi": 1.8, "eta": 1.2, "alpha": 3.0, "beta": 2.5}
             solver = configure("dptd", problem(name), **PRIVACY, variant=variant, **settings)
-            yield Case(variant, solver, problem(name), dptd, schemes=(("without_replacement", 4),))
+            yield Case(variant, solver, problem(name), dptd, asked=settings,
+                       schemes=(("without_replacement", 4),))  # fmt: skip
 
 
 def privatediff_cases() -> Iterator[Case]:
@@ -125,7 +131,7 @@ def privatediff_cases() -> Iterator[Case]:
                 settings["C0"] = 1.0
             solver = configure("privatediff", problem(name), **PRIVACY, variant=variant, **settings)
             schemes = (("without_replacement", 6),)
-            yield Case(variant, solver, problem(name), privatediff, chosen=range(1, 8), schemes=schemes)
+            yield Case(variant, solver, problem(name), privatediff, asked=settings, chosen=range(1, 8), schemes=schemes)
 
 
 _SPIDER: dict[str, Any] = {
@@ -197,9 +203,8 @@ def dp_rgda_cases() -> Iterator[Case]:
             }  # fmt: skip
             solver = configure("dp_rgda", problem(name), epsilon=40.0, delta=1e-3, variant=variant, **settings | branch)
             schemes = (("without_replacement", 20), ("without_replacement", 7))[: 1 if population else 2]
-            yield Case(
-                label, solver, problem(name), dp_rgda, schemes=schemes, first_only=population, free="cosine" in name
-            )
+            yield Case(label, solver, problem(name), dp_rgda, asked=settings | branch, schemes=schemes,
+                       first_only=population, free="cosine" in name)  # fmt: skip
 
 
 _PHASE_LISTS: dict[str, tuple[phase_lists.PhaseList, str]] = {
