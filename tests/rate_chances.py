@@ -133,7 +133,7 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
 def chances_of_counts(line, measured: pd.DataFrame) -> dict:
     """The row of one line of counted gradients."""
     from dpcheck.checks.expected import expected_verdicts
-    from dpcheck.checks.rates.zhang2022_table_2 import MORE, judged
+    from dpcheck.checks.rates.zhang2022_table_2 import DECIDED, MORE, judged
 
     pools = [measured[measured.cell == cell.key].value.to_numpy() for cell in line.cells]
     rng = np.random.default_rng(0)
@@ -142,7 +142,7 @@ def chances_of_counts(line, measured: pd.DataFrame) -> dict:
     for _ in range(DRAWS):
         drawn = [rng.choice(pool, MORE * line.runs) for pool in pools]
         first, second = (judged(line, [v[:size] for v in drawn])[0].verdict for size in (line.runs, MORE * line.runs))
-        last = second if first == "inconclusive" else first
+        last = first if first in DECIDED else second
         found.append((first not in expected, second not in expected, last not in expected))
     return _row(line.id, np.array(found))
 
