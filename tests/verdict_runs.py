@@ -1,9 +1,9 @@
-"""Whole runs of the check at many seeds and on several processors: how often each finding has which verdict.
+"""Whole runs of the check at many seeds and on several processors: which verdict each finding had in each.
 
 ``python tests/verdict_runs.py RUNS.csv --seeds 20`` appends a row a finding, algorithm by algorithm, and goes on where
 it was stopped. ``--processor generic`` compiles for the least processor of this kind in place of this one, and gives
-BLAS its oldest kernels. ``--table`` writes ``tests/measured/verdicts.csv`` from all rows. Claims are left out: their
-verdicts depend on no seed.
+BLAS its oldest kernels. ``--table`` adds each whole run, of all algorithms, to ``tests/measured/verdicts.csv``: a row a
+finding, a column a run. What that table has is not run again. Claims are left out: their verdicts depend on no seed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 PROCESSORS = {
     "native": {},
@@ -32,7 +33,10 @@ def measure(path: Path, seeds: range, processor: str, algorithms: list[str], job
 
     known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
     done = set(zip(known.seed, known.processor, known.algorithm, strict=True))
+    kept = set(_kept().columns)
     for seed in seeds:
+        if f"{processor} {seed}" in kept:
+            continue
         for name in algorithms or ALGORITHMS:
             if (seed, processor, name) in done:
                 continue
@@ -46,25 +50,40 @@ def measure(path: Path, seeds: range, processor: str, algorithms: list[str], job
 
 
 def table(path: Path) -> None:
-    """The verdicts of each finding, counted."""
+    """Add the whole runs of a file to the kept table, and say which finding of which run is not the expected one."""
     import pandas as pd
     import tables
 
     from dpcheck.checks.expected import expected_verdicts
+    from dpcheck.solvers import ALGORITHMS
 
-    runs = pd.read_csv(path)
-    rows = []
-    for id, found in runs.groupby("id", sort=True):
-        counts = found.verdict.value_counts()
-        expected = expected_verdicts().get(id, "")
-        rows.append(
-            {
-                "id": id, "expected": expected, "runs": len(found), "processors": found.processor.nunique(),
-                "red": int((~found.verdict.isin(expected.split(" or "))).sum()) if expected else 0,
-                "verdicts": "; ".join(f"{word} {count}" for word, count in counts.items()),
-            }
-        )  # fmt: skip
-    tables.write("verdicts", pd.DataFrame(rows))
+    found = pd.read_csv(path)
+    whole = found.groupby(["processor", "seed"]).filter(lambda run: set(run.algorithm) == set(ALGORITHMS))
+    whole["run"] = whole.processor + " " + whole.seed.astype(str)
+    wide = whole.pivot(index="id", columns="run", values="verdict").rename_axis(index="finding", columns=None)
+    kept = _kept()
+    wide = kept.join(wide[wide.columns.difference(kept.columns)], how="outer").sort_index()
+    tables.write("verdicts", wide[sorted(wide.columns, key=_order)].reset_index())
+    for id, verdicts in wide.iterrows():
+        for run, verdict in verdicts.items():
+            if verdict not in expected_verdicts().get(id, verdict).split(" or "):
+                print(f"{run}: {id} is {verdict}, expected {expected_verdicts()[id]}")
+    print(f"{wide.shape[1]} runs")
+
+
+def _kept() -> Any:
+    """The kept table, the findings its index; without columns where there is none."""
+    import pandas as pd
+    import tables
+
+    if not (tables.FOLDER / "verdicts.csv").exists():
+        return pd.DataFrame(index=pd.Index([], name="finding"))
+    return tables.read("verdicts").set_index("finding")
+
+
+def _order(run: str) -> tuple[str, int]:
+    processor, seed = run.split()
+    return processor, int(seed)
 
 
 def main() -> None:

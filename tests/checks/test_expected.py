@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import tables
 
 from dpcheck.accounting import certify
 from dpcheck.checks import expected
@@ -156,3 +157,20 @@ def test_what_is_expected_and_not_yielded_is_missing() -> None:
     ids = {id for id in expected_verdicts() if id.startswith("phased_primal.")}
     assert {each.id for each in missing([], ["phased_primal"], [])} == ids
     assert "phased_primal.as_printed.schedule" in ids
+
+
+# Whole runs at many seeds
+
+
+def test_whole_runs_had_the_expected_verdicts_at_every_seed() -> None:
+    """``tests/verdict_runs.py`` measures them; a finding that is new since has no verdict there yet."""
+    kept = tables.read("verdicts").set_index("finding")
+    known = expected_verdicts()
+    assert {name.partition(".")[0] for name in kept.index} == set(ALGORITHMS)
+    unexpected = [
+        f"{run}: {id} was {verdict}, expected {known[id]}"
+        for id, verdicts in kept.iterrows()
+        for run, verdict in verdicts.dropna().items()
+        if id in known and verdict not in known[id].split(" or ")
+    ]
+    assert unexpected == []
