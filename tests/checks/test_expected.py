@@ -166,7 +166,7 @@ def test_whole_runs_had_the_expected_verdicts_at_every_seed() -> None:
     """``tests/verdict_runs.py`` measures them; a finding that is new since has no verdict there yet."""
     kept = tables.read("verdicts").set_index("finding")
     known = expected_verdicts()
-    assert {name.partition(".")[0] for name in kept.index} == set(ALGORITHMS)
+    assert {name.partition(".")[0] for name in kept.index} >= set(ALGORITHMS)
     unexpected = [
         f"{run}: {id} was {verdict}, expected {known[id]}"
         for id, verdicts in kept.iterrows()
