@@ -160,7 +160,12 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         a, b = np.asarray(one), np.asarray(other)
         return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc" and b.dtype.kind in "fc"))
-    return bool(one == other) or bool(one != one and other != other)
+    try:
+        return bool(one == other) or bool(one != one and other != other)
+    except (ValueError, RuntimeError):  # series and tensors, which compare entry by entry
+        if type(one) is type(other) and callable(getattr(one, "equals", None)):  # with the names of its entries
+            return bool(one.equals(other))
+        return _equal(np.asarray(one), np.asarray(other))
 
 
 def _shown(value: Any) -> str:

@@ -11,7 +11,7 @@ The test assumes that the noise of the k-th answer is the k-th draw of as many n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -60,6 +60,7 @@ class _Run:
     answers: list[Array]
     output: Array
     draws: list[Draw]
+    before: list[int]  # how many draws were made before each answer
 
 
 def audit_evaluation_points(
@@ -68,8 +69,8 @@ def audit_evaluation_points(
     """Test whether the points at which a mechanism queries its data depend on more than what it released.
 
     A run whose answers are moved, and whose noise is moved back by as much, must query the same points and end in the
-    same output. The test is deterministic up to rounding. It assumes that the noise of the k-th answer is the k-th draw
-    of as many numbers made through ``rng``.
+    same output. The test is deterministic up to rounding. It assumes that the noise of an answer is the first draw of
+    its size after it that belongs to no earlier answer, or else that the noise of the k-th answer is the k-th draw.
 
     Parameters
     ----------
@@ -121,32 +122,62 @@ def audit_evaluation_points(
             "two different runs for one seed")  # fmt: skip
     require(len(plain.answers) > 0, "mechanism", "call oracle", "a run without a call")
 
-    noise = [draw for draw in plain.draws if draw.law]
-    queries = len(plain.answers)
+    noise, queries = [draw for draw in plain.draws if draw.law], len(plain.answers)
     if len(noise) < queries:
         return PointsAudit("violated", queries, f"{queries} answers and {len(noise)} draws of noise: some have none")
-    for k, (draw, answer) in enumerate(zip(noise, plain.answers, strict=False)):
-        sizes = f"draw {k}, {draw.standard.size} numbers, and answer {k}, {answer.size}"
-        require(draw.standard.size == answer.size, "mechanism", "add to each answer one draw of its size", sizes)
-        require(draw.method != "multivariate_normal", "mechanism", "draw its noise coordinate by coordinate", sizes)
-        if not (draw.scale > 0).all():
-            return PointsAudit("violated", queries, f"the noise of answer {k} has scale 0")
+    reason: str | None = None
+    for number, places in enumerate(_pairings(plain)):  # where one of them explains the run, all is well
+        for k, (place, answer) in enumerate(zip(places, plain.answers, strict=True)):
+            draw = noise[place]
+            sizes = f"draw {place}, {draw.standard.size} numbers, and answer {k}, {answer.size}"
+            fits = draw.standard.size == answer.size
+            if number and not fits:
+                break
+            require(fits, "mechanism", "add to each answer one draw of its size", sizes)
+            require(draw.method != "multivariate_normal", "mechanism", "draw its noise coordinate by coordinate", sizes)
+            if not (draw.scale > 0).all():
+                return PointsAudit("violated", queries, f"the noise of answer {k} has scale 0")
+        else:
+            found = _moved(mechanism, oracle, plain, [noise[place] for place in places], noise, weight, seed)
+            if found is None:
+                words = "points and output depend on the answers through the releases alone"
+                return PointsAudit("consistent", queries, words)
+            reason = reason or found
+    words = f"{reason} when answers move and their noise moves back: it depends on more than the releases"
+    return PointsAudit("violated", queries, words)
 
+
+def _pairings(run: _Run) -> Iterator[list[int]]:
+    """Yield for each answer the number of its noise: the first of its size after it, and then the k-th of all."""
+    noise = [(at, draw.standard.size) for at, draw in enumerate(run.draws) if draw.law]
+    places: list[int] = []
+    for answer, before in zip(run.answers, run.before, strict=True):
+        after = [n for n, (at, size) in enumerate(noise) if at >= before and size == answer.size and n not in places]
+        places += after[:1]
+    if len(places) == len(run.answers):
+        yield places
+    if places != list(range(len(run.answers))):
+        yield list(range(len(run.answers)))
+
+
+def _moved(
+    mechanism: Mechanism, oracle: Callable[..., Any], plain: _Run, own: list[Draw], noise: list[Draw], weight: float,
+    seed: int,
+) -> str | None:  # fmt: skip
+    """Move the answers and move ``own``, their noise, back; say what changes, or None."""
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
     for move in _MOVES:
         moves = [
             move * (draw.scale / weight + np.sqrt((answer**2).mean())) * rng.standard_normal(answer.size)
-            for draw, answer in zip(noise, plain.answers, strict=False)
+            for draw, answer in zip(own, plain.answers, strict=True)
         ]
-        shifted = [draw.standard - weight * d / draw.scale for draw, d in zip(noise, moves, strict=False)]
-        rest = [draw.standard for draw in noise[queries:]]
-        compensated = Recorder(seed, standard=np.concatenate([*shifted, *rest]))
-        moved = _run(mechanism, oracle, compensated, moves, frozen=plain.answers)
+        shifted = {id(draw): draw.standard - weight * d / draw.scale for draw, d in zip(own, moves, strict=True)}
+        standard = np.concatenate([shifted.get(id(draw), draw.standard) for draw in noise])
+        moved = _run(mechanism, oracle, Recorder(seed, standard=standard), moves, frozen=plain.answers)
         reason = _difference(plain, moved)
         if reason is not None:
-            words = f"{reason} when answers move and their noise moves back: it depends on more than the releases"
-            return PointsAudit("violated", queries, words)
-    return PointsAudit("consistent", queries, "points and output depend on the answers through the releases alone")
+            return reason
+    return None
 
 
 def _run(
@@ -156,9 +187,11 @@ def _run(
     """Run the mechanism with ``frozen`` answers moved by ``moves``, and with the oracle's own after their end."""
     points: list[Array] = []
     answers: list[Array] = []
+    before: list[int] = []
 
     def asked(*point: Any) -> Any:
         k = len(points)
+        before.append(len(rng.draws))
         points.append(np.concatenate([np.zeros(0), *(real_numbers(part, "oracle's point").ravel() for part in point)]))
         value = real_numbers(oracle(*point), "oracle", verb="return")
         if k < len(frozen) and frozen[k].size == value.size:
@@ -167,7 +200,7 @@ def _run(
         return value if value.shape else value[()]
 
     output = returned_numbers(mechanism, "mechanism", asked, rng).ravel()
-    return _Run(points, answers, output, rng.draws)
+    return _Run(points, answers, output, rng.draws, before)
 
 
 def _difference(one: _Run, other: _Run) -> str | None:

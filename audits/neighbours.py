@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import real_numbers, widened
 from dpcheck.audits.numbers.nan_equality import same
 from dpcheck.audits.running.runs import Runner
-from dpcheck.errors import require, require_count, require_positive, require_seed
+from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 
 Array = NDArray[np.float64]
 
@@ -246,9 +246,12 @@ _COMPARED, _STARTS, _NUDGE, _FAR = 8, 12, 1e-3, 1e100
 
 
 def with_record(dataset: Any, index: int, record: Any) -> Any:
-    """Return a copy of ``dataset`` (array or list) with another record in one place."""
-    copy = dataset.copy() if isinstance(dataset, np.ndarray) else list(dataset)
-    copy[index] = record
+    """Return a copy of ``dataset`` (array or list) with another record in one place, as exact as it is given."""
+    try:
+        copy = widened(dataset, record) if isinstance(dataset, np.ndarray) else list(dataset)
+        copy[index] = record
+    except (TypeError, ValueError) as error:
+        raise InputError(f"records must fit into the dataset, got {raised(error)}") from error
     return copy
 
 

@@ -15,6 +15,7 @@ again after many calls with another scale escapes these tests.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,13 +27,15 @@ from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.laws.noise_laws import LAWS
 from dpcheck.audits.laws.noise_statistics import SIMULATIONS, about_centre, room, statistics
 from dpcheck.audits.laws.repeated_values import repeats
-from dpcheck.audits.numbers.precision import SINGLE, precision, rounded
+from dpcheck.audits.numbers.precision import DOUBLE, precision, rounded
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
 # Numbers that are simulated at once, so that time goes to arithmetic and not to calls.
 _NUMBERS = 50_000
+_TESTS = 4  # scale, shape, dependence, and values that repeat or lie off the lattice
+_MOST = 200_000  # simulated samples
 
 
 @dataclass(frozen=True)
@@ -192,12 +195,16 @@ def audit_noise_sample(
     centre = 0.0 if centred else sample.mean(0)  # what noise is added to sets the resolution of the sum
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
+    level = (1 - confidence) / _TESTS
+    simulations = max(SIMULATIONS, math.ceil(2 / level))  # fewer could not reject
+    require(simulations <= _MOST, "confidence", f"be at most {1 - 2 * _TESTS / _MOST:g}, where p-values are simulated",
+            confidence)  # fmt: skip
     observed = {name: float(v[0]) for name, v in statistics(noise[None], law, scale, centred).items()}
     null: dict[str, list[float]] = {name: [] for name in observed}
-    at_once = min(SIMULATIONS, 1 + _NUMBERS // noise.size)
-    for start in range(0, SIMULATIONS, at_once):
-        drawn = law.draw(rng, (min(at_once, SIMULATIONS - start), *noise.shape), scale)
-        if bits < SINGLE and not law.discrete:  # so coarse that the shape shows it
+    at_once = min(simulations, 1 + _NUMBERS // noise.size)
+    for start in range(0, simulations, at_once):
+        drawn = law.draw(rng, (min(at_once, simulations - start), *noise.shape), scale)
+        if bits < DOUBLE and not law.discrete:  # a shape may show it, of small noise on a large number above all
             drawn = rounded(drawn + centre, bits)
         simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
         for name, values in simulated.items():
@@ -207,9 +214,8 @@ def audit_noise_sample(
         impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
         p_values["lattice"] = 0.0 if impossible else 1.0
     else:
-        impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, rng)
+        impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, rng, simulations)
 
-    level = (1 - confidence) / len(p_values)
     measured = observed["scale"] * scale
     reasons = _reasons(p_values, level, measured, scale, impossible)
     return NoiseAudit(

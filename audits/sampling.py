@@ -104,7 +104,8 @@ def audit_sampling(
     'violated'
     """
     drawn = _rectangular(drawn)
-    require(drawn.ndim == 2 and len(drawn) >= 10, "drawn", "have shape (>= 10, capacity)", drawn.shape)
+    good = drawn.ndim == 2 and len(drawn) >= 10 and drawn.shape[1] > 0
+    require(good, "drawn", "have shape (>= 10, capacity >= 1)", drawn.shape)
     require(drawn.dtype.kind in "iu", "drawn", "hold whole numbers", drawn.dtype)
     require(scheme in _SCHEMES, "scheme", f"be one of {', '.join(_SCHEMES)}", scheme)
     require_count(population, "population")

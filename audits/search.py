@@ -21,6 +21,7 @@ from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.output_sets.choice import choose
 from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.runs import Runner
+from dpcheck.audits.running.unchanged import fingerprint
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta, require_seed
 from dpcheck.shown import Shown
 
@@ -150,7 +151,8 @@ def audit_neighbours(
         good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)
         require(good, "pairs", "be Pairs or (data, neighbour)", f"{type(pair).__name__} as pair {k}")
         found.append(pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}"))
-    require(len(found) > 0, "pairs", "hold at least one pair of neighbours", "none")
+    found = [pair for pair in found if not _equal(pair)]  # which differ in nothing, and show nothing
+    require(len(found) > 0, "pairs", "hold at least one pair of neighbours that differ", "none")
 
     rounds = math.ceil(math.log2(len(found)))
     search = _Search(mechanism, vectorized, seed, claimed, delta, trials, 1 - confidence)
@@ -170,6 +172,12 @@ def audit_neighbours(
         confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized, progress=progress,
     )  # fmt: skip
     return NeighbourAudit(pair, audit, len(found), searched)
+
+
+def _equal(pair: Pair) -> bool:
+    """Whether the two data sets are surely equal; some cannot be compared."""
+    held = fingerprint(pair.data)
+    return held is not None and held == fingerprint(pair.neighbour)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.arrays import returned_numbers
+from dpcheck.arrays import returned_numbers, widened
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.errors import InputError, raised, require, require_at_least_zero, require_count, require_seed
 from dpcheck.shown import Shown
@@ -175,7 +175,8 @@ def audit_sensitivity(
     for name, base in bases:
         centre = _evaluate(query, base)
         distance: dict[tuple[int, int], float] = {}
-        for index, k in _search(len(dataset), len(replacements), budget // len(bases), rng, distance):
+        share = max(2, budget // len(bases))  # one to begin with, and one to climb from it
+        for index, k in _search(len(dataset), len(replacements), share, rng, distance):
             moved = _evaluate(query, _replaced(base, index, replacements[k]))
             require(moved.shape == centre.shape, "query", "keep its output's shape", moved.shape)
             distance[index, k] = _distance(moved, centre, norm)
@@ -245,9 +246,9 @@ def _walk(
 
 
 def _replaced(dataset: Any, index: int, record: Any, *, copy: bool = True) -> Any:
-    if copy:
-        dataset = dataset.copy() if isinstance(dataset, np.ndarray) else list(dataset)
     try:
+        if copy:
+            dataset = widened(dataset, record) if isinstance(dataset, np.ndarray) else list(dataset)
         dataset[index] = record
     except (TypeError, ValueError) as error:
         raise InputError(f"replacements must fit into the dataset, got {raised(error)}") from error

@@ -146,7 +146,7 @@ def noise_finding(
         each = ", ".join(f"{scale:.3g} for {size} records" for size, scale in scales.items())
         reason = f"the noise is scaled by the minibatch's actual size: standard deviation {each}"
         return StepFinding("noise", "violated", reason, "Scale the noise by the expected size, a public number"), False
-    first = broken[0]
+    first = min(broken, key=lambda audit: audit.scale)  # the least noise is what the promise rests on
     if first.p_values["scale"] <= first.level:
         ratio = first.scale / step.noise
         reason = f"the noise has standard deviation {first.scale:.3g}, {ratio:.2g} times the claimed {step.noise:.3g}"
@@ -243,7 +243,10 @@ def release_finding(
         mechanism, with_canary, without, claim=claim, delta=delta, trials=trials, confidence=confidence, seed=seed
     )
     reason = f"{steps} steps together have epsilon >= {audit.epsilon_lower:.3g}, {audit.epsilon:.3g} is claimed"
-    if audit.verdict != "violated":
+    if audit.verdict == "inconclusive":
+        reason += ": so many trials could not have shown a violation"
+        return StepFinding("release", "inconclusive", reason, "Take more trials"), audit.epsilon_lower
+    if audit.verdict == "consistent":
         return StepFinding("release", "consistent", reason), audit.epsilon_lower
     reason += f" ({audit.event})"
     change = "Mend the parts above; where none is amiss, look for state that one step leaves to the next"

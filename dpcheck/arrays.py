@@ -52,3 +52,8 @@ def returned_numbers(function: Callable[..., Any], name: str, *arguments: Any) -
     except BaseException as error:  # sys.exit() too
         raise InputError(f"{name} must return numbers, got {raised(error)}") from error
     return real_numbers(value, name, verb="return")
+
+
+def widened(values: NDArray[Any], other: Any) -> NDArray[Any]:
+    """Return a copy that can hold ``other`` too, as exactly as it is given: fractions among whole numbers."""
+    return values.astype(np.result_type(values.dtype, np.asarray(other).dtype))

@@ -16,6 +16,7 @@ from dpcheck.commands import COMMANDS
 from dpcheck.commands.help import HelpFormatter
 from dpcheck.completion import complete
 from dpcheck.errors import InputError, one_line
+from dpcheck.terminal import tell
 
 _INTERRUPTED = 130
 _LONGEST = 300  # letters of an error
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return supervised(lambda: _run(options))
     except InputError as error:
-        print(f"dpcheck: error: {error}", file=sys.stderr)
+        tell(f"dpcheck: error: {error}")
         return 2
 
 
@@ -54,17 +55,16 @@ def _run(options: argparse.Namespace) -> int:
     try:
         return COMMANDS[options.command].run(options)
     except KeyboardInterrupt:
-        print("dpcheck: interrupted; no result was written", file=sys.stderr)
+        tell("dpcheck: interrupted; no result was written")
         return _INTERRUPTED
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
         if isinstance(error, InputError | MemoryError):
             said = f"the work must fit into memory: {error}" if isinstance(error, MemoryError) else error
-            print(f"dpcheck: error: {said}", file=sys.stderr)
+            tell(f"dpcheck: error: {said}")
             return 2
         import traceback
 
-        traceback.print_exc()
-        print(f"dpcheck {__version__}: internal error, please report it", file=sys.stderr)
+        tell(f"{traceback.format_exc()}dpcheck {__version__}: internal error, please report it")
         return 3
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import sys
 import tempfile
 from pathlib import Path
 
 from dpcheck.errors import InputError
+
+_DESCRIPTOR = re.compile(r"/dev/(?:std(?P<name>out|err)|fd/(?P<dev>\d+))|/proc/(?:self|thread-self)/fd/(?P<proc>\d+)")
+_LINKS = 40  # as many as systems follow
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` to ``path``, replacing a regular file in one step.
 
     The file at the end of a symbolic link is replaced, not the link, and the new file has the old one's mode. What
-    is no regular file, such as a pipe or ``/dev/stdout``, is written to as it is.
+    is no regular file, such as a pipe, is written to as it is; ``/dev/stdout`` and its like go on where the open file
+    is, of which nothing is lost.
 
     Raises
     ------
@@ -23,6 +29,10 @@ def write_text(path: str | Path, text: str) -> None:
     """
     target = Path(path)
     try:
+        opened = descriptor(target)
+        if opened is not None:
+            _write_on(opened, text)
+            return
         found = target.stat() if target.exists() else None
         if found is not None and not stat.S_ISREG(found.st_mode):
             with target.open("w", encoding="utf-8", errors="replace") as stream:
@@ -31,6 +41,27 @@ def write_text(path: str | Path, text: str) -> None:
             _replace(target.resolve(), text, _new_mode() if found is None else stat.S_IMODE(found.st_mode))
     except OSError as error:
         raise InputError(f"output must be a writable file, got {target}: {error.strerror}") from error
+
+
+def descriptor(path: Path) -> int | None:
+    """Return the number of the open file that a path such as ``/dev/stdout`` stands for, or None."""
+    for _ in range(_LINKS):
+        match = _DESCRIPTOR.fullmatch(str(path.absolute()))
+        if match:
+            names = {"out": 1, "err": 2}
+            return names[match["name"]] if match["name"] else int(match["dev"] or match["proc"])
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return None
+
+
+def _write_on(opened: int, text: str) -> None:
+    for stream in (sys.stdout, sys.stderr):  # what was said before comes before
+        if stream is not None and not stream.closed:
+            stream.flush()
+    with os.fdopen(os.dup(opened), "w", encoding="utf-8", errors="replace") as stream:
+        stream.write(text)
 
 
 def _replace(target: Path, text: str, mode: int) -> None:

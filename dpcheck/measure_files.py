@@ -80,8 +80,7 @@ class Table:
             if self.file is not None:
                 if not self.file.exists():
                     self._write(self.file)
-                with self.file.open("a", encoding="utf-8", newline="") as stream:
-                    stream.write(_written(line))
+                self._add(self.file, line)
             self.rows[key] = line
             watch(len(self.rows), len(rows))
 
@@ -101,6 +100,13 @@ class Table:
         title = " ".join(str(first[name]) for name in ("algorithm", "problem", "variant"))
         named = (str(first["algorithm"]),)
         return Report((), named, "measure", 0, __version__, seconds, {title: rows}, provenance())
+
+    def _add(self, file: Path, line: tuple[str, ...]) -> None:
+        try:
+            with file.open("a", encoding="utf-8", newline="") as stream:
+                stream.write(_written(line))
+        except OSError as error:
+            raise InputError(f"--output must be a writable file, got {file}: {error.strerror}") from error
 
     def _write(self, file: Path) -> None:
         """Write the rows that are known, in order."""

@@ -81,6 +81,9 @@ def _report(work: Callable[[], int], pipe: int) -> NoReturn:
     """Do the work in the child, and write its exit code as the very last thing."""
     _answers.append(pipe)
     os.setpgid(0, 0)  # an interrupt from the terminal reaches the parent alone, which forwards it
+    # Nor may the terminal stop it: reading finds the end of the input, and writing goes on.
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     end_with_parent()
     child = os.getpid()
     code = work()
@@ -99,6 +102,7 @@ def _forwarded_to(child: int) -> Iterator[None]:
     def forward(number: int, _: object) -> None:
         with suppress(ProcessLookupError):
             os.kill(child, number)
+            os.kill(child, signal.SIGCONT)  # one that somebody stopped would not hear it
 
     def pause(number: int, _: object) -> None:
         os.killpg(child, signal.SIGSTOP)

@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from dpcheck.errors import InputError
@@ -28,7 +28,7 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
         def line(stage: str, done: int, total: int) -> None:
             if stage not in seen:
                 seen.add(stage)
-                print(f"dpcheck: {stage} ...", file=sys.stderr, flush=True)
+                tell(f"dpcheck: {stage} ...")
 
         yield line
         return
@@ -40,6 +40,13 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
             bar.update(task, description=stage, completed=done, total=total)
 
         yield update
+
+
+def tell(text: str) -> None:
+    """Say something on stderr, or nowhere: that nobody can read it changes neither the work nor its exit code."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
 
 
 def coloured() -> bool:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpcheck.audits.laws.noise_laws import Law
 
 Array = NDArray[np.float64]
-# Samples that a Monte Carlo p-value is made of.
+# Samples that a Monte Carlo p-value is made of, at least.
 SIMULATIONS = 999
 # Each call is compared with so many calls before it.
 _LAGS = 4

@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpcheck.audits.laws.noise_laws import Law
-from dpcheck.audits.laws.noise_statistics import SIMULATIONS, about_centre
+from dpcheck.audits.laws.noise_statistics import about_centre
 from dpcheck.audits.numbers.precision import SINGLE, rounded
 
 Array = NDArray[np.float64]
 
 
 def repeats(
-    noise: Array, law: Law, scale: float, centre: Array | float, bits: int, rng: np.random.Generator
-) -> tuple[int, float]:
+    noise: Array, law: Law, scale: float, centre: Array | float, bits: int, rng: np.random.Generator,
+    simulations: int,
+) -> tuple[int, float]:  # fmt: skip
     """Count values of continuous noise that repeat, and compare them with what rounding and few random bits explain.
 
     Clipped noise repeats few values often, and noise on a grid many values: the count and the commonest value are
@@ -27,7 +28,7 @@ def repeats(
     if observed[0] == 0:
         return 0, 1.0
     found = []
-    for _ in range(SIMULATIONS):
+    for _ in range(simulations):
         # 23 bits, and a sign of their own for the sizes that are compared
         few = _multiplicity(rng.integers(0, 2 ** (SINGLE - 2), noise.size).astype(float))
         # one bit fewer than seen: a sum or product of rounded numbers is rounded again
@@ -35,7 +36,7 @@ def repeats(
         coarse = _multiplicity(values if np.ndim(centre) == 0 else about_centre(values, law))
         found.append(np.maximum(few, coarse))
     least = float((np.array(found) >= observed).sum(0).min())
-    p_value = min(1.0, 2 * (least + 1) / (1 + SIMULATIONS))
+    p_value = min(1.0, 2 * (least + 1) / (1 + simulations))
     if least == 0:  # beyond every simulation, where a bound may say more
         p_value = min(p_value, _most_repeats(noise, scale, centre, bits, observed[0]))
     return int(observed[0]), p_value

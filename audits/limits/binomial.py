@@ -43,6 +43,7 @@ _TIE = 1e-9
 _PRECISION, _FINEST, _COARSEST = 0.001, 0.005, 0.05
 # Allowance for the normal approximation of a limit, in units that shrink with the hits; the largest error seen is 0.07.
 _ROUGH = 0.1
+_STEEP = 0.2  # delta above which it is not taken
 # e^700 still fits a float; no number of trials supports such an epsilon.
 _LARGEST = 700.0
 
@@ -96,7 +97,12 @@ def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha:
 
 
 def most(x: int, y: int, trials: int, *, delta: float, alpha: float) -> float:
-    """Return quickly, by a normal approximation, more than :func:`epsilon_lower` can be; possibly -inf."""
+    """Return quickly, by a normal approximation, more than :func:`epsilon_lower` can be; possibly -inf.
+
+    Infinity for a large delta, near which the limit is steeper than that approximation knows.
+    """
+    if delta > _STEEP:
+        return math.inf
     limit = float(order.score(x, y, trials, stand_off(alpha), delta))
     return limit + _ROUGH * (1 / math.sqrt(x + 1) + 1 / math.sqrt(y + 1))
 

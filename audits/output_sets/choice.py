@@ -66,11 +66,11 @@ def choose(
 
     The steady choice is the best set by a cautious estimate: the one surest to break the claim, if any promises to;
     else the one with the largest limit at ``delta``. The bold choice, tested at a small level, is the best set by its
-    counts alone: a rare leak has few hits, which a cautious estimate would dismiss. A claim of many points has a third
-    choice, the set and the point surest to break it.
+    counts alone: a rare leak has few hits, which a cautious estimate would dismiss. A claim of many points, or
+    of one at another delta, has a third choice, the set and the point surest to break it.
     """
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
-    if len(claim.epsilons) > 1:
+    if len(claim.epsilons) > 1 or claim.at(0) != (epsilon, delta):  # a point at another delta is tested there
         levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
     best = dict.fromkeys(levels, -math.inf)
     anything = OutputSet(Coordinate(0, a.shape[1]), ">=", 0.0, "data")

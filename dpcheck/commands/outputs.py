@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck import terminal
 from dpcheck.errors import InputError, one_line, require
+from dpcheck.files import descriptor
 
 if TYPE_CHECKING:
     from dpcheck.findings import Report
@@ -62,7 +63,12 @@ def require_writable(options: Namespace) -> None:
 
 def require_place(target: str, option: str) -> None:
     """Require a file that can be written."""
-    path = Path(target).resolve()
+    try:
+        if descriptor(Path(target)) is not None:
+            return
+        path = Path(target).resolve()
+    except (OSError, RuntimeError):  # a name that is too long, a circle of links
+        path = Path()
     require(path.parent.is_dir(), option, "lie in an existing folder", target)
     good = os.access(path.parent, os.W_OK) and not path.is_dir()
     require(good, option, "be a file that can be written", target)
@@ -84,5 +90,5 @@ def save_picture(figure: Any, path: str) -> None:
     """Write a figure."""
     try:
         figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # such as a picture for which TeX is missing
         raise InputError(f"--plot must be a writable picture file, got {path}: {one_line(error)}") from error

@@ -57,9 +57,10 @@ def run(options: Namespace) -> int:
         if options.store is not None:
             print(f"dpcheck: finished runs are in {options.store}; the same command goes on", file=sys.stderr)
         raise
+    code = terminal.say(experiment_text(experiment, results, options.format))
     if options.plot:
         save_picture(draw(experiment, results), options.plot)
-    return terminal.say(experiment_text(experiment, results, options.format))
+    return code
 
 
 def experiment_text(experiment: Experiment, results: Sequence[Result], format: str) -> str:

@@ -54,7 +54,7 @@ def _panels(experiment: Experiment, results: Sequence[Result]) -> Figure:
             axis.set_yscale("log")
         elif not panel.along:  # curvatures, of either sign and any size
             axis.set_yscale("symlog", linthresh=0.01)
-        if panel.along:
+        if panel.along and axis.lines:
             axis.set_xscale("log")
             style.ticks_at(axis, np.unique(np.concatenate([line.get_xdata() for line in axis.lines])))
         style.small(axis)

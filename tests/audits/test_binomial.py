@@ -319,3 +319,14 @@ def test_bad_input(arguments: dict[str, float], message: str) -> None:
     with pytest.raises(InputError) as raised:
         binomial.epsilon_lower(**{"x": 5, "y": 1, "trials": 10, **arguments})  # type: ignore[arg-type]
     assert str(raised.value) == message
+
+
+def test_the_quick_bound_is_one_for_large_delta_too():
+    """Near delta the limit is steep: 83 of 85 against none exceeds epsilon 0 at delta .9."""
+    assert binomial.epsilon_lower(83, 0, 85, delta=0.9, alpha=0.01) > 0
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        trials = int(rng.integers(20, 200))
+        x, y, delta = int(rng.integers(trials + 1)), int(rng.integers(trials // 4)), float(rng.uniform(0, 0.99))
+        exact = binomial.epsilon_lower(x, y, trials, delta=delta, alpha=0.01)
+        assert exact <= max(0.0, binomial.most(x, y, trials, delta=delta, alpha=0.01)), (x, y, trials, delta)

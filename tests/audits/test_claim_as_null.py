@@ -148,3 +148,13 @@ def test_claims_that_say_nothing_are_refused(claim, words):
 def test_either_epsilon_or_a_claim():
     with pytest.raises(InputError, match="epsilon must be left out where a claim is given"):
         audit_privacy(gaussian, 1, 0, epsilon=1.0, claim=Gaussian(SIGMA), vectorized=True)
+
+
+@pytest.mark.parametrize(("delta", "point"), [(1e-5, 1e-3), (0.0, 1e-5), (1e-3, 1e-5)])
+def test_a_point_is_tested_at_its_own_delta(delta, point):
+    """Where the audit's delta is the smaller one, nothing is promised there, and yet the claim can fail."""
+    claim = PrivacyClaim.point(1.0, point)
+    leak = audit_privacy(lambda value, rng: float(value), 0, 1, claim=claim, delta=delta, trials=1000)
+    assert leak.verdict == "violated"
+    kept = audit_privacy(gaussian, 0, 1, claim=claim, delta=delta, trials=4000, vectorized=True)
+    assert kept.verdict == "consistent"

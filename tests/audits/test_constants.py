@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcheck import InputError
@@ -120,3 +121,35 @@ def test_bad_mechanisms_are_named(mechanism, message):
     with pytest.raises(InputError) as caught:
         audit_evaluation_points(mechanism, gradient)
     assert str(caught.value) == message
+
+
+def descent_from_a_random_start(leak):
+    def run(oracle, rng):
+        x = rng.normal(size=2)
+        for _ in range(3):
+            g = oracle(x)
+            released = g + rng.normal(size=2)
+            x = x - 0.1 * (g if leak else released)
+        return x
+
+    return run
+
+
+def noise_drawn_first(oracle, rng):
+    noise, x = [rng.normal(size=2) for _ in range(3)], np.zeros(2)
+    for k in range(3):
+        x = x - 0.1 * (oracle(x) + noise[k])
+    return x
+
+
+def test_other_draws_are_not_taken_for_noise():
+    """A random start has the size of an answer; noise may also be drawn beforehand."""
+    for mechanism in (descent_from_a_random_start(leak=False), noise_drawn_first):
+        assert audit_evaluation_points(mechanism, lambda x: 2 * x).verdict == "consistent"
+    assert audit_evaluation_points(descent_from_a_random_start(leak=True), lambda x: 2 * x).verdict == "violated"
+
+
+def test_series_are_compared_entry_by_entry():
+    counts = lambda data: {"classes": pd.Series(data).value_counts()}  # noqa: E731
+    assert audit_constants(counts, [1, 1, 2], [[2, 1, 1]]).verdict == "consistent"
+    assert audit_constants(counts, [1, 1, 2], [[1, 2, 2]]).verdict == "violated"

@@ -145,3 +145,23 @@ def test_pairs_from_a_strategy():
 def test_wrong_input(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+def test_whole_numbers_make_room_for_other_records():
+    (pair, *_) = replaced(np.array([1, 2]), [0.5])
+    assert pair.neighbour.tolist() == [0.5, 2.0]
+    assert np.isnan(next(replaced(np.array([1, 2]), [np.nan])).neighbour[0])
+    with pytest.raises(InputError, match="records must fit into the dataset"):
+        list(replaced(np.zeros((2, 3)), [[1.0, 2.0]]))
+
+
+def test_equal_pairs_are_left_out():
+    """A record that is replaced by itself shows nothing, and where nothing shows much it could win."""
+    pairs = list(replaced([0, 0, 1], [0, 1]))
+    for seed in range(6):
+        found = dpcheck.audit_neighbours(
+            lambda data, rng: sum(data) + rng.laplace(scale=50), pairs, epsilon=0.6, trials=100, seed=seed
+        )
+        assert found.pair.data != found.pair.neighbour
+    with pytest.raises(InputError, match="that differ"):
+        dpcheck.audit_neighbours(lambda data, rng: rng.normal(), [([1], [1])], epsilon=1.0, trials=100)

@@ -248,3 +248,20 @@ def test_bad_scale_and_distribution():
         match="distribution must be one of gaussian, laplace, exponential, discrete_gaussian, geometric, got cauchy",
     ):
         audit_noise_sample(HONEST, scale=1, distribution="cauchy")
+
+
+def test_a_high_confidence_still_sees_gross_faults():
+    """A p-value by simulation cannot fall below what its samples allow: there must be enough of them for the level."""
+    tenth = audit_noise(lambda data, rng: rng.normal(scale=0.1), None, scale=1.0, trials=60, confidence=0.999)
+    assert tenth.verdict == "violated"
+    assert min(tenth.p_values.values()) <= tenth.level == pytest.approx(0.001 / 4)
+    with pytest.raises(InputError, match=r"confidence must be at most 0\.99996"):
+        audit_noise(lambda data, rng: rng.normal(), None, scale=1.0, trials=60, confidence=1 - 1e-6)
+
+
+@pytest.mark.parametrize("centre", [1e6, 3e6])
+def test_float32_noise_on_a_large_number_is_no_fault(centre):
+    """Its steps, 1/16 and 1/4 of the scale, show in the shape of many draws."""
+    sample = (centre + np.random.default_rng(0).normal(size=(10_000, 1))).astype(np.float32)
+    assert audit_noise_sample(sample, scale=1.0).verdict == "consistent"
+    assert audit_noise_sample(sample, scale=1.5).verdict == "violated"

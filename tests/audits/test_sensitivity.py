@@ -125,3 +125,13 @@ def test_a_record_that_makes_the_output_nan_is_infinitely_far():
         lambda x: np.nan_to_num(np.clip(x, 0, 1)).sum(), np.full(4, 0.5), [1.0, np.nan], claimed=1.0
     )
     assert (clean.verdict, clean.sensitivity) == ("consistent", 1.0)
+
+
+def test_whole_numbers_make_room_for_fractions():
+    audit = audit_sensitivity(np.mean, np.zeros(10, int), [0.0, 0.9], claimed=0.05)
+    assert audit.verdict == "violated"
+    assert audit.sensitivity == pytest.approx(0.09)
+
+
+def test_a_budget_for_less_than_one_pair_a_base():
+    assert audit_sensitivity(np.mean, np.zeros(4), [0.0, 1.0, 2.0, 3.0], claimed=1, budget=12).verdict == "consistent"

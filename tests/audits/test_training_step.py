@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, audit_training_step, certify
+from dpcheck.audits.step_findings import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.events import Gaussian, Repeated, Sampled
 
@@ -220,3 +221,19 @@ def test_a_loader_and_bad_arguments():
         audit_training_step(step(), RECORDS, **CLAIM)
     with pytest.raises(InputError, match="sampler must be callable or iterable, got int"):
         step(sampler=3)
+
+
+def test_half_of_the_noise_shows_at_every_confidence():
+    for confidence in (0.9, 0.99, 0.999):
+        found = audit_training_step(step(half), RECORDS, events=EVENTS, **CLAIM | {"confidence": confidence})
+        assert found.verdict == "violated"
+        assert {each.part for each in found.findings if each.verdict == "violated"} >= {"noise"}
+
+
+def test_the_size_with_the_least_noise_decides():
+    """More than is stated on an empty minibatch, and less on those that are drawn."""
+    falling = lambda w, batch, rng: rng.normal(scale=1.06 - 0.015 * len(batch), size=3)  # noqa: E731
+    made = TrainingStep(falling, poisson, clip=1.0, noise=1.0, divisor=8, params=np.zeros(3))
+    found, _ = noise_finding(made, np.zeros((32, 3)), 8, 3000, 0.99, 0, empty=True)
+    assert found.verdict == "violated"
+    assert "0.94" in found.reason
