@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import real_numbers
 from dpcheck.errors import InputError, one_line, require, require_count
 from dpcheck.events import Event
 from dpcheck.matrix_noise import correlated_noise, tree_encoder
@@ -23,7 +24,9 @@ def read_encoder(path: str) -> NDArray[np.float64]:
     try:
         require(file.stat().st_size <= _LARGEST_FILE, "--encoder", "be a file of at most 500 megabytes", path)
         if file.suffix == ".npy":
-            return np.asarray(np.load(file, allow_pickle=False), np.float64)
+            loaded = real_numbers(np.load(file, allow_pickle=False), "--encoder")
+            require(loaded.ndim == 2, "--encoder", "be a matrix", f"an array of shape {loaded.shape}")
+            return loaded
         return np.loadtxt(file, delimiter=",", ndmin=2, dtype=np.float64)
     except (OSError, ValueError, TypeError, EOFError) as error:
         raise InputError(

@@ -58,7 +58,7 @@ class EventCounts:
             elif isinstance(event, RandomAllocation):  # the record is in one of the steps
                 shifts.append(math.sqrt(count) * shift)
             elif event.laplace:
-                pure += count * amplified(shift, event.rate)
+                pure += count * sampled_pure(event, shift)
             else:
                 copies = event.batch if event.scheme == "with_replacement" else 1
                 shifts.append(math.sqrt(count) * copies * shift)
@@ -73,18 +73,29 @@ class EventCounts:
         return " + ".join(named) or "nothing"
 
 
-def amplified(epsilon: float, rate: float) -> float:
-    """Return the pure epsilon on a sample of this rate, log(1 + rate (e^epsilon - 1))."""
+def sampled_pure(event: Sampled, epsilon: float) -> float:
+    """Return the pure epsilon of Laplace noise on a sample, which is ``epsilon`` where the record is in it.
+
+    A record that is added, or that takes a fixed place, changes the law by log(1 + rate (e^epsilon - 1)). One that is
+    replaced in a Poisson sample is beside laws without it: both densities over theirs lie in e^(-+epsilon/2), and the
+    mixtures of the ends are those of opposite records.
+    """
+    rate = event.rate
+    if event.scheme == "poisson" and event.neighbours == "replace_one":
+        half = epsilon / 2
+        return half + math.log(rate + event.rest * math.exp(-half)) - math.log(event.rest + rate * math.exp(-half))
     return epsilon if epsilon > 700 else math.log1p(rate * math.expm1(epsilon))
 
 
 def count_events(events: tuple[Event, ...]) -> EventCounts:
     """Count ``events``; refuses to mix neighbouring relations."""
     counts: Counter[Single] = Counter()
+    relations: set[str] = set()
     for event, count in _flatten(events, 1):
         if count > 0 and not _silent(event):
             counts[_simplify(event)] += count
-    relations = {event.neighbours for event in counts if isinstance(event, Sampled | RandomAllocation)}
+            if isinstance(event, Sampled | RandomAllocation):  # also where nothing is left of the sampling
+                relations.add(event.neighbours)
     require(len(relations) <= 1, "events", "share one neighbouring relation", sorted(relations))
     gaussians = [(event, n) for event, n in counts.items() if isinstance(event, Gaussian)]
     others = [(event, n) for event, n in counts.items() if not isinstance(event, Gaussian)]

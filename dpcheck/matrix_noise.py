@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_count
 from dpcheck.events import Gaussian, shift_of
 
@@ -47,14 +48,16 @@ def encoder_sensitivity(encoder: ArrayLike, *, participations: int = 1, separati
     >>> round(encoder_sensitivity(encoder, participations=2, separation=2) ** 2, 9)
     4.0
     """
-    C = np.asarray(encoder, dtype=np.float64)
+    C = real_numbers(encoder, "encoder")
     good = C.ndim == 2 and C.size > 0 and bool(np.all(np.isfinite(C)))
     require(good, "encoder", "be a matrix of finite numbers", np.shape(encoder))
     require_count(participations, "participations")
     require_count(separation, "separation")
+    unit = float(np.abs(C).max()) or 1.0  # products of tiny entries would be 0
+    C = C / unit
     products = np.abs(C.T @ C) * (1 + 1e-14 * C.shape[0])
     worth = np.array([_worth(row, i, participations, separation) for i, row in enumerate(products)])
-    return math.sqrt(_heaviest(worth, participations, separation)) * (1 + 1e-14)
+    return unit * math.sqrt(_heaviest(worth, participations, separation)) * (1 + 1e-14)
 
 
 def correlated_noise(

@@ -11,6 +11,7 @@ from dpcheck.events.compositions import Event, Repeated
 from dpcheck.events.mechanisms import Gaussian, Laplace
 from dpcheck.events.sampled import Neighbours, Sampled, Scheme
 
+_UNROLLED = 200  # repetitions that an accountant is told one by one
 _CHANGED = {"add_or_remove_one": 1.0, "replace_one": 2.0}  # sensitivity over what one record contributes
 
 
@@ -52,11 +53,24 @@ def _singles(events: Iterable[Any]) -> Iterable[tuple[Any, int]]:
             case "ComposedDpEvent":
                 waiting.extend((part, count) for part in reversed(event.events))
             case "SelfComposedDpEvent":
-                waiting.append((event.event, count * int(event.count)))
+                waiting.append((event.event, count * _whole(event.count, "count")))
             case "NoOpDpEvent":
                 pass
             case _:
                 yield event, count
+
+
+def _whole(value: Any, name: str) -> int:
+    """Return a number of times, which is never cut off to be whole."""
+    good = is_number(value) and 0 <= value < math.inf and int(value) == value
+    require(good, f"the {name} of a dp_accounting event", "be a whole number >= 0", value)
+    return int(value)
+
+
+def _multiplier(event: Any) -> float:
+    value = event.noise_multiplier
+    require(is_number(value), "the noise_multiplier of a dp_accounting event", "be a number", value)
+    return float(value)
 
 
 def _read(event: Any, relation: Neighbours) -> Event | None:
@@ -65,14 +79,14 @@ def _read(event: Any, relation: Neighbours) -> Event | None:
         case "NonPrivateDpEvent":
             return Gaussian(0.0)
         case "GaussianDpEvent":
-            return Gaussian(event.noise_multiplier / changed)
+            return Gaussian(_multiplier(event) / changed)
         case "LaplaceDpEvent":
-            return Laplace(event.noise_multiplier / changed)
+            return Laplace(_multiplier(event) / changed)
         case "SingleEpochTreeAggregationDpEvent":
             # A record is in one leaf of one tree, and in the nodes above it.
-            trees = [event.step_counts] if isinstance(event.step_counts, int) else list(event.step_counts)
-            depth = max((int(steps).bit_length() for steps in trees if steps > 0), default=0)
-            return Gaussian(event.noise_multiplier / changed / math.sqrt(depth)) if depth else None
+            trees = event.step_counts if isinstance(event.step_counts, Iterable) else [event.step_counts]
+            depth = max((_whole(steps, "step_counts").bit_length() for steps in trees), default=0)
+            return Gaussian(_multiplier(event) / changed / math.sqrt(depth)) if depth else None
         case "PoissonSampledDpEvent":
             return _sampled(event.event, "poisson", 1, event.sampling_probability, relation)
         case "SampledWithoutReplacementDpEvent":
@@ -89,11 +103,11 @@ def _sampled(inner: Any, scheme: Scheme, population: int, batch: float, relation
     parts = [(part, count) for part, count in _singles([inner]) if count > 0]
     changed = _CHANGED[relation]
     if all(type(part).__name__ == "GaussianDpEvent" for part, _ in parts):
-        gaussians = (Gaussian(part.noise_multiplier / math.sqrt(count) / changed) for part, count in parts)
+        gaussians = (Gaussian(_multiplier(part) / math.sqrt(count) / changed) for part, count in parts)
         return Sampled(tuple(gaussians) or (Gaussian(math.inf),), scheme, population, batch, relation)
     alone = [(type(part).__name__, count) for part, count in parts] == [("LaplaceDpEvent", 1)]
     if alone and scheme != "with_replacement":
-        laplace = Laplace(parts[0][0].noise_multiplier / changed)
+        laplace = Laplace(_multiplier(parts[0][0]) / changed)
         return Sampled((laplace,), scheme, population, batch, relation)
     raise OtherEvent(f"{scheme} sampling of {', '.join(sorted({type(part).__name__ for part, _ in parts}))}")
 
@@ -112,7 +126,7 @@ def read_history(history: list[Any]) -> tuple[Event, ...]:
     events: list[Event] = []
     for multiplier, rate, steps in history:
         require(0 <= rate <= 1, "the sample rate of a history", "lie in [0, 1]", rate)
-        require(int(steps) == steps, "the steps of a history", "be a whole number", steps)
+        require(0 <= steps < math.inf and int(steps) == steps, "the steps of a history", "be a whole number", steps)
         step = Sampled((Gaussian(multiplier),), "poisson", 1, rate, "add_or_remove_one")
         events.append(Repeated(step, int(steps)))
     return tuple(events)
@@ -125,12 +139,15 @@ def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str]:
     from dp_accounting.rdp import RdpAccountant
 
     relations = dp_accounting.NeighboringRelation
-    event = dp_accounting.ComposedDpEvent(list(events))
+    whole = dp_accounting.ComposedDpEvent(list(events))
     for make in (PLDAccountant, RdpAccountant):
         for relation in (relations.ADD_OR_REMOVE_ONE, relations.REPLACE_ONE, relations.REPLACE_SPECIAL):
             accountant = make(neighboring_relation=relation)
             try:
-                if not accountant.supports(event):
+                event = _unrolled(whole) if make is PLDAccountant else whole
+                if make is RdpAccountant and relation is relations.REPLACE_ONE:
+                    event = _between_replaced(whole)
+                if event is None or not accountant.supports(event):
                     continue
                 epsilon = float(accountant.compose(event).get_epsilon(delta))
             except (NotImplementedError, ValueError, OverflowError, RecursionError) as error:
@@ -142,3 +159,38 @@ def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str]:
     names = ", ".join(sorted({type(part).__name__ for part, _ in _singles(events)}))
     raise InputError(f"events must be supported dp_accounting events, got a composition that none of its accountants "
                      f"takes: {names}"[:300])  # fmt: skip
+
+
+def _unrolled(event: Any) -> Any:
+    """Repeat randomized response one by one, which PLDAccountant counts once however often it is repeated.
+
+    None where that would be too many.
+    """
+    import dp_accounting
+
+    parts: list[Any] = []
+    for part, count in _singles([event]):
+        if isinstance(part, dp_accounting.RandomizedResponseDpEvent):
+            if len(parts) + count > _UNROLLED:
+                return None
+            parts += [part] * count
+        else:
+            parts.append(dp_accounting.SelfComposedDpEvent(part, count))
+    return dp_accounting.ComposedDpEvent(parts)
+
+
+def _between_replaced(event: Any) -> Any:
+    """Halve the multipliers over what one record contributes, which RdpAccountant takes for those between records."""
+    make = type(event)
+    match make.__name__:
+        case "GaussianDpEvent" | "LaplaceDpEvent":
+            return make(_multiplier(event) / _CHANGED["replace_one"])
+        case "ComposedDpEvent":
+            return make([_between_replaced(part) for part in event.events])
+        case "SelfComposedDpEvent":
+            return make(_between_replaced(event.event), event.count)
+        case "SampledWithoutReplacementDpEvent":
+            return make(event.source_dataset_size, event.sample_size, _between_replaced(event.event))
+        case "RepeatAndSelectDpEvent":
+            return make(_between_replaced(event.event), event.mean, event.shape)
+    return event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -77,8 +78,9 @@ def run(options: Namespace) -> int:
         certificate = certify(make(noise), options.delta)
         found |= {"asked": options.epsilon, what: noise}
     found |= {"certified": certificate.epsilon, "method": certificate.method}
-    if options.sampling == "balls_in_bins" and options.delta > 0 and not options.file:
-        found["at_least"] = _allocation_below(options, options.multiplier or found[what])
+    multiplier = found.get(what, options.multiplier)
+    if options.sampling == "balls_in_bins" and options.delta > 0 and 0 < multiplier < math.inf:
+        found["at_least"] = _allocation_below(options, multiplier)
     if (note := _NOTES.get(options.sampling or "")) and not options.file:
         found["note"] = note
     if options.format == "json":
@@ -99,11 +101,11 @@ def _allocation_below(options: Namespace, multiplier: float) -> float:
 
     bins = _bins(options)
     epochs = options.steps // bins
-    return allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs and multiplier > 0 else 0.0
+    return allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs else 0.0
 
 
 def _bins(options: Namespace) -> int:
-    return int(max(1, options.population // max(int(options.batch), 1)))
+    return int(options.population // int(options.batch))
 
 
 def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
@@ -155,6 +157,8 @@ def _events(options: Namespace, multiplier: float) -> Event:
     if scheme in ("without_replacement", "with_replacement"):
         relation = options.neighbours or "replace_one"
         return Repeated(Sampled((noise,), scheme, options.population, batch, relation), options.steps)
+    require_count(options.population, "--population")
+    require(1 <= batch <= options.population, "--batch", f"lie in [1, population = {options.population}]", batch)
     if scheme == "balls_in_bins":
         require(isinstance(noise, Gaussian), "--noise", "be gaussian with balls_in_bins", options.noise)
         require(
@@ -164,8 +168,6 @@ def _events(options: Namespace, multiplier: float) -> Event:
         return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"
     require(options.neighbours != "add_or_remove_one", "--neighbours", replaced, options.neighbours)
-    require_count(options.population, "--population")
-    require(1 <= batch <= options.population, "--batch", f"lie in [1, population = {options.population}]", batch)
     epochs = -(-options.steps // (options.population // batch))  # what is left of a last epoch counts as one
     return Repeated(Disjoint((noise,)) if isinstance(noise, Gaussian) else noise, epochs)
 

@@ -183,6 +183,14 @@ def test_files_that_hold_something_else(
         ),
         (f"--multiplier 1 --sampling fixed --neighbours add_or_remove_one {RUN}", "be replace_one with fixed"),
         (f"--multiplier 1 --sampling without_replacement --neighbours add_or_remove_one {RUN}", "be replace_one when"),
+        (
+            "--multiplier 1 --sampling balls_in_bins --batch -5 --population 9 --steps 3 --delta 1e-5",
+            "--batch must lie",
+        ),
+        (
+            "--multiplier 1 --sampling balls_in_bins --batch 1 --population 0 --steps 3 --delta 1e-5",
+            "--population must",
+        ),
         ("nosuch.json --delta 1e-5", "be a readable file"),
         ("--multiplier 1 --encoder nosuch.npy --delta 1e-5", "--encoder must be tree or a readable file of numbers"),
         ("--multiplier 1 --encoder tree --delta 1e-5", "--steps must be given with --encoder tree"),
@@ -200,6 +208,13 @@ def test_wrong_numbers(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert_refused(capsys, ["certify", *arguments.split()], words)
+
+
+@pytest.mark.parametrize("multiplier", ["0", "inf"])
+def test_balls_in_bins_without_noise_and_without_limit(capsys: pytest.CaptureFixture[str], multiplier: str) -> None:
+    run = "--sampling balls_in_bins --batch 5 --population 100 --steps 20 --delta 1e-5"
+    assert main(["certify", "--multiplier", multiplier, *run.split()]) == 0
+    assert f"epsilon <= {'inf' if multiplier == '0' else '0'} " in capsys.readouterr().out
 
 
 def assert_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from dp_accounting import dp_event as dp
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as losses
 
 from dpcheck import InputError, certify
-from dpcheck.events import Gaussian, Laplace, Repeated, Sampled
+from dpcheck.events import Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 GAUSSIAN, LAPLACE = dp.GaussianDpEvent(2.0), dp.LaplaceDpEvent(4.0)
 OURS = [
@@ -86,3 +87,63 @@ def test_a_loss_distribution_is_taken_at_its_word() -> None:
     certificate = certify(pld, 1e-5)
     assert certificate.epsilon == pytest.approx(certify(Gaussian(2.0), 1e-5).epsilon, rel=1e-3)
     assert certificate.method == "a privacy loss distribution's own word, not dpcheck's engine"
+
+
+SLOW = (dp.MixtureOfGaussiansDpEvent, dp.TruncatedSubsampledGaussianDpEvent)  # minutes, by that library
+
+
+@pytest.mark.parametrize(
+    "event", [each for each in [*OURS, *THEIRS] if not isinstance(each, SLOW)], ids=lambda event: type(event).__name__
+)
+def test_a_repetition_is_a_composition(event: dp.DpEvent) -> None:
+    """Whoever computes it: three times as one event, or as three."""
+    together = certify(dp.SelfComposedDpEvent(event, 3), 1e-3).epsilon
+    assert together == pytest.approx(certify(dp.ComposedDpEvent([event] * 3), 1e-3).epsilon, rel=1e-3)
+    assert together >= certify(event, 1e-3).epsilon
+
+
+def test_randomized_response_counts_each_time() -> None:
+    event = dp.RandomizedResponseDpEvent(0.5, 2)  # its loss is log 3 or -log 3, .55 on average
+    assert certify(dp.SelfComposedDpEvent(event, 10), 1e-5).epsilon == pytest.approx(10 * np.log(3), rel=1e-3)
+    assert certify(dp.SelfComposedDpEvent(event, 1000), 1e-5).epsilon > 549
+
+
+def test_an_event_that_releases_nothing_takes_nothing_away() -> None:
+    """Between replaced records a Gaussian of multiplier 1 has one of 1/2, whichever accountant is asked."""
+    batch = dp.SampledWithoutReplacementDpEvent(10**6, 1, dp.GaussianDpEvent(10.0))
+    for first in (dp.GaussianDpEvent(1.0), dp.SelfComposedDpEvent(dp.LaplaceDpEvent(1.0), 10)):
+        alone = certify(dp.ComposedDpEvent([first, batch]), 1e-5).epsilon
+        assert certify(dp.ComposedDpEvent([first, batch, dp.ZCDpEvent(0.0)]), 1e-5).epsilon >= alone * 0.999
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp.SelfComposedDpEvent(GAUSSIAN, 2.9), dp.SelfComposedDpEvent(GAUSSIAN, 0.99),
+        dp.PoissonSampledDpEvent(0.5, dp.SelfComposedDpEvent(GAUSSIAN, -1)),
+        dp.SingleEpochTreeAggregationDpEvent(1.0, [-5]), dp.GaussianDpEvent("1.1"), dp.GaussianDpEvent(None),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_counts_that_are_not_whole_are_refused(event: dp.DpEvent) -> None:
+    with pytest.raises(InputError, match=r"dp_accounting event must be a (whole )?number"):
+        certify(event, 1e-5)
+
+
+@pytest.mark.parametrize(("rate", "half"), [(0.5, 1.0), (0.01, 1.0), (0.01, 3.0), (0.9, 0.2)])
+def test_sampled_laplace_between_replaced_records_is_sharp(rate: float, half: float) -> None:
+    """Opposite records attain it: density ratios e^half and e^-half beside the laws without a record."""
+    event = Sampled((Laplace(1 / (2 * half)),), "poisson", 100, 100 * rate, "replace_one")
+    attained = np.log((1 - rate + rate * np.exp(half)) / (1 - rate + rate * np.exp(-half)))
+    assert certify(event, 0.0).epsilon == pytest.approx(attained, rel=1e-9)
+    assert certify(event, 1e-12).epsilon <= attained * (1 + 1e-9)
+    assert certify(Repeated(event, 50), 0.0).epsilon == pytest.approx(50 * attained, rel=1e-9)
+
+
+def test_a_whole_batch_keeps_its_neighbours() -> None:
+    """Nothing is left of its sampling, but the multiplier is still one between data with and without a record."""
+    whole = Sampled((Gaussian(1.0),), "poisson", 10, 10, "add_or_remove_one")
+    other = Sampled((Gaussian(5.0),), "without_replacement", 10, 5)
+    for mixed in ([whole, other], [RandomAllocation(Gaussian(1.0), 1), other]):
+        with pytest.raises(InputError, match="share one neighbouring relation"):
+            certify(mixed, 1e-5)
