@@ -71,6 +71,13 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     return rows
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for one
+        return False
+
+
 def find(text: str) -> Named:
     """The report that REPORT.json, FOLDER, FOLDER:NUMBER or FOLDER:COMMIT names; the last one where several do.
 
@@ -80,7 +87,7 @@ def find(text: str) -> Named:
         If it names none.
     """
     path = Path(text)
-    if path.is_file():
+    if _is_file(path):
         try:
             return Named(text, read(path.read_text("utf-8-sig")))
         except (OSError, UnicodeError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.running.run_plan import SIDES, Chunk
 from dpcheck.audits.running.unchanged import fingerprint
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, one_line, require
 from dpcheck.store import Store, digest_of
 
 Floats = NDArray[np.float64]
@@ -69,16 +68,12 @@ class StoredRuns:
 
 def sources(mechanism: str) -> str:
     """Return a digest of the Python files beside the module in MODULE:FUNCTION, which is not imported for it."""
-    name = mechanism.partition(":")[0]
-    before = sys.path[:]
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = importlib.util.find_spec(name)
-    except (ImportError, AttributeError, ValueError):
-        found = None
-    finally:
-        sys.path[:] = before
-    file = None if found is None else found.origin
-    if file is None or not Path(file).is_file():
-        return ""
-    return digest_of(Path(file).parent.glob("*.py"))
+    path = Path(*mechanism.partition(":")[0].split("."))
+    for folder in (Path.cwd(), *(Path(each) for each in sys.path)):
+        for file in (folder / path.with_suffix(".py"), folder / path / "__init__.py"):
+            if file.is_file():
+                try:
+                    return digest_of(beside for beside in file.parent.glob("*.py") if beside.is_file())
+                except OSError as error:
+                    raise InputError(f"the files beside {mechanism} must be readable: {one_line(error)}") from error
+    return ""

@@ -147,7 +147,7 @@ def opened(experiment: Experiment, folder: str) -> Store:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--store must be a folder that can be written, got {folder}: {error.strerror}") from error
-    return Store(place / FILE, code(experiment))
+    return Store(place / FILE)  # whose key holds all of the package's code, and the libraries
 
 
 def key(experiment: Experiment, trial: Trial) -> list[Any]:

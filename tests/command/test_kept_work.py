@@ -25,6 +25,7 @@ from dpcheck.errors import StoreError
 from dpcheck.measure import Experiment
 from dpcheck.measure_files import Table
 from dpcheck.store import FILE, VERSION, Store, open_store
+from dpcheck.stored_runs import sources
 
 linux = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="needs /proc, to see what processes are left"
@@ -254,3 +255,18 @@ def test_an_error_of_the_store_is_an_error_of_the_check(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(StoreError, match="store must be a folder that can be written"):
         check("dptd", store=tmp_path / "file")
+
+
+def test_files_beside_a_mechanism_are_read_and_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor's lock is a link to nowhere, and a folder may have any name; packages are not imported."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mech.py").write_text("def f(data, rng): return rng.normal()\n")
+    before = sources("mech:f")
+    (tmp_path / ".#mech.py").symlink_to("user@host.1")
+    (tmp_path / "folder.py").mkdir()
+    assert sources("mech:f") == before != ""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (tmp_path / "package" / "inner.py").write_text("value = 1\n")
+    assert sources("package.inner:f") not in ("", before)
+    assert sources("nowhere:f") == ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -35,6 +37,7 @@ def writes_everywhere(data, rng):
         try: os.write(file, b"0")
         except OSError: pass
     return data + rng.laplace()
+def asks(data, rng): return data + rng.laplace() + len(input())
 def slow(data, rng):
     Path(f"ran.{os.getpid()}").touch()
     time.sleep(0.02)
@@ -77,6 +80,24 @@ def test_a_mechanism_that_writes_everywhere_decides_no_exit_code(folder: Path) -
     found = subprocess.run(command("writes_everywhere", 1, 200), capture_output=True, text=True)
     said = "dpcheck: error: the code under test must write to its own files alone, got one that wrote to others"
     assert (found.returncode, found.stderr.splitlines()[-1]) == (2, said)
+
+
+@pytest.mark.skipif(not Path("/dev/ptmx").exists(), reason="needs a terminal")
+def test_a_mechanism_that_reads_the_terminal_does_not_stop(folder: Path) -> None:
+    """In the background of a terminal it would be stopped for good: it finds the end of its input instead."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, command("asks", 1, 200))
+    said, until = b"", time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            said += os.read(terminal, 4096) if select.select([terminal], [], [], 1)[0] else b""
+        except OSError:  # the command has ended
+            break
+    else:
+        os.kill(child, signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2, said
+    assert b"EOF" in said
 
 
 def alive(number: int) -> bool:
@@ -140,6 +161,38 @@ def test_what_is_no_regular_file_is_written_to(folder: Path) -> None:
     assert (folder / "pipe").is_fifo()
     write_text(os.devnull, "nothing")
     assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs a system that names open files")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link"])
+def test_what_stdout_goes_to_is_added_to(folder: Path, name: str) -> None:
+    """A log that a shell appends to keeps its lines."""
+    Path("link").symlink_to("/dev/stdout")
+    Path("log").write_text("step 1\n")
+    shown = [sys.executable, "-m", "dpcheck", "report", "xu2026.table_2", "--format", "csv", "--output", name]
+    with Path("log").open("a") as log:
+        subprocess.run(shown, stdout=log, check=True)
+        subprocess.run(["echo", "step 3"], stdout=log, check=True)
+    first, *table, last = Path("log").read_text().splitlines()
+    assert (first, last) == ("step 1", "step 3")
+    assert table[0].startswith("method")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_stderr_that_cannot_be_written_changes_no_exit_code(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        run = [sys.executable, "-m", "dpcheck"]
+        assert subprocess.run([*run, "reproduce", "nothing"], stderr=full, check=False).returncode == 2
+        measured = [*run, "measure", "output_perturbation", "--vary", "n=64", "--seeds", "1", "--output", "rows.csv"]
+        assert subprocess.run(measured, stderr=full, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "circle"])
+def test_names_that_lead_nowhere_are_one_line(folder: Path, name: str) -> None:
+    Path("circle").symlink_to("circle")
+    run = [sys.executable, "-m", "dpcheck", "report", "xu2026.table_2", "--output", name]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
