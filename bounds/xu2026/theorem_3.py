@@ -1,4 +1,6 @@
-r"""Theorem 3: second-order stationary points of the empirical risk by DP-RGDA, as published in the appendix.
+r"""Theorem 3 (refuted as published): second-order stationary points of the empirical risk by DP-RGDA.
+
+It repeats Theorem 1 in the appendix, and what refutes that one (claim 002:Thm1) refutes this.
 
 Problem. min over x in R^{d_1}, max over y in Y of f_S(x, y) = (1/n) sum_i F(x, y; xi_i), F mu-strongly concave in y,
 M-Lipschitz, with L-Lipschitz gradients and rho-Lipschitz Hessians (A1 to A4); Phi_S(x) = max_y f_S(x, y), and F_0 the
@@ -45,7 +47,7 @@ from dpcheck.bounds.xu2026.theorem_2 import NOISE, QUANTITY, QUANTITY_LATEX
 THEOREMS = (
     Theorem(
         id="xu2026.theorem_3",
-        title="Second-order stationary points of the empirical risk by DP-RGDA, as printed",
+        title="Second-order stationary points of the empirical risk by DP-RGDA (refuted as printed)",
         paper="xu2026",
         location="Theorem 3 and Lemma 5, Appendix B.1; Algorithm 3",
         quantity=QUANTITY,

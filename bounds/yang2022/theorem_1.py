@@ -23,12 +23,12 @@ Guarantee.
   constants c_2 = c_3 = 8 will do. This is ``yang2022.theorem_1``. The paper does not round m; here
   it is rounded up.
 
-Both state what the paper states, except that n = 1 is left out: Remark 1 allows it and is false
-there (claim Y10). For n >= 2 the noise of Remark 1 is enough with m rounded up and minibatches without
-replacement; with replacement this is open in general, and certified where the check tries it. The proof's
-own last condition, lambda <= s^2 log(n/(m s)) for the normalised noise s, needs
-T >= e^2 log(1/delta) at these settings when m exceeds 1. Remark 1 does
-not say so, and the region below is that of the paper.
+Both state what the paper states, with a condition that is needed. Remark 1 allows n = 1 and is false there
+(claim Y10). Theorem 1 is false, whatever its constants, for epsilon far above log(1/delta) (claim Y09). For n >= 2 the
+noise of Remark 1 is enough with m rounded up and minibatches without replacement; with replacement this is open in
+general, and certified where the check tries it. The proof's own last condition, lambda <= s^2 log(n/(m s)) for the
+normalised noise s, needs T >= e^2 log(1/delta) at these settings when m exceeds 1. Remark 1 does not say so, and the
+region below is that of the paper.
 
 References.
 [1] Z. Yang, S. Hu, Y. Lei, K. R. Varshney, S. Lyu, Y. Ying. Differentially Private SGDA for Minimax
@@ -131,6 +131,7 @@ THEOREMS = (
                 "Theorem 1",
                 Lt(epsilon, c_1 * m**2 * T / n**2),
             ),
+            Assumption("log(1/delta)", "epsilon <= log(1/delta)", "needed, claim Y09", Le(epsilon, log(1 / delta))),
         ),
         noise_formulas=(
             (sigma_w, c_2 * G_w * sqrt(T * log(1 / delta)) / (n * epsilon)),

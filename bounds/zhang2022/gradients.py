@@ -182,7 +182,8 @@ def text() -> Decision:
         "conditional",
         (Method.EXPONENTS, Method.PUBLISHED),
         evidence,
-        "The root sign is too long: what Table 2 and the later sums use is sqrt n kappa.",
+        "In the text at hand the root sign is too long: what Table 2 and the later sums use is sqrt n kappa. Other "
+        "roots of that text are too long as well, so that the slip may be the text's own.",
     )
 
 

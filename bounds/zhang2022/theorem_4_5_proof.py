@@ -84,7 +84,8 @@ def stability() -> Decision:
         "conditional",
         (Method.ALGEBRA, Method.PROVER),
         evidence,
-        "The root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that follows needs the shorter.",
+        "In the text at hand the root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that follows "
+        "needs the shorter. Other roots of that text are too long as well, so that the slip may be the text's own.",
     )
 
 

@@ -45,7 +45,16 @@ def chosen(plan: Mapping[str, Any]) -> dict[str, Any]:
 
     A plan with another delta, batch or number of units than those of Table 2 has the choice that was made there.
     """
+    found = _candidates(plan)
+    return dict(max(found, key=lambda pair: pair[0])[1]) if found else {}
+
+
+def unchosen(plan: Mapping[str, Any]) -> str:
+    """Say why a plan cannot be run yet; nothing where a choice was made for it."""
+    return "" if _candidates(plan) else "its settings are not chosen yet"
+
+
+def _candidates(plan: Mapping[str, Any]) -> list[tuple[float, dict[str, Any]]]:
     data, model, algorithm, epsilon, *_ = exact = group(plan)
     usual = (data, model, algorithm, epsilon, "1e-06", "256" if model == "mlp" else "", "64")
-    found = tried().get(exact) or tried().get(usual) or []
-    return dict(max(found, key=lambda pair: pair[0])[1]) if found else {}
+    return tried().get(exact) or tried().get(usual) or []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpcheck.experiments import auc_runs
-from dpcheck.experiments.choices import chosen
+from dpcheck.experiments.choices import chosen, unchosen
 from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Experiment, Setting, Value
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
@@ -96,7 +96,9 @@ def _cells() -> tuple[Cell, ...]:
                 noises = (NONE,) if epsilon == float("inf") else (PUBLISHED, CERTIFIED)
                 seconds = SECONDS["ijcnn1" if data == "ijcnn1" else "mnist"][model]
                 published = {"AUC": printed[3 * number + column]}
-                found.append(Cell(keys, plan(data, model, algorithm, epsilon, 1e-6), published, noises, seconds))
+                made = plan(data, model, algorithm, epsilon, 1e-6)
+                not_run = unchosen(made) if CERTIFIED in noises else ""
+                found.append(Cell(keys, made, published, noises, seconds, not_run=not_run))
     return (*found, *(_nispp(epsilon) for epsilon in EPSILONS))
 
 

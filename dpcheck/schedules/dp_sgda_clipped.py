@@ -39,7 +39,7 @@ class Printed(Schedule):
 
     References
     ----------
-    Q. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
+    R. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
     2025, Algorithm 1, Theorems 1 and 2.
     """
 

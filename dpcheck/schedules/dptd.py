@@ -37,7 +37,7 @@ class Printed(Schedule):
 
     References
     ----------
-    Q. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
+    R. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
     2025, appendix (DPTD of Zhao et al. 2023).
     """
 

@@ -42,7 +42,7 @@ class Printed(Schedule):
 
     References
     ----------
-    Q. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
+    R. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
     2025, Algorithms 3 and 4, Theorems 5 and 6, Remark 2.
     """
 

@@ -39,7 +39,7 @@ ASSUMPTIONS = {
     "xu2026.theorem_2": "A1 A2 A3 A4 A5 records y_0 escape noise | epsilon delta_1 delta_2 mu error S_2",
     "xu2026.theorem_3": "A1 A2 A3 A4 start F_0 escape | epsilon delta_1 delta_2 error period q increments B_2 S_2",
     "yang2022.theorem_1": "A1 sampling | epsilon delta n m",
-    "yang2022.theorem_1_existential": "A1 sampling | epsilon",
+    "yang2022.theorem_1_existential": "A1 sampling | epsilon log(1/delta)",
     "yang2022.theorem_2a": "A1 A3 convex-concave bounded start records sampling | epsilon delta n m",
     "yang2022.theorem_2b": "A1 convex-concave bounded start records sampling | epsilon delta n m",
     "yang2022.theorem_3": "A1 A2 A3 PL-SC W V saddle sampling late_start | kappa mu",

@@ -167,15 +167,15 @@ def judged(line: Line, counts: Sequence[Sequence[int]]) -> tuple[Finding, dict[s
         for cell, found in zip(line.cells, counts, strict=True)
         for count in found
     )
-    fit = fit_rate(frame, response="gradients", factors=[line.factor], claimed={line.factor: 0.0}, offset="order",
-                   margin=MARGIN)  # fmt: skip
-    plain = fit_rate(frame, response="gradients", factors=[line.factor])
-    order = np.polyfit(np.log(frame[line.factor]), np.log(frame["order"]), 1)[0]
+    factor = line.factor
+    fit = fit_rate(frame, response="gradients", factors=[factor], claimed={factor: 0.0}, offset="order", margin=MARGIN)
+    plain = fit_rate(frame, response="gradients", factors=[factor])
+    order = np.polyfit(np.log(frame[factor]), np.log(frame["order"]), 1)[0]
     algorithm, _, experiment = line.id.partition(".")
-    low, high = plain.interval[line.factor]
+    low, high = plain.interval[factor]
     row = {
-        "experiment": experiment, "algorithm": algorithm, "theorem": line.against, "regime": "", "factor": line.factor,
-        "predicted": None, "measured": plain.exponents[line.factor], "low": low, "high": high,
+        "experiment": experiment, "algorithm": algorithm, "theorem": line.against, "regime": "", "factor": factor,
+        "predicted": None, "measured": plain.exponents[factor], "low": low, "high": high,
         "claimed": float(order), "largest": None, "verdict": fit.verdict,
     }  # fmt: skip
     reason = f"relative to the stated order, {fit.reason}"
