@@ -121,6 +121,8 @@ class Experiment:
         ``(plan, noise, seed) -> metric -> number``, :data:`EPSILON` among them.
     runs : int
         Runs behind a printed number, 0 where the paper does not say.
+    spread : float
+        Standard deviation of such a run as the paper states it, 0 where it does not.
     seeds : int
         Runs behind a measured one.
     missing : tuple of Missing
@@ -141,6 +143,7 @@ class Experiment:
     claimed: str
     measure: Measure
     runs: int
+    spread: float = 0.0
     seeds: int = 5
     missing: tuple[Missing, ...] = ()
     panels: tuple[Curve, ...] = ()

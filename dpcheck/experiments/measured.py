@@ -31,8 +31,8 @@ class Measured:
 def measured(experiment: Experiment, cell: Cell, metric: str, noise: str, results: Sequence[Result]) -> Measured | None:
     """Return what these runs say of a cell, None where there are none.
 
-    A printed number is a mean over ``experiment.runs`` runs, so its own error is that of as many runs with the spread
-    that was measured; where the paper does not say how many, it counts as exact.
+    A printed number is a mean over ``experiment.runs`` runs with the spread that the paper states, or else the one that
+    was measured; where the paper does not say how many runs, it counts as exact.
     """
     mine = [each for each in results if each.trial.cell is cell and each.trial.noise == noise]
     if not mine:
@@ -42,7 +42,7 @@ def measured(experiment: Experiment, cell: Cell, metric: str, noise: str, result
     spread = float(values.std(ddof=1)) if count > 1 else math.nan
     published, difference = cell.published.get(metric), None
     if published is not None and spread > 0:
-        share = 1 / count + (1 / experiment.runs if experiment.runs else 0.0)
-        difference = (float(values.mean()) - published) / (spread * math.sqrt(share))
+        theirs = (experiment.spread or spread) / math.sqrt(experiment.runs) if experiment.runs else 0.0
+        difference = (float(values.mean()) - published) / math.hypot(spread / math.sqrt(count), theirs)
     epsilon = max(each.values[EPSILON] for each in mine)
     return Measured(float(values.mean()), spread / math.sqrt(count), count, difference, epsilon)

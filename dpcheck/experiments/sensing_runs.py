@@ -91,7 +91,8 @@ def solver_of(plan: Plan, target: Problem, noise: str) -> Solver:
     z = composed(steps)  # a refresh every ten iterations, as Appendix D has it for all methods
     given = {name: settings[name] for name in ("steps", "b1", "b2", "L0", "eta")}
     spider = configure("dp_spider", target, **CLAIM, **given, period=PERIOD)
-    return replace(spider, sigma_1=2 * CLIP * z / REFRESH, sigma_2=2 * CLIP * z / UPDATE)  # type: ignore[type-var]
+    # The second is over the norm 2C to which this estimator clips a difference: the noise is 2Cz/B as well.
+    return replace(spider, sigma_1=2 * CLIP * z / REFRESH, sigma_2=z / UPDATE)  # type: ignore[type-var]
 
 
 def composed(queries: int) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpcheck.experiments.causes import FAR, cause
-from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Experiment
+from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Experiment
 from dpcheck.experiments.measured import measured
 from dpcheck.experiments.runner import Result
 
@@ -32,9 +32,20 @@ def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, An
                 }  # fmt: skip
             row["runs"] = max(each.runs for each in (first, second) if each is not None)
             far = [each for each in (first, second) if each and each.difference and abs(each.difference) > FAR]
-            row["cause"] = cause(experiment, cell, metric, first, second) if far else ""
+            least = _least_noise(experiment, cell)
+            noiseless = measured(experiment, least, metric, PUBLISHED, results)
+            row["cause"] = cause(experiment, cell, first, second, noiseless) if far else ""
             found.append(row)
     return found
+
+
+def _least_noise(experiment: Experiment, cell: Cell) -> Cell:
+    """Return the cell that differs from this one in epsilon alone, which is the largest, privacy given."""
+    alike = [
+        each for each in experiment.cells
+        if {**each.keys, "epsilon": 0.0} == {**cell.keys, "epsilon": 0.0} and each.keys.get("epsilon") != math.inf
+    ]  # fmt: skip
+    return max(alike, key=lambda each: float(each.keys.get("epsilon", 0.0)), default=cell)
 
 
 def shown_rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, str]]:

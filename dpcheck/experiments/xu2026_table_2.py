@@ -41,6 +41,9 @@ SETTINGS = (
         "not printed: b1, q, K and the dual step of DP-RGDA, and the step of Ada-DP-SPIDER",
     ),
     Setting(
+        "clipping of the baselines' differences", "2C, that of two clipped gradients", "their own; the noise is printed"
+    ),
+    Setting(
         "refreshes of the baselines",
         "by drift with certified noise, every q iterations with noise as published",
         "Appendix D speaks of one refresh period for all",

@@ -25,6 +25,7 @@ from dpcheck.commands.reproduce import experiment_text
 from dpcheck.experiments import NAMES, auc_runs, choices, choosing, find, kept, page, runner, starts
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
 from dpcheck.experiments.measured import measured
+from dpcheck.experiments.picture import draw
 from dpcheck.experiments.rendering import listing, not_run, to_dict
 from dpcheck.experiments.runner import FILE, Result, chosen, run_all, trials
 from dpcheck.experiments.table import causes, rows, shown_rows
@@ -543,3 +544,16 @@ def test_the_page_says_what_the_kept_runs_say(name):
 def test_code_changes_are_other_runs():
     """What is stored by one version of a kernel is not taken for what another one measures."""
     assert runner.code(SENSING) != runner.code(find("yang2022.table_2"))
+
+
+def test_a_stated_spread_stands_in_for_the_measured_one():
+    experiment, results = made_up([11.0, 12.0, 13.0, 14.0])
+    stated = measured(replace(experiment, runs=5, spread=0.1), experiment.cells[0], "Phi", CERTIFIED, results)
+    assert stated.difference == pytest.approx(2.5 / math.sqrt(5 / 3 / 4 + 0.1**2 / 5))
+
+
+def test_a_figure_without_some_of_its_panels_is_drawn():
+    experiment = find("yang2022.figure_1")
+    cells = [cell for cell in experiment.cells if cell.keys["panel"] == "a"]
+    results = [Result(each, {"AUC": 90.0, "sigma": 1.0, EPSILON: 1.0}, 1.0) for each in trials(experiment, cells, 2)]
+    assert len(draw(experiment, results).axes) == 3
