@@ -125,7 +125,7 @@ THEOREMS = (
             ESCAPE,
             Assumption(
                 "noise",
-                "the noise makes the whole (epsilon, delta)-DP, which that of Algorithm 3 does not",
+                "the noise makes the whole (epsilon, delta)-DP, which that of Algorithm 3 with constant 1 does not",
                 "Theorem 2; claim 002:Alg3 l.1-2",
             ),
             SMALL_EPSILON,
