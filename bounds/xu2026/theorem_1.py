@@ -14,7 +14,8 @@ alpha of order a^{2/3}, up to logarithms, with probability 1 - delta_1 - delta_2
 
 As published, neither part follows: with K = 1 the dual variable never moves (claim 002:K=1), the steps have
 constant length (002:Lem5 eta=1/(2L)), the noise is too small with the constant 1 of its formula (002:Alg3 l.1-2),
-and the clip does not bound the sensitivity (002:Alg3 Clip). The rate itself is that of the repaired schedule in the literature.
+and the clip does not bound the sensitivity (002:Alg3 Clip). The rate itself is that of the repaired schedule in the
+literature.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Theorem 1, Lemmas 1 to 5, Appendix B.1.
