@@ -72,7 +72,8 @@ def constant() -> Decision:
         Method.PRIVACY_CURVE,
         evidence,
         "With the constant 1 of the formula even one release of the full batch needs more noise, within the "
-        "epsilon < 1 of Definition 3. The universal constant that the text names is missing from the formula, and is left open.",
+        "epsilon < 1 of Definition 3. The universal constant that the text names is missing from the formula, and is "
+        "left open.",
     )
 
 
