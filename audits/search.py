@@ -137,7 +137,7 @@ def audit_neighbours(
     ...     return max(data) + rng.laplace(scale=1.0)
     >>> audit = dpcheck.audit_neighbours(noisy_maximum, replaced([0, 0, 1], [0, 3]), epsilon=1.0, delta=0, trials=2_000)
     >>> audit.verdict, audit.pairs
-    ('violated', 6)
+    ('violated', 4)
     """
     require_delta(delta)
     require_confidence(confidence)
