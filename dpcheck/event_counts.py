@@ -76,9 +76,9 @@ class EventCounts:
 def sampled_pure(event: Sampled, epsilon: float) -> float:
     """Return the pure epsilon of Laplace noise on a sample, which is ``epsilon`` where the record is in it.
 
-    A record that is added, or that takes a fixed place, changes the law by log(1 + rate (e^epsilon - 1)). One that is
-    replaced in a Poisson sample is beside laws without it: both densities over theirs lie in e^(-+epsilon/2), and the
-    mixtures of the ends are those of opposite records.
+    A record that is added, or replaced in a sample of fixed size, changes the law by log(1 + rate (e^epsilon - 1)). In
+    a Poisson sample the densities with either record, over the density without one, lie between e^(-epsilon/2) and
+    e^(epsilon/2). Opposite records reach both ends, and the ratio of their mixtures is returned.
     """
     rate = event.rate
     if event.scheme == "poisson" and event.neighbours == "replace_one":

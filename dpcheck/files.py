@@ -19,8 +19,7 @@ def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` to ``path``, replacing a regular file in one step.
 
     The file at the end of a symbolic link is replaced, not the link, and the new file has the old one's mode. What
-    is no regular file, such as a pipe, is written to as it is; ``/dev/stdout`` and its like go on where the open file
-    is, of which nothing is lost.
+    is no regular file, such as a pipe, is written to as it is. A path such as ``/dev/stdout`` adds to the open file.
 
     Raises
     ------

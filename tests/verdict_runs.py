@@ -1,4 +1,4 @@
-"""Whole runs of the check at many seeds and on several processors: which verdict each finding had in each.
+"""Whole runs of the check at many seeds, on several processors if asked: which verdict each finding had in each.
 
 ``python tests/verdict_runs.py RUNS.csv --seeds 20`` appends a row a finding, algorithm by algorithm, and goes on where
 it was stopped. ``--processor generic`` compiles for the least processor of this kind in place of this one, and gives

@@ -134,8 +134,8 @@ SETTINGS = (
         "rows",
         "features of ijcnn1 scaled to [0, 1] by the training rows, over 2.5; with certified noise the rows as they "
         "are, over 2; pixels in [0, 1] over 10; longer rows cut to 1",
-        "[0, 1] is printed (E.3); 2.5 is fitted to the printed AUC without noise, which it says nothing about "
-        "any more; no certificate covers a scale read off the rows, hence public constants with certified noise",
+        "[0, 1] is printed (E.3); 2.5 is fitted to the printed AUC without noise, so that the agreement there "
+        "shows nothing; no certificate covers a scale read off the rows, hence public constants with certified noise",
     ),
     Setting("share of positives", "0.1 and 0.5", "chosen: public, where the paper counts the private labels"),
     Setting("batch, epochs, projection", "Table 4, in the units of these rows", "printed, Table 4"),
