@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, roots_legendre
 
-from dpcheck.event_counts import sampled_pure
 from dpcheck.events import Sampled
 
 Array: TypeAlias = NDArray[np.float64]
@@ -114,8 +113,7 @@ def laplace_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
     with np.errstate(divide="ignore"):
         apart = np.log(-np.expm1(np.minimum(epsilon - inner, 0))) + laplace_log_delta(inner, shift / 2)
     seen = np.minimum(epsilon - inner, 0) + laplace_log_delta(inner, shift)
-    beyond = epsilon >= sampled_pure(event, shift) * (1 + 1e-12)  # no likelihood ratio is larger
-    return np.where(beyond, -np.inf, math.log(event.rate) + np.logaddexp(apart, seen))
+    return np.asarray(math.log(event.rate) + np.logaddexp(apart, seen))
 
 
 def amplified(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:

@@ -324,6 +324,7 @@ def test_bad_input(arguments: dict[str, float], message: str) -> None:
 def test_the_quick_bound_is_one_for_large_delta_too():
     """Near delta the limit is steep: 83 of 85 against none exceeds epsilon 0 at delta .9."""
     assert binomial.epsilon_lower(83, 0, 85, delta=0.9, alpha=0.01) > 0
+    assert binomial.most(83, 0, 85, delta=0.9, alpha=0.01) >= binomial.epsilon_lower(83, 0, 85, delta=0.9, alpha=0.01)
     rng = np.random.default_rng(5)
     for _ in range(200):
         trials = int(rng.integers(20, 200))

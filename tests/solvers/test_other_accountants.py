@@ -140,6 +140,13 @@ def test_sampled_laplace_between_replaced_records_is_sharp(rate: float, half: fl
     assert certify(Repeated(event, 50), 0.0).epsilon == pytest.approx(50 * attained, rel=1e-9)
 
 
+@pytest.mark.parametrize(("rate", "half", "steps", "most"), [(0.01, 3.0, 1000, 10.7), (0.1, 0.5, 200, 6.7)])
+def test_many_sampled_laplaces_compose(rate: float, half: float, steps: int, most: float) -> None:
+    """Far below the sum of the pure epsilons, 184 and 20.6, as a loss distribution has it."""
+    event = Sampled((Laplace(1 / (2 * half)),), "poisson", 1000, 1000 * rate, "replace_one")
+    assert certify(Repeated(event, steps), 1e-6).epsilon < most
+
+
 def test_a_whole_batch_keeps_its_neighbours() -> None:
     """Nothing is left of its sampling, but the multiplier is still one between data with and without a record."""
     whole = Sampled((Gaussian(1.0),), "poisson", 10, 10, "add_or_remove_one")
