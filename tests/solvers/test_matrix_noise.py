@@ -61,3 +61,8 @@ def test_white_noise_is_a_composition_of_gaussians() -> None:
 def test_only_matrices_are_encoders(encoder: object) -> None:
     with pytest.raises(InputError, match=r"^encoder must be a matrix of finite numbers"):
         encoder_sensitivity(encoder)  # type: ignore[arg-type]
+
+
+def test_tiny_entries_do_not_vanish():
+    """Their products are 0 in floating point, the sensitivity is not."""
+    assert correlated_noise([[1e-200]], 1e-200).noise_multiplier == pytest.approx(1.0)
