@@ -188,7 +188,7 @@ def optimum(
     constants = np.array([*_moduli(problem, regulariser), energy, most], dtype=float)
     around = _point(problem, centre, "centre")
     z = _point(problem, start, "start")
-    data = data_of(problem, records=problem.records, start=np.zeros(z.size))
+    data = data_of(problem, start=np.zeros(z.size))
     index: NDArray[np.int64] = np.arange(len(problem.records))
     count = base_kernel(name)(problem.gradient, data, index, constants, around, np.random.default_rng(seed), z)
     message = ""

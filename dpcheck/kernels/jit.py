@@ -17,6 +17,8 @@ except ImportError:  # a version of Numba that has moved them
 
 VECTOR = types.float64[::1]
 MATRIX = types.float64[:, ::1]
+SINGLE_VECTOR = types.float32[::1]
+SINGLE_MATRIX = types.float32[:, ::1]
 INDICES = types.int64[::1]
 INDEX_MATRIX = types.int64[:, ::1]
 STREAM = types.npy_rng
@@ -77,10 +79,11 @@ RUN = types.FunctionType(RUN_SIGNATURE)
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
-def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile for ``signature`` when first needed, without the GIL, cached on disk where a folder can be written.
+def kernel(*signatures: Any, apart: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile for ``signatures`` when first needed, without the GIL, cached on disk where a folder can be written.
 
-    A version of Numba that lacks what :mod:`dpcheck.kernels.numba_private` needs compiles at import, without a cache.
+    Python calls the first of them; the others are for kernels in single precision. A version of Numba that lacks what
+    :mod:`dpcheck.kernels.numba_private` needs compiles at import, without a cache.
 
     ``apart`` : the caller sees to it that no two arrays overlap; a write to one is not looked for in the others
     """
@@ -96,12 +99,12 @@ def kernel(signature: Any, *, apart: bool = False) -> Callable[[Callable[..., An
         if not hasattr(compiled, "py_func"):  # with NUMBA_DISABLE_JIT
             return function
         if numba_private is None or numba_private.missing(compiled):
-            eager: Callable[..., Any] = njit(signature, **options)(function)
+            eager: Callable[..., Any] = njit(list(signatures), **options)(function)
             return eager
         if apart:
             numba_private.assume_apart(compiled)
         numba_private.stamp(compiled, Path(__file__).parent)
-        numba_private.compile_on_demand(compiled, signature)
+        numba_private.compile_on_demand(compiled, signatures)
         return compiled  # type: ignore[no-any-return]
 
     return compile_

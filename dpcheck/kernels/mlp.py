@@ -15,7 +15,8 @@ cancels when the two are close, which is what variance reduction is about: at re
 all digits from r = 1e-8 on. Here a b' - c d' is first written as e t' + s f' with e = a - c, s = (a + c)/2,
 t = (b + d)/2, f = b - d, where nothing cancels that did not cancel in e and f.
 
-``work`` vectors hold the inputs and signals of ``rows`` records, layer after layer.
+``work`` vectors hold the inputs and signals of ``rows`` records, layer after layer. In single precision, products are
+too; sums of squares are in double all the same.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from dpcheck.kernels.jit import INDICES, MATRIX, VECTOR, kernel
+from dpcheck.kernels.jit import INDICES, MATRIX, SINGLE_MATRIX, SINGLE_VECTOR, VECTOR, kernel
 
 CHUNK = 256  # records that are processed at once: their inputs and signals stay in the cache
 
@@ -43,6 +44,7 @@ class Layers(NamedTuple):
 
 
 LAYERS = types.NamedTuple((INDICES, _INT, VECTOR), Layers)
+SINGLE_LAYERS = types.NamedTuple((INDICES, _INT, SINGLE_VECTOR), Layers)
 
 
 @kernel(INDICES(VECTOR))
@@ -74,7 +76,7 @@ def room(widths):  # type: ignore[no-untyped-def]
     return count
 
 
-@kernel(MATRIX(VECTOR, INDICES, _INT))
+@kernel(MATRIX(VECTOR, INDICES, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT))
 def weights(theta, widths, layer):  # type: ignore[no-untyped-def]
     """Return W_l, l = 1..L, a view."""
     start = 0
@@ -84,7 +86,7 @@ def weights(theta, widths, layer):  # type: ignore[no-untyped-def]
     return theta[start : start + rows * columns].reshape((rows, columns))
 
 
-@kernel(MATRIX(VECTOR, INDICES, _INT, _INT))
+@kernel(MATRIX(VECTOR, INDICES, _INT, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT, _INT))
 def inputs(work, widths, rows, layer):  # type: ignore[no-untyped-def]
     """Return (a_l, 1) of all records, l = 0..L-1, (rows, w_l + 1), a view."""
     start = 0
@@ -94,7 +96,7 @@ def inputs(work, widths, rows, layer):  # type: ignore[no-untyped-def]
     return work[start : start + rows * columns].reshape((rows, columns))
 
 
-@kernel(MATRIX(VECTOR, INDICES, _INT, _INT))
+@kernel(MATRIX(VECTOR, INDICES, _INT, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT, _INT))
 def signals(work, widths, rows, layer):  # type: ignore[no-untyped-def]
     """Return z_l after the forward pass, s_l after the backward pass, l = 1..L, (rows, w_l), a view."""
     start = 0
@@ -106,7 +108,7 @@ def signals(work, widths, rows, layer):  # type: ignore[no-untyped-def]
     return work[start : start + rows * columns].reshape((rows, columns))
 
 
-@kernel(types.void(MATRIX, INDICES, MATRIX))
+@kernel(types.void(MATRIX, INDICES, MATRIX), types.void(MATRIX, INDICES, SINGLE_MATRIX))
 def gather(records, index, out):  # type: ignore[no-untyped-def]
     """Fill the inputs of the first layer: the leading columns of the records ``index``, and 1."""
     last = out.shape[1] - 1
@@ -117,7 +119,10 @@ def gather(records, index, out):  # type: ignore[no-untyped-def]
         out[j, last] = 1.0
 
 
-@kernel(types.void(VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, VECTOR))
+@kernel(
+    types.void(VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, VECTOR),
+    types.void(SINGLE_VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, SINGLE_VECTOR),
+)
 def forward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-untyped-def]
     """Fill inputs and z of the rows first..stop-1 from the first layer's inputs; the last z is the output."""
     top = widths.size - 1
@@ -125,15 +130,18 @@ def forward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-u
         z = signals(work, widths, rows, layer)[first:stop]
         np.dot(inputs(work, widths, rows, layer - 1)[first:stop], weights(theta, widths, layer), z)
         if layer < top:
-            width = widths[layer]
+            width, one, less = widths[layer], z.dtype.type(1.0), z.dtype.type(slope)
             a = inputs(work, widths, rows, layer)[first:stop]
             for j in range(z.shape[0]):
                 for k in range(width):
-                    a[j, k] = z[j, k] * (1.0 if z[j, k] >= 0.0 else slope)
+                    a[j, k] = z[j, k] * (one if z[j, k] >= 0.0 else less)
                 a[j, width] = 1.0
 
 
-@kernel(types.void(VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, VECTOR))
+@kernel(
+    types.void(VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, VECTOR),
+    types.void(SINGLE_VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, SINGLE_VECTOR),
+)
 def backward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-untyped-def]
     """Fill the signals of the rows first..stop-1, layers L-1 down to 1, from those of layer L."""
     for layer in range(widths.size - 2, 0, -1):
@@ -144,13 +152,13 @@ def backward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-
             np.transpose(weights(theta, widths, layer + 1)[:width]),
             s,
         )
-        a = inputs(work, widths, rows, layer)[first:stop]
+        a, one, less = inputs(work, widths, rows, layer)[first:stop], s.dtype.type(1.0), s.dtype.type(slope)
         for j in range(s.shape[0]):
             for k in range(width):
-                s[j, k] *= 1.0 if a[j, k] >= 0.0 else slope
+                s[j, k] *= one if a[j, k] >= 0.0 else less
 
 
-@kernel(_FLOAT(VECTOR, VECTOR))
+@kernel(_FLOAT(VECTOR, VECTOR), _FLOAT(SINGLE_VECTOR, SINGLE_VECTOR))
 def inner(a, b):  # type: ignore[no-untyped-def]
     """Return the inner product <a, b>."""
     total = 0.0
@@ -159,7 +167,7 @@ def inner(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(types.void(INDICES, _INT, VECTOR, VECTOR))
+@kernel(types.void(INDICES, _INT, VECTOR, VECTOR), types.void(INDICES, _INT, SINGLE_VECTOR, VECTOR))
 def squares(widths, rows, work, out):  # type: ignore[no-untyped-def]
     """Fill ``out`` with square norms of the gradients of its rows: the sum over layers of |input|^2 |signal|^2."""
     out[:] = 0.0
@@ -234,7 +242,10 @@ def clip_weight(square, bound):  # type: ignore[no-untyped-def]
     return 1.0 if bound == np.inf or square <= bound * bound else bound / np.sqrt(square)
 
 
-@kernel(types.void(INDICES, _INT, VECTOR, VECTOR, types.boolean, VECTOR))
+@kernel(
+    types.void(INDICES, _INT, VECTOR, VECTOR, types.boolean, VECTOR),
+    types.void(INDICES, _INT, SINGLE_VECTOR, VECTOR, types.boolean, SINGLE_VECTOR),
+)
 def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untyped-def]
     """Write the sum over the first ``scale.size`` rows of scale_j times the gradient to ``out``, or add it there.
 
@@ -244,11 +255,12 @@ def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untype
         a = inputs(work, widths, rows, layer - 1)[: scale.size]
         s = signals(work, widths, rows, layer)[: scale.size]
         for j in range(scale.size):
+            factor = s.dtype.type(scale[j])
             for k in range(s.shape[1]):
-                s[j, k] *= scale[j]
+                s[j, k] *= factor
         g = weights(out, widths, layer)
         if add:
-            part = np.empty((a.shape[1], s.shape[1]))
+            part = np.empty((a.shape[1], s.shape[1]), a.dtype)
             np.dot(np.transpose(a), s, part)
             for i in range(part.shape[0]):
                 for k in range(part.shape[1]):

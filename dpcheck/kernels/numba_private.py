@@ -2,7 +2,7 @@
 
 They do four things that Numba's public interface cannot:
 
-- compile a kernel for its declared signature when it is first needed, by Python or by another kernel
+- compile a kernel for its declared signatures when it is first needed, by Python or by another kernel
   (:func:`compile_on_demand`); public Numba compiles at import, or for whatever arguments come;
 - let cached code go stale with the kernels that it contains (:func:`stamp`); Numba looks at one source file;
 - compile again where a cache file is damaged (:class:`CheckedFile`); Numba stops with the error of ``pickle``;
@@ -56,8 +56,8 @@ def assume_apart(compiled: Any) -> None:
     compiled._compiler._customize_flags = without_overlap
 
 
-def compile_on_demand(compiled: Any, signature: Any) -> None:
-    """Compile the kernel for ``signature``, and nothing else, at its first call by Python or by another kernel.
+def compile_on_demand(compiled: Any, signatures: tuple[Any, ...]) -> None:
+    """Compile the kernel for ``signatures``, and nothing else, at its first call by Python or by another kernel.
 
     A run needs a fraction of the kernels that its imports bring along.
     """
@@ -66,10 +66,10 @@ def compile_on_demand(compiled: Any, signature: Any) -> None:
     def compile_declared(_: Any) -> Any:
         with global_compiler_lock:  # threads may come to a kernel's first call together
             if not compiled.overloads:
-                compile_now(signature)
+                for signature in signatures:
+                    compile_now(signature)
                 compiled.disable_compile()
-            (found,) = compiled.overloads.values()
-            return found.entry_point
+            return next(iter(compiled.overloads.values())).entry_point
 
     def compile_and_retry(*_: Any, **__: Any) -> Any:
         compile_declared(None)

@@ -14,7 +14,8 @@ G_w = 2 s sqrt((4B+1)^2 + (2B)^2): the gradient in theta is 2 s (h - a - (1 + v)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -171,7 +172,7 @@ class AUC(Defaults):
     Parameters
     ----------
     records : ndarray, (n, d + 1) float64
-        Rows (x, y) with |x| <= 1 and y in {-1, 1}.
+        Rows (x, y) with |x| <= 1 and y in {-1, 1}; they are copied, and read-only.
     params : ndarray, (3,)
         Weights (s+, s-, s0).
     radius : float
@@ -186,6 +187,7 @@ class AUC(Defaults):
     params: Array
     radius: float = 1.0
     name: str = "auc"
+    _rows: Array = field(init=False, repr=False)
 
     gradient = staticmethod(gradient)
     value = staticmethod(value)
@@ -195,7 +197,15 @@ class AUC(Defaults):
     dim_v = 1
 
     def __post_init__(self) -> None:
-        self._set(records=as_records(self.records, "records"))
+        records = as_records(self.records, "records")
+        rows = linear.arranged(records)
+        shown = rows[:, : records.shape[1]]
+        shown.flags.writeable = False  # kernels read |x|^2 beside x: neither may change alone
+        self._set(records=shown, _rows=rows)
+
+    def __reduce__(self) -> tuple[type[AUC], tuple[Any, ...]]:
+        """Make copies from the records, so that theirs are read-only too."""
+        return type(self), (self.records, self.params, self.radius, self.name)
 
     @classmethod
     def from_data(cls, X: object, y: object, *, positive_share: float | None = None, radius: float = 1.0) -> AUC:
@@ -217,23 +227,8 @@ class AUC(Defaults):
         AUC
             The problem.
         """
-        features = as_records(X, "X")
-        labels = real_numbers(y, "y").ravel()
-        require(len(labels) == len(features), "y", f"have one label a row of X ({len(features)})", len(labels))
-        require(
-            set(np.unique(labels)) == {-1.0, 1.0}, "y", "hold labels -1 and 1, both present",
-            f"labels {np.unique(labels)[:5].tolist()}",
-        )  # fmt: skip
-        features = within_bound(features, 1, "X", "|x|")
         require_positive(radius, "radius")
-        if positive_share is None:
-            positives = int((labels > 0).sum())
-            weights = [1 / positives, 1 / (len(labels) - positives), 1 / len(labels)]
-        else:
-            require(0 < positive_share < 1, "positive_share", "lie in (0, 1)", positive_share)
-            p = positive_share
-            weights = [1 - p, p, p * (1 - p)]
-        return cls(np.column_stack([features, labels]), np.array(weights), radius)
+        return cls(*labelled(X, y, positive_share), radius)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> AUC:
@@ -244,8 +239,8 @@ class AUC(Defaults):
 
     @property
     def arranged(self) -> Array:
-        """(x, y, |x|^2, 0, ...), made anew at every call: the records may have changed."""
-        return linear.arranged(self.records)
+        """(x, y, |x|^2, 0, ...); :attr:`records` is a part of it."""
+        return self._rows
 
     @property
     def domain_w(self) -> Array:
@@ -284,6 +279,26 @@ class AUC(Defaults):
         matrix: Array = spread + np.outer(gap, gap)
         theta: Array = -np.linalg.pinv(matrix, hermitian=True) @ gap
         return theta
+
+
+def labelled(X: object, y: object, positive_share: float | None) -> tuple[Array, Array]:
+    """Return records (x, y) and weights (s+, s-, s0) of what :meth:`AUC.from_data` takes."""
+    features = as_records(X, "X")
+    labels = real_numbers(y, "y").ravel()
+    require(len(labels) == len(features), "y", f"have one label a row of X ({len(features)})", len(labels))
+    require(
+        set(np.unique(labels)) == {-1.0, 1.0}, "y", "hold labels -1 and 1, both present",
+        f"labels {np.unique(labels)[:5].tolist()}",
+    )  # fmt: skip
+    features = within_bound(features, 1, "X", "|x|")
+    if positive_share is None:
+        positives = int((labels > 0).sum())
+        weights = [1 / positives, 1 / (len(labels) - positives), 1 / len(labels)]
+    else:
+        require(0 < positive_share < 1, "positive_share", "lie in (0, 1)", positive_share)
+        p = positive_share
+        weights = [1 - p, p, p * (1 - p)]
+    return np.column_stack([features, labels]), np.array(weights)
 
 
 def auc_score(scores: Array, labels: Array) -> float:

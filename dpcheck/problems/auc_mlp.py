@@ -20,15 +20,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from dpcheck.errors import require
 from dpcheck.problems import auc_mlp_kernels as kernels
-from dpcheck.problems.auc import AUC
+from dpcheck.problems.auc import AUC, labelled
 from dpcheck.problems.domains import BALL, BOX, blocks
 from dpcheck.problems.network import Network
 from dpcheck.problems.problem import Array, Constants, Defaults
+
+_MEANS = {"float64": kernels.mean, "float32": kernels.mean_single}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,10 @@ class AUCMLP(Defaults):
         B > 0, inf for none.
     seed : int
         Seed of the start, which is public.
+    dtype : str
+        "float64", or "float32" for the matrix products of minibatches' gradients, which then take half the time.
+        Points, noise and sums of squares are float64 in either case. Clipping norms are lowered by 1e-5, relatively,
+        so that roundings of float32 leave a record's gradient within the norm that is accounted for.
     """
 
     records: Array
@@ -57,12 +64,12 @@ class AUCMLP(Defaults):
     slope: float = 0.01
     radius: float = math.inf
     seed: int = 0
+    dtype: str = "float64"
     name: str = "auc_mlp"
     network: Network = field(init=False)
 
     gradient = staticmethod(kernels.gradient)
     value = staticmethod(kernels.value)
-    mean = staticmethod(kernels.mean)
     difference = staticmethod(kernels.difference)
     ascent = staticmethod(kernels.ascent)
     convex = False
@@ -72,11 +79,12 @@ class AUCMLP(Defaults):
         network = Network((self.records.shape[1] - 1, *self.hidden, 1), self.slope)
         self._set(hidden=tuple(self.hidden), network=network)
         require(self.radius > 0, "radius", "be > 0", self.radius)
+        require(self.dtype in _MEANS, "dtype", f"be one of {', '.join(_MEANS)}", self.dtype)
 
     @classmethod
     def from_data(
         cls, X: object, y: object, *, positive_share: float | None = None, hidden: Sequence[int] = (256,),
-        slope: float = 0.01, radius: float = math.inf, seed: int = 0,
+        slope: float = 0.01, radius: float = math.inf, seed: int = 0, dtype: str = "float64",
     ) -> AUCMLP:  # fmt: skip
         """Make the problem of features and labels.
 
@@ -96,20 +104,26 @@ class AUCMLP(Defaults):
             B > 0, inf for none.
         seed : int
             Seed of the start.
+        dtype : str
+            "float64" or "float32", see :class:`AUCMLP`.
 
         Returns
         -------
         AUCMLP
             The problem.
         """
-        linear = AUC.from_data(X, y, positive_share=positive_share)
-        return cls(linear.records, linear.params, tuple(hidden), slope, radius, seed)
+        return cls(*labelled(X, y, positive_share), tuple(hidden), slope, radius, seed, dtype)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> AUCMLP:
         """Draw the example: the 200 records of the linear problem's example, 8 hidden units, B = 3."""
         linear = AUC.example(rng)
-        return cls(linear.records, linear.params, (8,), radius=3.0)
+        return cls(linear.records.copy(), linear.params, (8,), radius=3.0)
+
+    @property
+    def mean(self) -> Any:  # type: ignore[override]
+        """The kernel of clipped means, in the precision of :attr:`dtype`."""
+        return _MEANS[self.dtype]
 
     @property
     def params(self) -> Array:

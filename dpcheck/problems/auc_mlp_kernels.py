@@ -11,9 +11,11 @@ from dpcheck.kernels.jit import (
     DATA,
     DIFFERENCE_SIGNATURE,
     GRADIENT_SIGNATURE,
+    INDICES,
     MATRIX,
     MEAN_SIGNATURE,
     PLACE,
+    SINGLE_VECTOR,
     VALUE_SIGNATURE,
     VECTOR,
     kernel,
@@ -22,6 +24,10 @@ from dpcheck.kernels.named import Place
 from dpcheck.problems.auc import climb
 
 # params: s+, s-, s0, slope, widths
+
+# What single precision may add to the norm of a record's clipped gradient, of some hundred roundings of 6e-8 that
+# mostly cancel.
+SINGLE_ERROR = 1e-5
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -56,10 +62,14 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
-@kernel(types.void(DATA, PLACE, types.int64, mlp.LAYERS, MATRIX))
-def backpropagated(data, place, first, layers, rest):  # type: ignore[no-untyped-def]
+@kernel(
+    types.void(DATA, PLACE, VECTOR, types.int64, mlp.LAYERS, MATRIX),
+    types.void(DATA, PLACE, SINGLE_VECTOR, types.int64, mlp.SINGLE_LAYERS, MATRIX),
+)
+def backpropagated(data, place, theta, first, layers, rest):  # type: ignore[no-untyped-def]
     """Inputs and signals of f for the records of a place, in the rows from ``first`` on.
 
+    theta : the network's part of the place, in the precision of the layers
     rest : (records, 3), the gradients in a, b and v
     """
     params, records, d = data.params, data.records, data.dim_w - 2
@@ -67,7 +77,7 @@ def backpropagated(data, place, first, layers, rest):  # type: ignore[no-untyped
     widths, rows, work = layers
     stop, last = first + index.size, records.shape[1] - 1
     mlp.gather(records, index, mlp.inputs(work, widths, rows, 0)[first:stop])
-    mlp.forward(x[:d], widths, params[3], rows, first, stop, work)
+    mlp.forward(theta, widths, params[3], rows, first, stop, work)
     top = mlp.signals(work, widths, rows, widths.size - 1)
     v = x[d + 2]
     for j in range(index.size):
@@ -79,7 +89,7 @@ def backpropagated(data, place, first, layers, rest):  # type: ignore[no-untyped
         rest[j, 0] = pull if positive else 0.0
         rest[j, 1] = 0.0 if positive else pull
         rest[j, 2] = 2.0 * (sign * weight * h - params[2] * v)
-    mlp.backward(x[:d], widths, params[3], rows, first, stop, work)
+    mlp.backward(theta, widths, params[3], rows, first, stop, work)
 
 
 @kernel(types.void(VECTOR, MATRIX, types.int64, VECTOR, VECTOR, VECTOR))
@@ -94,21 +104,41 @@ def add_rest(square, rest, batch, clip, scale, out):  # type: ignore[no-untyped-
         out[d + 2] += mlp.clip_weight(v * v, clip[1]) / batch * v
 
 
+@kernel(
+    types.void(DATA, INDICES, types.int64, VECTOR, VECTOR, VECTOR, mlp.LAYERS, VECTOR, VECTOR),
+    types.void(DATA, INDICES, types.int64, VECTOR, VECTOR, SINGLE_VECTOR, mlp.SINGLE_LAYERS, SINGLE_VECTOR, VECTOR),
+)
+def add_chunks(data, index, batch, x, clip, theta, layers, total, out):  # type: ignore[no-untyped-def]
+    """Clipped mean, as many records at a time as the layers have rows for: ``total`` in theta, ``out`` in the rest."""
+    widths, chunk, work = layers
+    square, scale, rest = np.empty(chunk), np.empty(chunk), np.empty((chunk, 3))
+    for start in range(0, index.size, max(chunk, 1)):
+        part = index[start : start + chunk]
+        m = part.size
+        backpropagated(data, Place(part, x), theta, 0, layers, rest)
+        mlp.squares(widths, chunk, work, square[:m])
+        add_rest(square, rest[:m], batch, clip, scale, out)
+        mlp.weighted_sum(widths, chunk, work, scale[:m], start > 0, total)
+
+
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
-    widths, d = mlp.widths_of(data.params[4:]), data.dim_w - 2
-    chunk = min(index.size, mlp.CHUNK)
-    work, square, scale = np.empty(chunk * mlp.room(widths)), np.empty(chunk), np.empty(chunk)
-    layers, rest = mlp.Layers(widths, chunk, work), np.empty((chunk, 3))
+    widths, d, chunk = mlp.widths_of(data.params[4:]), data.dim_w - 2, min(index.size, mlp.CHUNK)
     out[d if index.size > 0 else 0 :] = 0.0  # the products fill the rest
-    for start in range(0, index.size, mlp.CHUNK):
-        part = index[start : start + mlp.CHUNK]
-        m = part.size
-        backpropagated(data, Place(part, x), 0, layers, rest)
-        mlp.squares(widths, chunk, work, square[:m])
-        add_rest(square, rest[:m], batch, clip, scale, out)
-        mlp.weighted_sum(widths, chunk, work, scale[:m], start > 0, out[:d])
+    layers = mlp.Layers(widths, chunk, np.empty(chunk * mlp.room(widths)))
+    add_chunks(data, index, batch, x, clip, x[:d], layers, out[:d], out)
+
+
+@kernel(MEAN_SIGNATURE)
+def mean_single(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
+    """As ``mean``, with matrix products in single precision, and norms clipped by so much more as these may be off."""
+    widths, d, chunk = mlp.widths_of(data.params[4:]), data.dim_w - 2, min(index.size, 2 * mlp.CHUNK)
+    layers = mlp.Layers(widths, chunk, np.empty(chunk * mlp.room(widths), np.float32))
+    total = np.zeros(d, np.float32)
+    out[d:] = 0.0
+    add_chunks(data, index, batch, x, (1.0 - SINGLE_ERROR) * clip, x[:d].astype(np.float32), layers, total, out)
+    out[:d] = total
 
 
 @kernel(DIFFERENCE_SIGNATURE)
@@ -122,8 +152,8 @@ def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-u
     for start in range(0, index.size, mlp.CHUNK):
         part, old_part = index[start : start + mlp.CHUNK], old_index[start : start + mlp.CHUNK]
         m = part.size
-        backpropagated(data, Place(part, new.x), 0, layers, rest)
-        backpropagated(data, Place(old_part, old.x), m, layers, old_rest)
+        backpropagated(data, Place(part, new.x), new.x[:d], 0, layers, rest)
+        backpropagated(data, Place(old_part, old.x), old.x[:d], m, layers, old_rest)
         mlp.difference_squares(widths, 2 * chunk, work, 1, square[:m])
         for j in range(m):
             for k in range(3):

@@ -3,9 +3,9 @@
     pip install '.[test,benchmark]' opacus && pytest -n 0 tests/benchmarks/bench_mlp.py
 
 AUC maximisation with 201,219 parameters in w and one in v, both gradients clipped per record, Gaussian noise;
-minibatches of 20,000 records drawn with replacement. A timing is of ``STEPS[batch]`` steps. dpcheck computes in
-double precision; Opacus (ghost clipping, its "fast gradient clipping") and JAX (per-record gradients by
-vmap(grad), and ghost clipping written out by hand) are run in double precision and in their default, single.
+minibatches of 20,000 records drawn with replacement. A timing is of ``STEPS[batch]`` steps. dpcheck, Opacus (ghost
+clipping, its "fast gradient clipping") and JAX (per-record gradients by vmap(grad), and ghost clipping written out by
+hand) are run in double precision and in single.
 DPCHECK_BENCH_CORES sets how many cores all of them get, 1 by default. Read the ratios within one run.
 
 The peers use their own threads. dpcheck goes through a minibatch on one thread; all that runs in parallel is what
@@ -60,8 +60,7 @@ def start():
 
 
 def ours(X, y, batch, sigma, steps, dtype):
-    assert dtype == "float64"
-    problem = AUCMLP.from_data(X, y, positive_share=P, hidden=(HIDDEN,), slope=SLOPE)
+    problem = AUCMLP.from_data(X, y, positive_share=P, hidden=(HIDDEN,), slope=SLOPE, dtype=dtype)
     eta, scheme = np.full(steps, ETA), "with_replacement" if batch < len(X) else "without_replacement"
     solver = DPSGDA(eta, eta, sigma, sigma, batch, scheme, CLIP, CLIP, "last")
     # the last iterate that is returned has seen one update less
@@ -208,7 +207,7 @@ def with_jax_ghost(*arguments):
 
 
 CASES = [
-    (ours, "float64"), (with_opacus, "float64"), (with_jax, "float64"), (with_jax_ghost, "float64"),
+    (ours, "float64"), (ours, "float32"), (with_opacus, "float64"), (with_jax, "float64"), (with_jax_ghost, "float64"),
     (with_opacus, "float32"), (with_jax, "float32"), (with_jax_ghost, "float32"),
 ]  # fmt: skip
 

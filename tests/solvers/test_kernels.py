@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from threading import Barrier
 
@@ -29,7 +32,7 @@ from dpcheck.kernels.parts import (
     project,
 )
 from dpcheck.problems.auc import AUC
-from dpcheck.problems.problem import data_of
+from dpcheck.problems.problem import data_of, with_record
 
 VECTORS = arrays(np.float64, 6, elements=st.floats(-1e6, 1e6))
 DOMAIN = np.array([[0.0, 3.0, BALL, 2.0], [3.0, 6.0, BOX, 0.5]])
@@ -200,7 +203,7 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
         problem.mean(problem.gradient, data, index, 50, x, bounds, found)
         gradients.mean(problem.gradient, data, index, 50, x, bounds, expected)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-    for rows in (problem.records, problem.arranged[:, : d + 2].copy()):  # not arranged
+    for rows in (problem.records.copy(), problem.arranged[:, : d + 2].copy()):  # not arranged
         problem.mean(problem.gradient, data._replace(records=rows), index, 50, x, bounds, found)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     with np.errstate(invalid="ignore"):  # without the compiler it warns
@@ -208,8 +211,8 @@ def test_linear_scores_in_batches_are_the_records_one_by_one(d, clip):
     assert np.isnan(found[-1])  # a run that diverges shows it
     gradients.mean(problem.gradient, data, index, 50, x, np.full(2, np.inf), free)
     assert (clip == np.inf) == np.array_equal(free, expected)  # the clipping was put to the test
-    problem.records[0, :-1] = x[:-1] = 0  # a gradient of zero
-    data = data_of(problem)
+    x[:-1] = 0
+    data = data_of(with_record(problem, 0, np.append(np.zeros(d), 1.0)))  # a gradient of zero
     for method, out in ((problem.mean, found), (gradients.mean, expected)):
         method(problem.gradient, data, np.zeros(4, dtype=np.int64), 50, x, bounds, out)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -227,7 +230,7 @@ def test_an_ascent_with_kept_linear_scores_is_the_one_with_whole_gradients(d):
     for size in (1, 4, 31, 128, 300):
         index = rng.integers(0, 200, size)
         for C0 in (np.inf, 0.2):
-            for rows in (data.records, problem.records):
+            for rows in (data.records, problem.records.copy()):
                 ends = x.copy(), x.copy()
                 for ascent, end in zip((problem.ascent, gradients.ascent), ends, strict=True):
                     of = data._replace(records=rows)
@@ -260,6 +263,20 @@ def test_rows_begin_with_a_line_of_the_cache_and_hold_the_norms(n, columns):
     np.testing.assert_array_equal(rows[:, :columns], records)
     np.testing.assert_allclose(rows[:, columns], (records[:, :-1] ** 2).sum(1), rtol=1e-14)
     assert not rows[:, columns + 1 :].any()
+
+
+def test_norms_beside_the_records_cannot_grow_old():
+    """Records of linear scores are read-only, copies included; neither the user's array nor a neighbour shares them."""
+    given = np.array([[0.6, 0.0, 1.0], [0.0, 0.8, -1.0]])
+    problem = AUC(given, np.array([0.5, 0.5, 0.25]))
+    given[0, 0] = 9.0
+    for made in (problem, copy.deepcopy(problem), pickle.loads(pickle.dumps(problem)), replace(problem, radius=2.0)):
+        assert not made.records.flags.writeable
+        np.testing.assert_array_equal(made.records, [[0.6, 0.0, 1.0], [0.0, 0.8, -1.0]])
+        assert np.shares_memory(made.records, made.arranged)
+    neighbour = with_record(problem, 0, np.array([0.0, 0.5, -1.0]))
+    np.testing.assert_array_equal(neighbour.arranged[0, :4], [0.0, 0.5, -1.0, 0.25])
+    assert problem.arranged[0, 3] == 0.36
 
 
 def test_threads_may_make_the_first_call_together():

@@ -66,12 +66,12 @@ NAMES = list(problems())
 
 def one_gradient(problem, record, x):
     g, d = np.empty(x.size), problem.dim_w
-    problem.gradient(problem.params, record, x[:d], x[d:], g[:d], g[d:])
+    problem.gradient(problem.params, np.array(record), x[:d], x[d:], g[:d], g[d:])
     return g
 
 
 def value_at(problem, record, x):
-    return problem.value(problem.params, record, x[: problem.dim_w], x[problem.dim_w :])
+    return problem.value(problem.params, np.array(record), x[: problem.dim_w], x[problem.dim_w :])
 
 
 def medians(rows, d):
@@ -210,6 +210,29 @@ def test_more_records_than_a_chunk_and_none(name):
     assert not found.any()
     problem.difference(problem.gradient, data_of(problem), Place(none, x), Place(none, x), 5, clips, expected)
     assert not expected.any()
+
+
+@pytest.mark.parametrize("hidden", [(), (8,), (16, 5)])
+@pytest.mark.parametrize("clip", [math.inf, 0.3, 1e-3])
+def test_single_precision_is_double_rounded_and_stays_within_the_clipping_norm(hidden, clip):
+    """Minibatches of none, one, a chunk and one more; alone, no record's gradient is longer than the norm."""
+    X, y = labelled(513, 30)
+    double = AUCMLP.from_data(X, y, positive_share=0.4, hidden=hidden)
+    single = replace(double, dtype="float32")
+    x = double.start + 0.3 * np.random.default_rng(1).standard_normal(double.start.size)
+    bounds, expected, found = np.full(2, clip), *np.full((2, x.size), 7.0)
+    for count in (0, 1, 512, 513):
+        for problem, out in ((double, expected), (single, found)):
+            problem.mean(problem.gradient, data_of(problem), np.arange(count), max(count, 1), x, bounds, out)
+        assert np.linalg.norm(found - expected) <= 3e-5 * np.linalg.norm(expected)
+        assert count == 0 or not np.array_equal(found, expected)
+    longest = 0.0
+    for record in range(60):
+        single.mean(single.gradient, data_of(single), np.array([record]), 1, x, bounds, found)
+        longest = max(longest, np.linalg.norm(found[:-1]))
+        assert abs(found[-1]) <= clip
+    assert longest <= clip
+    assert clip != 1e-3 or longest >= (1 - 3e-5) * clip  # all are clipped there
 
 
 def test_norms_of_differences_keep_their_digits_where_the_gram_identity_loses_them():
@@ -518,6 +541,7 @@ BAD = {
     "hidden must be a whole number >= 1, got 0": lambda: auc((0,)),
     "slope must lie in (0, 1], got 0": lambda: auc((3,), slope=0),
     "radius must be > 0, got -1": lambda: AUCMLP.from_data(*labelled(9, 2), radius=-1),
+    "dtype must be one of float64, float32, got float16": lambda: AUCMLP.from_data(*labelled(9, 2), dtype="float16"),
     "gamma must lie in [0, 1), got 1": lambda: TDMLP.chain(5, np.random.default_rng(5), gamma=1),
     "records must have 2k + 2 columns, k >= 1, got 5": lambda: TDMLP(np.zeros((3, 5))),
     "records must have states of norm <= 1, got a state of norm 2": lambda: TDMLP(np.array([[2.0, 0, 0, 1]])),

@@ -87,7 +87,7 @@ def _gradients(objective: Objective, rng: np.random.Generator) -> Iterator[Compa
     problem, d = objective.problem, objective.d
     x = np.concatenate(objective.point(rng, 0.3))
     for i in rng.integers(len(problem.records), size=RECORDS):
-        record, u = np.ascontiguousarray(problem.records[i]), _direction(x.size, rng)
+        record, u = problem.arranged[i], _direction(x.size, rng)
 
         def value(y: Array, z: Array = record) -> float:
             return float(problem.value(problem.params, z, y[:d], y[d:]))
@@ -237,7 +237,7 @@ def _declares(problem: Any, form: str, *arguments: Any) -> bool:
 def _one(objective: Objective, i: int, x: Array) -> Array:
     """Return both gradients of record i."""
     problem, d, out = objective.problem, objective.d, np.zeros(x.size)
-    problem.gradient(problem.params, np.ascontiguousarray(problem.records[i]), x[:d], x[d:], out[:d], out[d:])
+    problem.gradient(problem.params, problem.arranged[i], x[:d], x[d:], out[:d], out[d:])
     return out
 
 

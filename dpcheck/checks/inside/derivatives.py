@@ -66,6 +66,7 @@ def _complex_step(problem: Any, record: Array, x: Array, d: int) -> Array:
 
 def _differences(problem: Any, record: Array, x: Array, d: int) -> Array:
     """Return central differences at two steps, extrapolated."""
+    record = np.array(record)  # compiled code takes no read-only array
 
     def slope(i: int, h: float) -> float:
         ends = []
@@ -94,7 +95,7 @@ def departures(problem: Problem, rng: np.random.Generator, points: int = 4) -> I
 
     def theirs(i: int, x: Array) -> Array:
         out = np.zeros_like(x)
-        problem.gradient(problem.params, np.ascontiguousarray(problem.records[i]), x[:d], x[d:], out[:d], out[d:])
+        problem.gradient(problem.params, problem.arranged[i], x[:d], x[d:], out[:d], out[d:])
         return out
 
     def ours(i: int, x: Array) -> Array:

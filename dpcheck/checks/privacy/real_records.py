@@ -26,7 +26,7 @@ def gradients_at(problem: Problem, solver: DPSGDA, points: Array) -> Array:
     """Return clipped gradients of every record at every point, in noise units : (n, points, d_w + d_v)."""
     d = problem.dim_w
     found = np.empty((len(problem.records), len(points), d + problem.dim_v))
-    for record, row in zip(problem.records, found, strict=True):
+    for record, row in zip(problem.arranged, found, strict=True):
         for x, g in zip(points, row, strict=True):
             problem.gradient(problem.params, record, x[:d].copy(), x[d:].copy(), g[:d], g[d:])
     for part, clip, sigma in (
