@@ -33,9 +33,9 @@ class Problem(Protocol):
     arranged : ndarray, (n, >= k) float64
         The records as kernels read them, with what a problem's own kernels keep beside them.
     gradient : kernel
-        ``(params, record, w, v, out_w, out_v)``, both partial gradients of one record.
+        ``(params, record, w, v, out_w, out_v)``, both partial gradients of one record, a row of ``arranged``.
     value : kernel
-        ``(params, record, w, v)``, one record's objective.
+        ``(params, record, w, v)``, its objective.
     mean, difference : kernel
         Those of ``dpcheck.kernels.gradients``, or faster ones of the problem's own.
     ascent : kernel

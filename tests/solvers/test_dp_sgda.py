@@ -146,7 +146,7 @@ def test_gradients_respect_the_proved_constants(name, data):
 
     def gradient(w, v):
         out_w, out_v = np.empty(problem.dim_w), np.empty(problem.dim_v)
-        problem.gradient(problem.params, problem.records[i], w, v, out_w, out_v)
+        problem.gradient(problem.params, problem.arranged[i], w, v, out_w, out_v)
         return out_w, out_v
 
     i = int(rng.integers(len(problem.records)))
@@ -165,10 +165,10 @@ def test_lipschitz_constants_of_auc_are_attained():
     problem = AUC.from_data(np.eye(2), [1.0, -1.0], positive_share=p, radius=B)
     out_w, out_v = np.empty(4), np.empty(1)
     w = np.array([-B, 0.0, B, 0.0])
-    problem.gradient(problem.params, problem.records[0], w, np.array([2 * B]), out_w, out_v)
+    problem.gradient(problem.params, problem.arranged[0], w, np.array([2 * B]), out_w, out_v)
     assert np.linalg.norm(out_w) == pytest.approx(problem.lipschitz_w)
     w = np.array([B, 0.0, 0.0, 0.0])
-    problem.gradient(problem.params, problem.records[0], w, np.array([2 * B]), out_w, out_v)
+    problem.gradient(problem.params, problem.arranged[0], w, np.array([2 * B]), out_w, out_v)
     assert abs(out_v[0]) == pytest.approx(problem.lipschitz_v)
 
 

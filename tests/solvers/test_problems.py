@@ -133,7 +133,7 @@ def test_declared_convexity_and_concavity_hold_along_lines(name):
     least, parts = np.full(2, np.inf), (slice(0, problem.dim_w), slice(problem.dim_w, None))
     for _ in range(300):
         z = rng.standard_normal(problem.dim_w + problem.dim_v) * 10 ** rng.uniform(-1, 1)
-        record = problem.records[rng.integers(len(problem.records))]
+        record = problem.arranged[rng.integers(len(problem.records))]
         for part, domain in zip(parts, (problem.domain_w, problem.domain_v), strict=True):
             project(z[part], domain)
         for side, part in enumerate(parts):

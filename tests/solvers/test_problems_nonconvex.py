@@ -83,11 +83,11 @@ def gradient_at(problem, record, w, v):
 
 
 def mean_value(problem, w, v):
-    return np.mean([problem.value(problem.params, record, w, v) for record in problem.records])
+    return np.mean([problem.value(problem.params, record, w, v) for record in problem.arranged])
 
 
 def mean_gradient(problem, w, v):
-    gradients = [np.concatenate(gradient_at(problem, record, w, v)) for record in problem.records]
+    gradients = [np.concatenate(gradient_at(problem, record, w, v)) for record in problem.arranged]
     return np.mean(gradients, axis=0)
 
 
