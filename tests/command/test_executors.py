@@ -13,7 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import tables
 
 from dpcheck import audit_privacy, audit_sequential, cli
 from dpcheck.checks.context import Context
@@ -108,12 +110,12 @@ def test_rates_have_the_same_bits(workers: Executor) -> None:
 @pytest.mark.thorough
 def test_tables_have_the_same_bits(workers: Executor) -> None:
     experiment = Experiment.of("dp_sgda", fixed={"steps": 20}, vary={"n": [20, 40]}, seeds=3)
-    tables: list[set[tuple[str, ...]]] = []
+    found_rows: list[set[tuple[str, ...]]] = []
     for each in (None, workers):
-        tables.append(set())
-        experiment.measure_all(experiment.rows, tables[-1].add, jobs=1, executor=each)
-    assert tables[0] == tables[1]
-    assert len(tables[0]) == 6
+        found_rows.append(set())
+        experiment.measure_all(experiment.rows, found_rows[-1].add, jobs=1, executor=each)
+    assert found_rows[0] == found_rows[1]
+    assert len(found_rows[0]) == 6
 
 
 @pytest.mark.thorough
@@ -175,6 +177,36 @@ def test_a_worker_killed_from_outside_is_replaced() -> None:
                 os.kill(pid, signal.SIGKILL)
         assert number == 29
     assert len(pids) >= 4
+
+
+def timed(number: int) -> tuple[int, np.ndarray]:
+    time.sleep(0.1)
+    return os.getpid(), np.random.default_rng(number).random(100)
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_a_worker_killed_each_minute_costs_no_bit(backend: str, keep) -> None:
+    """Some four minutes each: ``pytest -n 0 -m experiment tests/command/test_executors.py -k minute --keep-tables``."""
+    if backend in NEEDS:
+        pytest.importorskip(NEEDS[backend], reason=f"pip install 'dpcheck[{backend}]'")
+    chunks, pids, kills, same = 4_000, set(), 0, 0
+    with executor(backend, jobs=2) as workers:
+        started = last = time.monotonic()
+        for number, (pid, found) in workers.map(timed, range(chunks)):
+            pids.add(pid)
+            same += np.array_equal(found, np.random.default_rng(number).random(100))
+            if time.monotonic() - last > 60:
+                last, kills = time.monotonic(), kills + 1
+                os.kill(pid, signal.SIGKILL)
+    row = {"backend": backend, "chunks": chunks, "same": same, "kills": kills, "workers": len(pids)}
+    name = "worker_kills"
+    before = tables.read(name).to_dict("records") if (tables.FOLDER / f"{name}.csv").exists() else []
+    rows = {each["backend"]: each for each in before} | {backend: row | {"seconds": time.monotonic() - started}}
+    keep(name, pd.DataFrame(list(rows.values())))
+    assert same == chunks
+    assert kills >= 3
+    assert len(pids) >= 2 + kills
 
 
 def test_serial_work_waits_until_it_is_asked_for() -> None:
