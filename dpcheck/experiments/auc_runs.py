@@ -11,6 +11,7 @@ A plan names
     share            the public share of positives
     algorithm        with ``epochs``, ``batch`` and its ``settings``, clipping norms among them; ``published`` has what
                      is otherwise where noise is as published, or none
+    without          settings that are otherwise in a run without noise beside private ones
     epsilon, delta   what is claimed; epsilon null for a run without privacy
 
     imbalance        of digits, the share of positives that are left in the training rows
@@ -126,6 +127,8 @@ def solver_of(plan: Plan, problem: AUC | AUCMLP, noise: str, seed: int) -> Solve
         printed = asked | plan["published"] | {"variant": "as_printed", "private": noise != NONE}
         return configure(plan["algorithm"], problem, **claim, **printed)
     open_ended = {name: value for name, value in asked.items() if not name.startswith("clip")} | plan["published"]
+    if noise == NONE:
+        open_ended |= plan.get("without", {})
     clear = configure(plan["algorithm"], problem, **claim, **open_ended, private=False)
     if noise == NONE:
         return clear

@@ -22,6 +22,8 @@ def _cell(panel: str, model: str, algorithm: str, epsilon: float, hidden: int, b
         "batch": float(batch),
     }  # fmt: skip
     changed: dict[str, Any] = {"hidden": [hidden]} if model == "mlp" else {}
+    if panel == "b":
+        changed["without"] = {"eta": table_2.step(DATA, model, algorithm, private=False)}
     plan = table_2.plan(DATA, model, algorithm, epsilon, 1e-6, batch=batch, **changed)
     noises = (PUBLISHED, CERTIFIED) if panel == "a" else (NONE, CERTIFIED) if panel == "b" else (CERTIFIED,)
     seconds = {"linear": 0.5, "mlp": 2.0}[model] * max(hidden, 256) / 256

@@ -364,6 +364,21 @@ def test_rows_scaled_by_public_constants_train_further_than_the_printed_ones():
 
 
 @needs_data
+def test_runs_without_noise_beside_private_ones_take_the_printed_step_without_privacy():
+    cell = next(cell for cell in find("yang2022.figure_1").cells if cell.keys["panel"] == "b")
+    problem = auc_runs.problem_of(cell.plan, *auc_runs.parts(cell.plan, NONE, 0)[0], 0)
+    steps = {noise: auc_runs.solver_of(cell.plan, problem, noise, 0).eta_w[0] for noise in (NONE, PUBLISHED)}
+    assert steps[NONE] / steps[PUBLISHED] == pytest.approx(3000 / 500)  # Table 4
+
+
+@needs_data
+def test_all_seeds_have_one_split():
+    plan = {"data": "ijcnn1", "rows": 2.0, "printed_rows": 2.5}
+    one, other = (auc_runs.parts(plan, NONE, seed) for seed in (0, 1))
+    np.testing.assert_array_equal(one[1][0], other[1][0])
+
+
+@needs_data
 def test_norms_of_minibatches_are_a_fraction_of_those_of_records():
     """What noise as published is read off: the mean of 64 gradients, which is what a run without noise computes."""
     (cell,) = chosen(find("yang2022.table_2"), "ijcnn1,linear,dp_sgda,epsilon=1")
