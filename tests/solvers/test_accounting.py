@@ -389,6 +389,18 @@ def test_extreme_noise_never_exceeds_the_bound_without_sampling(scheme: str, z: 
         assert math.isfinite(epsilon)
 
 
+@pytest.mark.parametrize("z", [0.05, 0.1, 0.2, 0.5])
+def test_steps_with_hardly_any_noise_are_composed(z: float) -> None:
+    """Their losses lie in heaps hundreds apart: 100,000 simulated sums give the delta that is certified."""
+    steps, rate, rng = 100, 0.25, np.random.default_rng(1)
+    events = Repeated(Sampled((Gaussian(z),), "poisson", 48, 12, "add_or_remove_one"), steps)
+    epsilon = certify(events, 0.3).epsilon
+    x = z * rng.standard_normal((100_000, steps)) + (rng.random((100_000, steps)) < rate)
+    losses = np.logaddexp(math.log(1 - rate), math.log(rate) + (2 * x - 1) / (2 * z * z)).sum(1)
+    delta = float(-np.expm1(np.minimum(epsilon - losses, 0)).mean())
+    assert delta == pytest.approx(0.3, abs=0.01)  # of standard error .0015
+
+
 def test_many_copies_of_a_record_are_still_composed() -> None:
     """A record drawn about 100 times a batch: far below the bound that counts every draw."""
     events = Repeated(step(600.0, 10_000, 100, "with_replacement"), 5)
