@@ -26,6 +26,7 @@ _LEAST_DELTA = 1e-280
 _MOST_POINTS = 2_000_000
 _LONG = 60_000  # points times kinds of events from which on blocks are worth it
 _WIDEST = 100.0  # grid interval whose exponential is still a number
+_MOST_EXPONENT = 600.0  # of what a coarse grid's interval is weighed by
 _FEWEST = 64  # events that are worth blocks
 _MOST_STEPS = 10**13  # beyond, the rounding of one step's loss, so many times, is too much
 _WINDOW = 30.0  # minus the logarithm of what lies outside of a window, about
@@ -166,7 +167,10 @@ def _plan(problem: _Problem, tilt: float, scale: float, tolerance: float) -> _Pl
     if steps >= _FEWEST and len(problem.parts) * width > _LONG * interval:
         blocks = math.isqrt(steps)
         interval = wanted(steps, tolerance / 2)
-        ratio = max(1, math.floor(min(wanted(blocks, tolerance / 2), _WIDEST) / max(interval, problem.finest)))
+        coarse = min(wanted(blocks, tolerance / 2), _WIDEST, _MOST_EXPONENT / (1 + tilt))
+        ratio = max(1, math.floor(coarse / max(interval, problem.finest)))
+        if max(interval, problem.finest, width / _MOST_POINTS / ratio) * ratio * tilt > _MOST_EXPONENT:
+            interval, blocks, ratio = wanted(steps, tolerance), 1, 1
     interval = min(max(interval, problem.finest, width / _MOST_POINTS / ratio), _WIDEST)
     return _Plan(tilt, interval, ratio, blocks) if width / (interval * ratio) <= 2 * _MOST_POINTS else None
 

@@ -401,6 +401,14 @@ def test_steps_with_hardly_any_noise_are_composed(z: float) -> None:
     assert delta == pytest.approx(0.3, abs=0.01)  # of standard error .0015
 
 
+def test_a_steep_tail_of_many_steps_with_hardly_any_noise_is_composed() -> None:
+    """What a grid's interval weighs there is beyond the largest number, were it as wide as elsewhere."""
+    events = Repeated(Sampled((Gaussian(0.01925634325906086),), "poisson", 4, 1, "add_or_remove_one"), 7_690)
+    found = [certify(events, delta).epsilon for delta in (1e-15, 4e-19, 1e-30)]
+    assert found == sorted(found)
+    assert found[-1] < certify(Repeated(Gaussian(0.01925634325906086), 7_690), 1e-15).epsilon
+
+
 def test_many_copies_of_a_record_are_still_composed() -> None:
     """A record drawn about 100 times a batch: far below the bound that counts every draw."""
     events = Repeated(step(600.0, 10_000, 100, "with_replacement"), 5)
