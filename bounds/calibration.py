@@ -48,7 +48,8 @@ class Private:
 
     def formula(self) -> str:
         """Return the claim and its region."""
-        return f"N(0, ({self.multiplier})^2) on sensitivity 1 is ({self.epsilon}, {self.delta})-DP for {self.over}"
+        where = f" for {self.over}" if self.over.intervals else ""
+        return f"N(0, ({self.multiplier})^2) on sensitivity 1 is ({self.epsilon}, {self.delta})-DP{where}"
 
     def latex(self) -> str:
         """Return the noise and the guarantee."""

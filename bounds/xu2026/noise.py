@@ -6,7 +6,7 @@ r"""The noise of Algorithm 3 and of Lemma 8 against exact privacy curves.
 
 from __future__ import annotations
 
-from sympy import Le, Max, Rational, Subs, erf, exp, log, oo, sqrt, symbols
+from sympy import Integer, Le, Max, Rational, Subs, erf, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
 from dpcheck.bounds.claim import Decision, Evidence, claim
@@ -94,6 +94,7 @@ def composition() -> Decision:
             delta,
         ),
         *_every_refresh(),
+        *_gaussian_pair(),
         Counterexample(
             "u and v alone, each printing the record with chance delta, which is (0, delta)-DP: an event of chance 1 "
             "- (1 "
@@ -111,7 +112,8 @@ def composition() -> Decision:
         readings=(
             ("S_1 = n: all T/q refreshes and T K increments see the record", "refuted"),
             ("a single pass over disjoint batches, (epsilon/2, delta)-DP queries u and v of any kind", "refuted"),
-            ("a single pass, Gaussian queries u and v", "unresolved"),
+            ("a single pass, Gaussian queries u and v with no more noise than (epsilon/2, delta) needs", "refuted"),
+            ("a single pass, Gaussian queries u and v with the classic noise for (epsilon/2, delta)", "proved"),
             ("a single pass, (epsilon, 2 delta)-DP by basic and parallel composition", "proved"),
         ),
         repaired="compose all 2 (T/q + T K) queries, by the accountant or with noise larger by the root of their "
@@ -140,6 +142,22 @@ def _every_refresh() -> tuple[Step, ...]:
         Counterexample(
             "the same in numbers", Le(curve(s, epsilon), delta), ((s, single / 8), (epsilon, 1), (delta, TINY))
         ),
+    )
+
+
+def _gaussian_pair() -> tuple[Step, ...]:
+    """Compose u and v on one batch: what holds with the classic noise need not hold with the least."""
+    least, small, rare = Integer(40), Rational(1, 1000), Rational(1, 100)
+    return (
+        Private(
+            "u and v on one batch, each with this noise, are one query with its share sqrt(1/2)",
+            2 * sqrt(log(Rational(5, 4) / delta)) / epsilon,
+            Domain({epsilon: (0, 1), delta: (0, Rational(1, 2))}),
+            epsilon,
+            delta,
+        ),
+        Private("noise 40 makes each query (1/2000, 1/100)-DP", least, Domain({}), small / 2, rare),
+        NotPrivate("and two of them, with 40 sqrt(1/2), are not (1/1000, 1/100)-DP", least / sqrt(2), small, rare),
     )
 
 
