@@ -121,8 +121,8 @@ SETTINGS = (
     Setting(
         "split",
         "80/20 of ijcnn1's 49,990 training rows, one for all seeds; digits as published",
-        "80/20 is printed (4.1); whether anew for each run is not, but scores of splits made anew differ by several "
-        "times the printed spread of at most 0.1",
+        "80/20 is printed (4.1); whether anew for each run is not, but scores of splits made anew differ by more than "
+        "the printed spread of at most 0.1 (tests/command/test_reproduce.py)",
     ),
     Setting(
         "pairing of digits",

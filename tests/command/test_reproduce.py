@@ -29,7 +29,7 @@ from dpcheck.experiments.picture import draw
 from dpcheck.experiments.rendering import listing, not_run, to_dict
 from dpcheck.experiments.runner import FILE, Result, chosen, run_all, trials
 from dpcheck.experiments.table import causes, rows, shown_rows
-from dpcheck.problems.auc import auc_score
+from dpcheck.problems.auc import AUC, auc_score
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_data = pytest.mark.skipif("DPCHECK_DATA" not in os.environ, reason="the data sets are not bundled")
@@ -372,10 +372,18 @@ def test_runs_without_noise_beside_private_ones_take_the_printed_step_without_pr
 
 
 @needs_data
-def test_all_seeds_have_one_split():
+def test_all_seeds_have_one_split(monkeypatch):
+    """The printed spread is at most 0.1: scores of the best theta on five splits differ by more."""
     plan = {"data": "ijcnn1", "rows": 2.0, "printed_rows": 2.5}
     one, other = (auc_runs.parts(plan, NONE, seed) for seed in (0, 1))
     np.testing.assert_array_equal(one[1][0], other[1][0])
+    found = []
+    for split in range(5):
+        monkeypatch.setattr(auc_runs, "_SPLIT", split)
+        train, (X, y) = auc_runs.parts(plan, NONE, 0)
+        best = AUC.from_data(*train, positive_share=0.1, radius=10.0).optimum()
+        found.append(100 * auc_score(X @ best, y))
+    assert np.std(found) > 0.1
 
 
 @needs_data
