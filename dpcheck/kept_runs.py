@@ -48,7 +48,8 @@ def _git(*arguments: str) -> str:
 def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     """The runs of a store, the first one first, each with what it found and what changed since one like it before.
 
-    Runs are alike if they looked at the same algorithms or mechanisms with the same profile.
+    Runs are alike if they looked at the same algorithms or mechanisms with the same profile. Of a run whose report
+    cannot be read, as that of another version, "findings" is "unreadable".
     """
     from dpcheck.comparison import compare
 
@@ -57,17 +58,18 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     before: dict[tuple[Any, ...], Report] = {}
     for run in runs:
-        report = _report(run)
+        row: dict[str, Any] = {"run": run.number, "date": run.date, "commit": run.revision, "command": run.command}
+        try:
+            report = _report(run)
+        except InputError:  # of another version; the other runs can be read all the same
+            rows.append(row | {"findings": "unreadable", "unexpected": None, "changed": None, "seconds": None})
+            continue
         like = (report.algorithms, report.profile)
         changes = compare(before[like], report).changes if like in before else None
         before[like] = report
-        rows.append(
-            {
-                "run": run.number, "date": run.date, "commit": run.revision, "command": run.command,
-                "findings": len(report.findings), "unexpected": sum(not each.ok for each in report.findings),
-                "changed": None if changes is None else len(changes), "seconds": round(report.seconds, 1),
-            }
-        )  # fmt: skip
+        unexpected, changed = sum(not each.ok for each in report.findings), None if changes is None else len(changes)
+        found = {"findings": len(report.findings), "unexpected": unexpected, "changed": changed}
+        rows.append(row | found | {"seconds": round(report.seconds, 1)})
     return rows
 
 

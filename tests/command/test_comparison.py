@@ -141,6 +141,24 @@ def test_reports_of_one_audit_are_compared(tmp_path: Path, capsys: pytest.Captur
     assert "audit: audited epsilon" in capsys.readouterr().out
 
 
+def test_a_report_that_cannot_be_read_hides_no_other_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = open_store("runs")
+    for hits in (300, 700):
+        keep_run(store, report(audited(hits, 100)))
+        store.add_run("then", "dpcheck check", "", '{"schema": "dpcheck.report/999"}')
+    store.close()
+    assert [(run["findings"], run["changed"]) for run in history("runs")] == [
+        (1, None), ("unreadable", None), (1, 1), ("unreadable", None)
+    ]  # fmt: skip
+    assert cli.main(["history", "runs"]) == 0
+    assert capsys.readouterr().out.count("unreadable") == 2
+    assert cli.main(["compare", "runs:1", "runs:2"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 def test_runs_are_found_by_number_and_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
