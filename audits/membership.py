@@ -237,14 +237,19 @@ def _could_fail(plan: Plan, claim: PrivacyClaim) -> bool:
 
 
 def _in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float | None:
-    """Return epsilon of the claimed events at the least factor on their noise that the last curve look rejects."""
-    if not claim.events:
-        return None
+    """Return epsilon of the claimed events at the least factor on their noise that the last curve look rejects.
+
+    None where that epsilon is an upper bound which no pair of neighbours is known to attain.
+    """
     from dpcheck.accounting import certify, privacy_curve
+
+    if not claim.events or not certify(claim.events, delta).sharp:
+        return None
 
     look = next(look for look in reversed(looks) if look.kind == "curve")
     counts = look.event.hits, look.event.other_hits, look.event.trials
     factor = least_rejected(
         *counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0, alpha=look.alpha
     )
-    return certify(scaled(claim.events, factor), delta).epsilon if math.isfinite(factor) else 0.0
+    found = certify(scaled(claim.events, factor), delta) if math.isfinite(factor) else None
+    return 0.0 if found is None else found.epsilon if found.sharp else None

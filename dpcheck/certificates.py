@@ -23,6 +23,11 @@ _SLACK = 1e-11  # relative error allowed to the delta of a curve
 _TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
 
 
+_ONE_STEP, _COMPOSED = "one step's curve", "privacy loss distribution"
+_SHARP = ("exact", _ONE_STEP, _COMPOSED)  # how methods begin that lose no more than the accountant's tolerance
+_LOOSE = ("an upper bound, not known to be attained", "an upper bound for several")  # ... and how others end
+
+
 @dataclass(frozen=True)
 class Certificate(Shown):
     """A proof that events are (epsilon, delta)-differentially private.
@@ -40,6 +45,11 @@ class Certificate(Shown):
     epsilon: float
     delta: float
     method: str
+
+    @property
+    def sharp(self) -> bool:
+        """Whether a pair of neighbours is known to attain the bound, up to the accountant's tolerance."""
+        return self.method.startswith(_SHARP) and not self.method.endswith(_LOOSE)
 
     def _sentence(self) -> str:
         return f"epsilon <= {self.epsilon:.6g} at delta {self.delta:g} ({self.method})"
@@ -72,10 +82,10 @@ def certificate(events: EventCounts, delta: float) -> Certificate:
         return Certificate(0.0, delta, f"total variation, summed over the steps: {events}")
     if events.steps == 1:
         curves = [parts[0][0].forward for parts in _directions(events, delta)]
-        epsilon, method = max(_solve(curve, delta, plain) for curve in curves), "one step's curve"
+        epsilon, method = max(_solve(curve, delta, plain) for curve in curves), _ONE_STEP
     elif plain > 0 and (composed := _compositions(events, delta)):
         epsilon = max(_up(composition.epsilon(delta)) for composition in composed)
-        method = f"privacy loss distribution, grid {min(c.interval for c in composed):.2g}"
+        method = f"{_COMPOSED}, grid {min(c.interval for c in composed):.2g}"
     else:
         epsilon, method = math.inf, ""
     if plain <= epsilon:
@@ -96,9 +106,9 @@ def _looseness(events: EventCounts) -> str:
     """Say for which sampling the bound is not known to be sharp."""
     schemes = {event.scheme for event, _ in events.others if isinstance(event, Sampled)}
     if "with_replacement" in schemes:
-        return "; with replacement: an upper bound, not known to be attained"
+        return f"; with replacement: {_LOOSE[0]}"
     if "without_replacement" in schemes and events.steps > 1:
-        return "; without replacement: exact for one step, an upper bound for several"
+        return f"; without replacement: exact for one step, {_LOOSE[1]}"
     return ""
 
 

@@ -109,7 +109,8 @@ class PrivacyAudit(Shown):
     looks : tuple of Look
         Every set that was tested.
     in_family : float or None
-        A larger bound on epsilon at ``delta`` where the claim was privacy events. It ASSUMES the claimed mechanism with
+        A larger bound on epsilon at ``delta`` where the claim was privacy events whose certificate some pair of
+        neighbours attains. It ASSUMES the claimed mechanism with
         one common factor on its noise, and is the epsilon at the least factor rejected.
     no_difference : bool
         Whether the first runs, from one seed, gave the same outputs on both datasets, as where both clip to one value:

@@ -132,7 +132,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 
 @kernel(MEAN_SIGNATURE)
 def mean_single(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """As ``mean``, with matrix products in single precision, and norms clipped by so much more as these may be off."""
+    """Compute ``mean`` by products in single precision, with norms lowered by more than these are off."""
     widths, d, chunk = mlp.widths_of(data.params[4:]), data.dim_w - 2, min(index.size, 2 * mlp.CHUNK)
     layers = mlp.Layers(widths, chunk, np.empty(chunk * mlp.room(widths), np.float32))
     total = np.zeros(d, np.float32)

@@ -80,6 +80,14 @@ def test_in_the_family_the_bound_is_close():
     assert point.in_family is None
 
 
+def test_no_bound_in_the_family_rests_on_an_upper_bound():
+    """Drawing without replacement is certified from above for several steps, and exactly for one."""
+    for steps, sharp in ((1, True), (3, False)):
+        claim = Repeated(Sampled((Gaussian(SIGMA),), "without_replacement", 10, 5), steps)
+        audit = audit_privacy(gaussian, 1, 0, claim=claim, trials=1000, vectorized=True)
+        assert (audit.in_family is not None) == sharp
+
+
 def test_least_rejected_is_the_edge_of_the_test():
     """The family bound by its definition: half a per cent less is not rejected."""
     from dpcheck.audits.limits.binomial import p_value
