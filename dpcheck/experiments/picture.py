@@ -81,7 +81,10 @@ def _series(
         if any(keys.get(key) != value for key, value in panel.only.items()):
             continue
         x = keys.pop(panel.along, None)
-        name = ", ".join(shown(value) for key, value in keys.items() if key not in panel.only)
+        others = {key: value for key, value in keys.items() if key not in panel.only and value != 0}
+        name = ", ".join(
+            f"{shown(value)} {key}" if isinstance(value, float) else value for key, value in others.items()
+        )
         line = found.setdefault((name, result.trial.noise), {})
         if panel.along:
             if panel.metric in result.values:
