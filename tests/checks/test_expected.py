@@ -166,6 +166,9 @@ def test_whole_runs_had_the_expected_verdicts_at_every_seed() -> None:
     """``tests/verdict_runs.py`` measures them; a finding that is new since has no verdict there yet."""
     kept = tables.read("verdicts").set_index("finding")
     known = expected_verdicts()
+    runs = [run.split() for run in kept.columns]
+    assert len({seed for _, seed in runs}) >= 20
+    assert {processor for processor, _ in runs} == {"native", "generic"}
     assert {name.partition(".")[0] for name in kept.index} >= set(ALGORITHMS)
     unexpected = [
         f"{run}: {id} was {verdict}, expected {known[id]}"
