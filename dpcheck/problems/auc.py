@@ -239,7 +239,7 @@ class AUC(Defaults):
 
     @property
     def arranged(self) -> Array:
-        """(x, y, |x|^2, 0, ...); :attr:`records` is a part of it."""
+        """(x, y, |x|^2, 0, ...); ``records`` is a part of it."""
         return self._rows
 
     @property

@@ -122,7 +122,7 @@ class AUCMLP(Defaults):
 
     @property
     def mean(self) -> Any:  # type: ignore[override]
-        """The kernel of clipped means, in the precision of :attr:`dtype`."""
+        """The kernel of clipped means, in the precision of ``dtype``."""
         return _MEANS[self.dtype]
 
     @property
