@@ -190,7 +190,8 @@ def test_gradients_are_counted_again_once_where_one_count_leaves_the_verdict_ope
     assert {each.verdict for each in found} == {"supported"}
     assert len(tables[TABLE]) == len(found) == len({each.id for each in found})
     sizes = len(zhang2022_table_2.RECORDS["n"])
-    assert looks.count(("al_svre", 16)) == looks.count(("al_svre", 64)) == sizes
+    assert looks.count(("saddle_svrg", 16)) == looks.count(("saddle_svrg", 64)) == sizes
+    assert looks.count(("al_svre", 100)) == sizes and ("al_svre", 400) not in looks
     assert ("gda", 64) not in looks and ("gda", 16) not in looks
 
 
