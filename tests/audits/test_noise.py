@@ -162,7 +162,7 @@ def test_many_false_alarms_of_narrow_floats(name, keep):
         }
         for centre in (0.0, 3.0)
     ]
-    keep(f"false_alarms_noise_{name.replace(' ', '_')}", pd.DataFrame(rows))
+    keep(f"narrow_floats_{name.replace(' ', '_')}", pd.DataFrame(rows))
     assert max(row["alarms"] for row in rows) <= 131
 
 
