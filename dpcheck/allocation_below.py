@@ -33,6 +33,9 @@ _FINE, _COARSE, _LEVELS = 0.02, 4, 4  # the fine grid in deviations of a copy, a
 _ROUNDED = 3e-16  # a Fourier coefficient's relative error for each factor, and for each of some fifty additions
 _FINEST = 1e-4  # relative, of epsilon: what cutting the losses down may cost
 _MOST = 2**22
+_COARSEST = 4  # by how much the fine grid's interval may grow where tails are heavy
+_PART = 0.007  # of the steps, that it then is at most
+_MOST_HEAVY = 2**17  # points there, for one epoch: each more adds to what roundings take away
 
 
 def allocation_epsilon_below(noise_multiplier: float, steps: int, epochs: int, delta: float) -> float:
@@ -71,7 +74,7 @@ def allocation_epsilon_below(noise_multiplier: float, steps: int, epochs: int, d
     shift = 1 / noise_multiplier
     if shift > 1 / 0.3 or delta < 1e-11:
         return 0.0
-    ratios, chances = _ratios(steps, shift, delta)
+    ratios, chances = _ratios(steps, shift, delta, _MOST_HEAVY if shift > 1 and epochs == 1 else _MOST)
     single = _epsilon(np.log(ratios), chances, delta)
     if epochs == 1:
         return single
@@ -79,15 +82,23 @@ def allocation_epsilon_below(noise_multiplier: float, steps: int, epochs: int, d
     return _composed(np.log(ratios), chances, epochs, delta, rough)
 
 
-def _ratios(steps: int, shift: float, delta: float) -> tuple[Array, Array]:
-    """Return likelihood ratios > 0 of one epoch, and their chances under P."""
+def _ratios(steps: int, shift: float, delta: float, most: int) -> tuple[Array, Array]:
+    """Return likelihood ratios > 0 of one epoch, at most so many, and their chances under P."""
     deviation = math.sqrt(math.expm1(shift * shift))
-    end = math.exp(shift * (-float(special.ndtri(delta)) + 2.5) + shift * shift / 2)
-    h = max(_FINE * min(deviation, 1.0), 2 * (end + 12 * math.sqrt(steps) * min(deviation, end)) / _MOST)
+    reach = 2.5 - float(special.ndtri(delta))  # how far a copy is followed, in deviations under P
+    if most < _MOST:  # as far as delta feels it, or, where roundings count more, farther on a coarser grid
+        reach = -float(special.ndtri(4e-4 * delta)) if delta > 1e-7 else reach + 1
+    end = math.exp(shift * reach + shift * shift / 2)
+    coarse = _FINE * deviation * min(deviation * deviation / math.expm1(1), _COARSEST)
+    h = max(
+        _FINE * min(deviation, 1.0),
+        min(coarse, _PART * steps),
+        2 * (end + 12 * math.sqrt(steps) * min(deviation, end)) / most,
+    )
     first, law = _one_below(shift, h, end)
     top = steps * (1 - first * h) + end + 14 * math.sqrt(steps) * min(deviation, end)  # above steps * first * h
     size = fft.next_fast_len(max(int(top / h) + 2, law.size), real=True)
-    size = min(size, _MOST)
+    size = min(size, most)
     total = _power(law, steps, size)  # what lies past the window wraps to smaller sums
     ratios = (steps * first + np.arange(size)) * h / steps
     kept = (ratios > 0) & (total > 0)

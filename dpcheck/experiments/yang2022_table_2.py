@@ -75,7 +75,7 @@ def plan(
     }  # fmt: skip
     made |= {"classes": "halves"} if data in DEVIATION else {"printed_rows": PRINTED_ROWS}
     if model == "mlp":
-        made["hidden"] = [256]
+        made |= {"hidden": [256]} | ({"dtype": "float32"} if data in DEVIATION else {})
         made["settings"] |= {"output": "last"}
     made |= changed
     if eta is not None and model == "linear":
@@ -147,6 +147,7 @@ SETTINGS = (
     Setting("output", "the average of linear iterates, the last of perceptrons", "Algorithm 2 leaves both open"),
     Setting("clipping norms, and steps of perceptrons with certified noise", "kept/choices.csv", f"chosen: {RULE}"),
     Setting("perceptron", "256 units, leaky ReLU of slope 0.01", "printed, 4.1; the slope is not"),
+    Setting("precision", "float64; perceptrons on digits float32", "not printed; noise is float64 in either case"),
     Setting(
         "NISPP", "its own schedule on DP-SGDA's domain, noise for the domain's constants", "in no table of the paper"
     ),

@@ -40,7 +40,7 @@ def plan(data: str, classes: str, algorithm: str, epsilon: float) -> dict[str, A
     printed = {"sensitivity_y": 2 / (2 * share * (1 - share) * n)} if algorithm == "privatediff" else {}
     made: dict[str, Any] = {
         "data": data, "classes": "halves", "rows": 10.0, "model": "mlp", "hidden": [256, 128], "radius": 100.0,
-        "share": share, "algorithm": ALGORITHMS[algorithm],
+        "dtype": "float32", "share": share, "algorithm": ALGORITHMS[algorithm],
         "epsilon": None if epsilon == float("inf") else epsilon, "delta": n**-1.1, "epochs": 80, "batch": 2048,
         "settings": clips, "published": printed, "as_printed": True,
     }  # fmt: skip
@@ -75,6 +75,7 @@ EXPERIMENT = Experiment(
         Setting("steps", "0.2 and 0.2", "printed as found by a search over 0.02, 0.2 and 2; the middle is taken"),
         Setting("imbalance", "positives thinned to 0.1 of the training rows; the test rows as they are", "printed"),
         Setting("pairing of digits", "0 to 4 against 5 to 9", "not printed (random)"),
+        Setting("precision", "float32", "not printed; noise is float64"),
         Setting("rows", "pixels in [0, 1] over 10, longer rows cut to 1", "chosen: a public constant"),
         Setting("C3 of PrivateDiff", "1", "not printed: that of C1 and C2"),
         Setting("projection", "100", "not printed: no run gets there"),

@@ -160,8 +160,7 @@ class TDMLP(Defaults):
                 following, reward, ended, cut, _ = world.step(world.action_space.sample())
                 rows.append((state, following, float(reward), ended))
                 state = world.reset()[0] if ended or cut else following
-        states, next_states, rewards, ended = zip(*rows, strict=True)
-        return cls.from_transitions(states, next_states, rewards, ended, scale=scale, **settings)
+        return cls.from_transitions(*zip(*rows, strict=True), scale=scale, **settings)
 
     @classmethod
     def chain(cls, n: int, rng: np.random.Generator, **settings: Any) -> TDMLP:
