@@ -74,16 +74,19 @@ def allocation_epsilon_below(noise_multiplier: float, steps: int, epochs: int, d
     shift = 1 / noise_multiplier
     if shift > 1 / 0.3 or delta < 1e-11:
         return 0.0
-    ratios, chances = _ratios(steps, shift, delta, _MOST_HEAVY if shift > 1 and epochs == 1 else _MOST)
-    single = _epsilon(np.log(ratios), chances, delta)
+    few = shift > 1 and epochs == 1
+    sizes = [_MOST] if not few else [_MOST_HEAVY] if delta > 1e-7 else [_MOST_HEAVY, _MOST]
+    laws = [_losses(steps, shift, delta, most) for most in sizes]
+    single, (losses, chances) = max(
+        ((_epsilon(losses, chances, delta), (losses, chances)) for losses, chances in laws), key=lambda found: found[0]
+    )
     if epochs == 1:
         return single
-    rough = single * max(1.0, math.sqrt(epochs))
-    return _composed(np.log(ratios), chances, epochs, delta, rough)
+    return _composed(losses, chances, epochs, delta, single * math.sqrt(epochs))
 
 
-def _ratios(steps: int, shift: float, delta: float, most: int) -> tuple[Array, Array]:
-    """Return likelihood ratios > 0 of one epoch, at most so many, and their chances under P."""
+def _losses(steps: int, shift: float, delta: float, most: int) -> tuple[Array, Array]:
+    """Return losses of one epoch, at most so many, and their chances under P."""
     deviation = math.sqrt(math.expm1(shift * shift))
     reach = 2.5 - float(special.ndtri(delta))  # how far a copy is followed, in deviations under P
     if most < _MOST:  # as far as delta feels it, or, where roundings count more, farther on a coarser grid
@@ -102,7 +105,7 @@ def _ratios(steps: int, shift: float, delta: float, most: int) -> tuple[Array, A
     total = _power(law, steps, size)  # what lies past the window wraps to smaller sums
     ratios = (steps * first + np.arange(size)) * h / steps
     kept = (ratios > 0) & (total > 0)
-    return ratios[kept], ratios[kept] * total[kept]
+    return np.log(ratios[kept]), ratios[kept] * total[kept]
 
 
 def _power(law: Array, number: int, size: int) -> Array:

@@ -136,7 +136,7 @@ def solver_of(plan: Plan, problem: AUC | AUCMLP, noise: str, seed: int) -> Solve
     if noise == NONE:
         return clear
     assert noise == PUBLISHED
-    setting = json.dumps(plan | {"epsilon": None, "delta": None, "settings": open_ended}, sort_keys=True), seed
+    setting = json.dumps({**plan, "epsilon": None, "delta": None, "settings": open_ended}, sort_keys=True), seed
     if setting not in _norms:
         _norms[setting] = largest_norms(plan, clear, problem, seed)
     largest: dict[str, Any] = dict(zip(("clip_w", "clip_v"), _norms[setting], strict=True))
