@@ -48,7 +48,11 @@ def run(options: Namespace) -> int:
     experiment = find(options.experiment)
     require_picture(options.plot)
     cells = chosen(experiment, options.only)
-    require(bool(cells), "--only", f"name cells of {experiment.id}, none of which is run unasked", options.only)
+    require(
+        bool(cells), "--only",
+        f"be given, since no cell of {experiment.id} is run unasked: {experiment.cells[0].not_run}; such as --only "
+        f"{next(str(value) for value in experiment.cells[0].keys.values())}", options.only,
+    )  # fmt: skip
     asked = trials(experiment, cells, options.seeds)
     try:
         with chosen_executor(options) as workers, terminal.progress() as watch:

@@ -35,7 +35,7 @@ def add_options(parser: ArgumentParser) -> None:
         help="public share of positive labels, with --data (default 0.25)",
     )  # fmt: skip
     parser.add_argument("--variant", help="as_printed or repaired (default: repaired where there is one)")
-    parser.add_argument("--epsilon", type=float, help="natural log (default 1)")
+    parser.add_argument("--epsilon", type=float, help="natural log (default 1, or that of --like)")
     parser.add_argument("--delta", type=float, help="default 1/n^2, or that of --like")
     parser.add_argument("--seed", type=int, default=0, help=SEED)
     parser.add_argument("--plot", metavar="FILE", help="write the history as a picture")
@@ -51,7 +51,8 @@ def run(options: Namespace) -> int:
     require_picture(options.plot)
     like = _like(options)
     data, problem = _problem_of(options) if like is None else (None, like.problem)
-    epsilon = 1.0 if options.epsilon is None else options.epsilon
+    usual = 1.0 if like is None or like.epsilon is None else like.epsilon
+    epsilon = usual if options.epsilon is None else options.epsilon
     delta = like.delta if like is not None and options.delta is None else options.delta
     settings = (like.settings if like is not None else {}) | inputs.settings(options.settings)
     with terminal.progress() as watch:
@@ -68,7 +69,7 @@ def run(options: Namespace) -> int:
         "delta": delta, "certified": certificate.epsilon, "method": certificate.method, "notes": list(run.notes),
     }  # fmt: skip
     if like is not None:
-        found |= {"like": like.cell.name} | like.score(run.x)
+        found |= {"like": f"{options.like.partition(':')[0]}: {like.cell.name}"} | like.score(run.x)
     if data is not None:
         from dpcheck.problems.auc import auc_score
 

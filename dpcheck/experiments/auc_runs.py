@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -162,7 +163,11 @@ def largest_norms(plan: Plan, solver: Solver, problem: AUC | AUCMLP, seed: int) 
     """
     last = solver.iterations(problem) - 1
     at = sorted({round(last * k / (_NORM_ITERATES - 1)) for k in range(_NORM_ITERATES)})
-    path = solver.run(problem, seed=seed, at=at).history.path
+    return norms_at(plan, problem, solver.run(problem, seed=seed, at=at).history.path, seed)
+
+
+def norms_at(plan: Plan, problem: AUC | AUCMLP, path: Iterable[Array], seed: int) -> tuple[float, float]:
+    """Return the largest norms of minibatches' mean gradients at some points (w, v), over 32 minibatches each."""
     out_w, out_v, d = np.empty(problem.dim_w), np.empty(problem.dim_v), problem.dim_w
     rng, largest = np.random.default_rng([seed, 2]), [0.0, 0.0]
     for x in path:

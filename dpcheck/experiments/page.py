@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from dpcheck.experiments import find, kept
-from dpcheck.experiments.rendering import text
+from dpcheck.experiments.rendering import claim, text
 from dpcheck.files import write_text
 from dpcheck.tables import table
 
@@ -27,7 +27,7 @@ def section(name: str) -> str:
     experiment = find(name)
     results = kept.read(experiment)
     parts = [
-        f"{experiment.place}: {experiment.title}. Claimed epsilon: {experiment.claimed}.",
+        f"{experiment.place}: {experiment.title}. Claimed: {claim(experiment)}.",
         text(experiment, results, "markdown"),
     ]
     parts.append(table([vars(setting) for setting in experiment.settings], "markdown"))

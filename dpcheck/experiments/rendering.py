@@ -20,17 +20,22 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     if format == "csv":
         return tables.table(rows(experiment, results), format)
     shown = shown_rows(experiment, results)
+    after = remarks(experiment, results)
     if format == "latex":
-        return tables.table(shown, format)
+        return "\n".join([tables.table(shown, format).rstrip(), *(f"% {line}" for line in after)])
     if not shown:
         body = "None of its runs is kept."
     else:
         body = tables.table(shown, "markdown") if format == "markdown" else aligned(shown)
-    after = remarks(experiment, results)
     if format == "markdown":
         return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
-    head = f"{experiment.place}: {experiment.title}\nclaimed epsilon: {experiment.claimed}"
+    head = f"{experiment.place}: {experiment.title}\nclaimed: {claim(experiment)}"
     return "\n\n".join(part for part in (head, body, "\n".join(after)) if part)
+
+
+def claim(experiment: Experiment) -> str:
+    """Say which epsilon is claimed: that of each row, or one for all."""
+    return f"the {experiment.claimed} of each row" if experiment.claimed in experiment.keys else experiment.claimed
 
 
 def to_dict(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]:

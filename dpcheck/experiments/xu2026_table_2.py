@@ -62,7 +62,7 @@ EXPERIMENT = Experiment(
     cells=CELLS,
     settings=SETTINGS,
     noise=NOISE,
-    claimed="2, at delta = 1e-6",
+    claimed="epsilon = 2 at delta = 1e-6",
     measure=sensing_runs.measure,
     runs=1,
 )
