@@ -12,7 +12,7 @@ from dpcheck.commands.command import Command
 from dpcheck.commands.options import LISTED, add_backend, add_format
 from dpcheck.commands.outputs import require_picture, save_picture
 from dpcheck.commands.resources import chosen_executor
-from dpcheck.errors import require
+from dpcheck.errors import InputError, require
 
 if TYPE_CHECKING:
     from dpcheck.experiments.experiment import Experiment
@@ -48,18 +48,22 @@ def run(options: Namespace) -> int:
     experiment = find(options.experiment)
     require_picture(options.plot)
     cells = chosen(experiment, options.only)
-    require(
-        bool(cells), "--only",
-        f"be given, since no cell of {experiment.id} is run unasked: {experiment.cells[0].not_run}; such as --only "
-        f"{next(str(value) for value in experiment.cells[0].keys.values())}", options.only,
-    )  # fmt: skip
+    if not cells:
+        first = experiment.cells[0]
+        raise InputError(
+            f"--only must name the cells of {experiment.id} to run, such as {next(iter(first.keys.values()))}: "
+            f"they are {first.not_run}"
+        )
     asked = trials(experiment, cells, options.seeds)
     try:
         with chosen_executor(options) as workers, terminal.progress() as watch:
             results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
     except KeyboardInterrupt:
         if options.store is not None:
-            print(f"dpcheck: finished runs are in {options.store}; the same command goes on", file=sys.stderr)
+            print(
+                f"dpcheck: the runs that were finished are in {options.store}; the same command goes on",
+                file=sys.stderr,
+            )
         raise
     code = terminal.say(experiment_text(experiment, results, options.format))
     if options.plot:

@@ -1,6 +1,7 @@
 """Write the kept results into a page: ``python -m dpcheck.experiments.page docs/reproduce.md``.
 
-Between ``<!-- kept: NAME -->`` and ``<!-- end -->`` stand the table, the remarks and the settings of an experiment.
+Between ``<!-- kept: NAME -->`` and ``<!-- end -->`` stand the table, the remarks and the settings of an experiment, and
+after ``<!-- kept: headlines -->`` the sentences on all of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 from dpcheck.experiments import find, kept
+from dpcheck.experiments.headlines import headlines
 from dpcheck.experiments.rendering import claim, text
 from dpcheck.files import write_text
 from dpcheck.tables import table
@@ -24,6 +26,8 @@ def renewed(page: str) -> str:
 
 def section(name: str) -> str:
     """Return table, remarks and settings of an experiment as Markdown."""
+    if name == "headlines":
+        return "\n".join(f"- {sentence}" for sentence in headlines())
     experiment = find(name)
     results = kept.read(experiment)
     parts = [

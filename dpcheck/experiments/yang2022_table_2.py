@@ -135,8 +135,8 @@ SETTINGS = (
         "features of ijcnn1 scaled to [0, 1] by the training rows, over 2.5; with certified noise the rows as they "
         "are, over 2; pixels in [0, 1] over 10; longer rows cut to 1",
         "[0, 1] is printed for ijcnn1 (E.3), the scale after it is not: 2.5 was fitted to the AUC of linear scores "
-        "without noise, whose agreement is therefore no evidence; digits are standardised in the paper (E.3), by numbers "
-        "that are read off the private rows, which no certificate covers: hence public constants",
+        "without noise, whose agreement is therefore no evidence; digits are standardised in the paper (E.3), by "
+        "numbers read off the private rows, which no certificate covers: hence public constants",
     ),
     Setting("share of positives", "0.1 and 0.5", "chosen: public, where the paper counts the private labels"),
     Setting("batch, epochs", "Table 4", "printed, Table 4"),
@@ -148,8 +148,8 @@ SETTINGS = (
     Setting(
         "steps",
         "Table 4 over n p (1 - p), times the square of the paper's rows over these",
-        "printed, Table 4, that of w for a, b and v too; the printed steps of v are the same but for 900 and 1000, 100 and "
-        "210 of perceptrons on digits, whose steps are chosen here, since no one step carries over to these rows",
+        "printed, Table 4, that of w for a, b and v too; the printed steps of v are the same but for 900 and 1000, 100 "
+        "and 210 of perceptrons on digits, whose steps are chosen here, since no one step carries over to these rows",
     ),
     Setting("output", "the average of linear iterates, the last of perceptrons", "Algorithm 2 leaves both open"),
     Setting("clipping norms, and steps of perceptrons with certified noise", "kept/choices.csv", f"chosen: {RULE}"),
