@@ -60,7 +60,7 @@ def cause(
     """
     signs = [_sign(one) for one in (published, certified)]
     if experiment.id.startswith("xu2026"):
-        spider = "spider" in str(cell.plan["method"])
+        spider = "spider" in str(cell.plan.get("method"))
         found = [FRESH if spider else UNKNOWN] if signs[0] or (signs[1] and not spider) else []
         found += [LESS_OF_IT] if spider and signs[1] else []
     elif experiment.id.startswith("yang2022"):
