@@ -8,6 +8,7 @@ import pytest
 from scipy import special
 
 from dpcheck import InputError, audit_noise
+from dpcheck.audits import noise
 from dpcheck.audits.laws.noise_laws import LAWS
 from dpcheck.audits.noise import audit_noise_sample
 
@@ -265,3 +266,23 @@ def test_float32_noise_on_a_large_number_is_no_fault(centre):
     sample = (centre + np.random.default_rng(0).normal(size=(10_000, 1))).astype(np.float32)
     assert audit_noise_sample(sample, scale=1.0).verdict == "consistent"
     assert audit_noise_sample(sample, scale=1.5).verdict == "violated"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.2, 1.5])
+def test_simulations_that_end_early_change_no_verdict(scale, monkeypatch):
+    """Once more simulations lie beyond what was observed than a rejection allows, the rest cannot matter."""
+    calls = []
+
+    def count(*asked):
+        calls.append(beyond_doubt(*asked))
+        return calls[-1]
+
+    beyond_doubt = noise._beyond_doubt
+    samples = [np.random.default_rng(seed).normal(scale=scale, size=(60, 5)) for seed in range(4)]
+    monkeypatch.setattr(noise, "_NUMBERS", 0)  # one simulation at a time, as of a large sample
+    monkeypatch.setattr(noise, "_beyond_doubt", count)
+    early = [noise.audit_noise_sample(sample, scale=1.0, distribution="gaussian").verdict for sample in samples]
+    assert scale > 1 or any(calls)
+    monkeypatch.setattr(noise, "_beyond_doubt", lambda *asked: False)
+    whole = [noise.audit_noise_sample(sample, scale=1.0, distribution="gaussian").verdict for sample in samples]
+    assert early == whole
