@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from dpcheck.audits.clipping import audit_clipping
 from dpcheck.audits.constants import audit_constants
@@ -21,6 +24,12 @@ _MINIBATCHES = 200
 _COORDINATES = 4  # of which the noise is compared
 _APART = 1.15  # factor between two scales that chance does not explain
 _LARGE = 1e3  # a record so much larger is clipped
+_ROUNDED = 0.02  # of a record's clip: what rounding may change in a gradient of which noise was taken away
+_FIXED = (
+    "Hand over the gradient with dropout and augmentation off, or with their numbers from a generator of fixed seed"
+)
+_ALIKE = 0.99  # correlation of two coordinates' noise that is the same
+_TOO_LARGE = 1.02  # times the clip: more than rounding makes of a record's gradient
 _SAME = 6  # outliers in one minibatch
 _AFRESH = "Draw each coordinate of each step afresh, from the claimed distribution"
 
@@ -129,9 +138,11 @@ def noise_finding(
     sizes = sorted({*([0] if empty else []), max(1, batch // 2), batch})
     audits: dict[int, NoiseAudit] = {}
     samples: dict[int, Floats] = {}
+    uneven = ""
     for size in sizes:
         members, rng = taken(records, range(size)), np.random.default_rng([seed, 2, size])
         rows = np.array([step.release(members, rng) for _ in range(max(100, trials))])
+        uneven = uneven or _coordinates_amiss(rows, step.noise)
         places = np.unique(np.linspace(0, rows.shape[1] - 1, _COORDINATES).astype(int))
         samples[size] = rows[:, places]
         audits[size] = audit_noise_sample(samples[size], scale=step.noise, confidence=confidence, seed=seed)
@@ -140,10 +151,19 @@ def noise_finding(
             return StepFinding("noise", "violated", reason, "Draw noise of the gradient's own shape"), True
     scales = {size: audit.scale for size, audit in audits.items()}
     broken = [audit for audit in audits.values() if audit.verdict == "violated"]
+    if not broken and uneven:
+        return StepFinding("noise", "violated", uneven, "Draw noise of the gradient's own shape"), True
     if not broken:
         return StepFinding("noise", "consistent", "scale, shape and independence agree with the claim"), True
     if max(scales.values()) > _APART * min(scales.values()):
         each = ", ".join(f"{scale:.3g} for {size} records" for size, scale in scales.items())
+        if sizes[0] == 0 and audits[0].verdict == "consistent" and scales[0] < min(scales[size] for size in sizes[1:]):
+            reason = (
+                "the empty minibatch has the claimed noise, and others vary more: either the noise grows with the "
+                "minibatch, or the gradient draws random numbers of its own, such as dropout: standard deviation "
+                f"{each}"
+            )
+            return StepFinding("noise", "inconclusive", reason, _FIXED), False
         reason = f"the noise is scaled by the minibatch's actual size: standard deviation {each}"
         return StepFinding("noise", "violated", reason, "Scale the noise by the expected size, a public number"), False
     first = min(broken, key=lambda audit: audit.scale)  # the least noise is what the promise rests on
@@ -161,6 +181,30 @@ def noise_finding(
         reason += ", and even at that scale it is no independent Gaussian noise"
         return StepFinding("noise", "violated", reason, _AFRESH), True
     return StepFinding("noise", "violated", first.reason, _AFRESH), True
+
+
+def _coordinates_amiss(rows: Floats, scale: float) -> str:
+    """Name a coordinate with too little noise, or two with the same; nothing where there is none.
+
+    Null: independent Gaussian noise of at least this scale in each of k coordinates. The least variance of n rows is
+    held against chi-squared at level 1e-4 over k. Two coordinates are the same where they correlate above .99.
+    """
+    n, k = rows.shape
+    spread = rows.std(0, ddof=1)
+    least = int(np.argmin(spread))
+    if stats.chi2.logcdf((n - 1) * (spread[least] / scale) ** 2, n - 1) < math.log(1e-4 / k):
+        few = int(np.sum(stats.chi2.logcdf((n - 1) * (spread / scale) ** 2, n - 1) < math.log(1e-4 / k)))
+        return (
+            f"{few} of {k} coordinates have less noise than claimed, number {least} the least: standard deviation "
+            f"{spread[least]:.3g}, {spread[least] / scale:.2g} times the claimed {scale:.3g}"
+        )
+    steps = np.diff(rows, axis=0)
+    order = np.argsort(np.abs(steps[0]))
+    for one, other in pairwise(order):  # the same noise makes steps that are next to each other
+        near = abs(abs(steps[0, one]) - abs(steps[0, other])) <= 1e-3 * scale
+        if near and abs(np.corrcoef(rows[:, one], rows[:, other])[0, 1]) > _ALIKE:
+            return f"coordinates {min(one, other)} and {max(one, other)} have the same noise"
+    return ""
 
 
 def _of_own_scale(sample: Floats, audit: NoiseAudit, confidence: float, seed: int) -> str:
@@ -183,12 +227,23 @@ def clipping_finding(
     candidates = [grow(record, factor) for record in records for factor in ((1.0, _LARGE, -_LARGE) if able else (1.0,))]
     moved = [float(np.linalg.norm(np.nan_to_num(query(_batch(records, [c]))))) for c in candidates]
     canary = candidates[int(np.argmax(moved))]
-    if all(test.verdict == "consistent" for test in audit.tests if test.test != "empty batch"):  # that is its own part
+    norm = next(test for test in audit.tests if test.test == "norm")
+    largest = max(norm.found if norm.verdict == "violated" else 0.0, *moved)
+    too_large = norm.verdict == "violated" or largest > _TOO_LARGE * step.clip / step.divisor
+    others = [test.verdict for test in audit.tests if test.test != "empty batch"]  # which is a part of its own
+    if set(others) <= {"consistent"} and not too_large:
         return StepFinding("clipping", "consistent", "every batch tried is a sum of clipped vectors"), canary
     together = float(np.linalg.norm(query(_batch(records, [canary] * _SAME)))) / max(max(moved), 1e-300)
-    norm = next(test for test in audit.tests if test.test == "norm")
-    if norm.verdict == "violated":
-        reason = f"one record alone has a gradient of norm {norm.found:.4g}, at most {norm.allowed:.4g} is allowed"
+    if _draws(step, records):
+        return StepFinding(
+            "clipping", "inconclusive",
+            "the gradient of a minibatch draws random numbers of its own, such as dropout or augmentation, so that it "
+            "cannot be told from the noise",
+            _FIXED,
+        ), canary  # fmt: skip
+    if too_large:
+        allowed = step.clip / step.divisor
+        reason = f"one record alone has a gradient of norm {largest:.4g}, at most {allowed:.4g} is allowed"
         change = "Clip each record's gradient to the claimed norm, over all parameters together"
     elif together < 1.01:
         reason = f"{_SAME} equal records move the gradient no farther than one: clipping comes after averaging"
@@ -201,7 +256,15 @@ def clipping_finding(
         change = "Clip each record's gradient by itself (microbatches of one), and divide by a public number"
     else:
         reason, change = audit.reason, "Make the gradient a sum of clipped gradients, each of its own record alone"
-    return StepFinding("clipping", audit.verdict, reason, change), canary
+    verdict = "violated" if too_large else audit.verdict
+    return StepFinding("clipping", verdict, reason, change), canary
+
+
+def _draws(step: TrainingStep, records: Any) -> bool:
+    """Whether what an ordinary minibatch gets beside noise depends on the seed, by more than rounding explains."""
+    batch = taken(records, range(min(_SAME, len(records))))
+    one, other = (step.release(batch, np.random.default_rng(seed)) - step.noise_alone(records, seed) for seed in (0, 1))
+    return float(np.linalg.norm(one - other)) > _ROUNDED * step.clip / step.divisor
 
 
 def release_finding(

@@ -69,8 +69,8 @@ class TrainingStep:
         """
         return real_numbers(self.gradient(self.params, batch, rng), "gradient", verb="return").ravel()
 
-    def noise_alone(self, records: Any) -> Floats:
-        """Return what a minibatch gets for seed 0 beside its gradient: what the empty one gets.
+    def noise_alone(self, records: Any, seed: int = 0) -> Floats:
+        """Return what a minibatch gets for a seed beside its gradient: what the empty one gets.
 
         Where that raises, it is twice the release of a minibatch less that of the same records twice: sums of clipped
         gradients cancel.
@@ -79,6 +79,8 @@ class TrainingStep:
         ----------
         records : ndarray or list
             At least one record.
+        seed : int
+            Of the noise.
 
         Returns
         -------
@@ -86,9 +88,9 @@ class TrainingStep:
             The vector.
         """
         try:
-            return self.release(taken(records, []), np.random.default_rng(0))
+            return self.release(taken(records, []), np.random.default_rng(seed))
         except (Exception, SystemExit):
-            once, twice = (self.release(taken(records, [0] * k), np.random.default_rng(0)) for k in (1, 2))
+            once, twice = (self.release(taken(records, [0] * k), np.random.default_rng(seed)) for k in (1, 2))
             return np.asarray(2 * once - twice)
 
     def minibatches(self, population: int, rng: np.random.Generator, steps: int) -> list[list[int]]:

@@ -237,3 +237,71 @@ def test_the_size_with_the_least_noise_decides():
     found, _ = noise_finding(made, np.zeros((32, 3)), 8, 3000, 0.99, 0, empty=True)
     assert found.verdict == "violated"
     assert "0.94" in found.reason
+
+
+def dropped(w, batch, rng):
+    """Clipping as it should be, of gradients with dropout from the generator that the noise comes from."""
+    return right(w, np.where(rng.random(np.shape(batch)) < 0.8, batch, w), rng)
+
+
+def augmented(w, batch, rng):
+    """The same with a slight augmentation, whose spread is far below that of the noise."""
+    return right(w, batch + 1e-3 * rng.normal(size=np.shape(batch)), rng)
+
+
+@pytest.mark.parametrize(("gradient", "part"), [(dropped, "noise"), (augmented, "clipping")])
+def test_a_gradient_with_random_numbers_of_its_own_is_no_violation(gradient, part):
+    audit = audit_training_step(step(gradient), RECORDS, events=EVENTS, **CLAIM | {"trials": 200})
+    found = {finding.part: finding for finding in audit.findings}
+    assert audit.verdict == "inconclusive"
+    assert found[part].verdict == "inconclusive"
+    assert "dropout" in found[part].reason and "fixed seed" in found[part].change
+
+
+def of_width(width, spoil):
+    """A step over so many coordinates whose noise is spoilt."""
+
+    def gradient(w, batch, rng):
+        drawn = rng.normal(size=width) * CLIP * MULTIPLIER
+        spoil(drawn)
+        return (clip(batch - w).sum(0) + drawn) / BATCH
+
+    return TrainingStep(gradient, poisson, CLIP, CLIP * MULTIPLIER / BATCH, BATCH, np.zeros(width))
+
+
+def silence_one(drawn):
+    drawn[len(drawn) // 3] = 0
+
+
+def weaken_a_layer(drawn):
+    drawn[7:17] *= 0.3
+
+
+def reuse_the_first_half(drawn):
+    half = len(drawn) // 2
+    drawn[half : 2 * half] = drawn[:half]
+
+
+@pytest.mark.parametrize("width", [8, 200])
+@pytest.mark.parametrize("spoil", [silence_one, weaken_a_layer, reuse_the_first_half, None])
+def test_every_coordinate_of_the_noise_is_looked_at(width, spoil):
+    if spoil is weaken_a_layer and width == 8:
+        pytest.skip("a layer of ten needs more")
+    made = of_width(width, spoil or (lambda drawn: None))
+    records = np.random.default_rng(0).normal(size=(40, width))
+    finding, _ = noise_finding(made, records, BATCH, 200, 0.95, 0, True)
+    assert finding.verdict == ("violated" if spoil else "consistent"), finding
+
+
+def test_a_rare_record_that_weighs_more_after_clipping_is_found():
+    """Every record is tried alone, the rare one too."""
+    rare = RECORDS[17]
+
+    def weighted(w, batch, rng):
+        weights = np.where(np.all(np.asarray(batch) == rare, axis=-1), 5.0, 1.0)[:, None]
+        return ((clip(batch - w) * weights).sum(0) + noise(rng)) / BATCH
+
+    for seed in range(3):
+        audit = audit_training_step(step(weighted), RECORDS, events=EVENTS, **CLAIM | {"trials": 200, "seed": seed})
+        (found,) = (finding for finding in audit.findings if finding.part == "clipping")
+        assert found.verdict == "violated" and "one record alone" in found.reason
