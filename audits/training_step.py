@@ -20,10 +20,10 @@ from dpcheck.audits.step_findings import (
     clipping_finding,
     divisor_finding,
     empty_finding,
-    noise_finding,
     release_finding,
     sampling_finding,
 )
+from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon, require_seed
 from dpcheck.events import Neighbours, Repeated, Scheme

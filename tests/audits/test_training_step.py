@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, audit_training_step, certify
-from dpcheck.audits.step_findings import noise_finding
+from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.events import Gaussian, Repeated, Sampled
 

@@ -1,0 +1,100 @@
+"""The noise of a training step: on minibatches of three sizes against the claim, and coordinate by coordinate."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
+from dpcheck.audits.step_findings import FIXED, StepFinding
+from dpcheck.audits.step_parts import Floats, TrainingStep, taken
+
+_COORDINATES = 4  # whose noise is tested for scale, shape and independence
+_APART = 1.15  # factor between two scales that chance does not explain
+_ALIKE = 0.99  # correlation of two coordinates' noise that is the same
+_AFRESH = "Draw each coordinate of each step afresh, from the claimed distribution"
+
+
+def noise_finding(
+    step: TrainingStep, records: Any, batch: int, trials: int, confidence: float, seed: int, empty: bool
+) -> tuple[StepFinding, bool]:
+    """Audit the noise on minibatches of three sizes; also say whether it is the same on all."""
+    sizes = sorted({*([0] if empty else []), max(1, batch // 2), batch})
+    audits: dict[int, NoiseAudit] = {}
+    samples: dict[int, Floats] = {}
+    uneven = ""
+    for size in sizes:
+        members, rng = taken(records, range(size)), np.random.default_rng([seed, 2, size])
+        rows = np.array([step.release(members, rng) for _ in range(max(100, trials))])
+        uneven = uneven or _coordinates_amiss(rows, step.noise)
+        places = np.unique(np.linspace(0, rows.shape[1] - 1, _COORDINATES).astype(int))
+        samples[size] = rows[:, places]
+        audits[size] = audit_noise_sample(samples[size], scale=step.noise, confidence=confidence, seed=seed)
+        if rows.shape[1] > 1 and np.allclose(np.ptp(rows - rows.mean(0), axis=1), 0, atol=1e-6 * step.noise):
+            reason = "one draw of noise is shared by all coordinates"
+            return StepFinding("noise", "violated", reason, "Draw noise of the gradient's own shape"), True
+    scales = {size: audit.scale for size, audit in audits.items()}
+    broken = [audit for audit in audits.values() if audit.verdict == "violated"]
+    if not broken and uneven:
+        return StepFinding("noise", "violated", uneven, "Draw noise of the gradient's own shape"), True
+    if not broken:
+        return StepFinding("noise", "consistent", "scale, shape and independence agree with the claim"), True
+    if max(scales.values()) > _APART * min(scales.values()):
+        each = ", ".join(f"{scale:.3g} for {size} records" for size, scale in scales.items())
+        if sizes[0] == 0 and audits[0].verdict == "consistent" and scales[0] < min(scales[size] for size in sizes[1:]):
+            reason = (
+                "the empty minibatch has the claimed noise, and others vary more: either the noise grows with the "
+                "minibatch, or the gradient draws random numbers of its own, such as dropout: standard deviation "
+                f"{each}"
+            )
+            return StepFinding("noise", "inconclusive", reason, FIXED), False
+        reason = f"the noise is scaled by the minibatch's actual size: standard deviation {each}"
+        return StepFinding("noise", "violated", reason, "Scale the noise by the expected size, a public number"), False
+    first = min(broken, key=lambda audit: audit.scale)  # the least noise is what the promise rests on
+    if first.p_values["scale"] <= first.level:
+        ratio = first.scale / step.noise
+        reason = f"the noise has standard deviation {first.scale:.3g}, {ratio:.2g} times the claimed {step.noise:.3g}"
+        if ratio < 1:
+            change = "Multiply the noise multiplier by the clip and divide by the divisor once, as the sum is"
+            return StepFinding("noise", "violated", reason, change), True
+        amiss = [size for size in sizes if _of_own_scale(samples[size], audits[size], confidence, seed) != "consistent"]
+        if not amiss:  # the claim is about privacy, and more of the same noise gives more
+            reason += ": what is promised is kept, but this is not the noise that is stated"
+            change = "State the noise that is added, for a smaller epsilon, or add what is stated, for more accuracy"
+            return StepFinding("noise", "consistent", reason, change), True
+        reason += ", and even at that scale it is no independent Gaussian noise"
+        return StepFinding("noise", "violated", reason, _AFRESH), True
+    return StepFinding("noise", "violated", first.reason, _AFRESH), True
+
+
+def _coordinates_amiss(rows: Floats, scale: float) -> str:
+    """Name a coordinate with too little noise, or two with the same; nothing where there is none.
+
+    Null: independent Gaussian noise of at least this scale in each of k coordinates. The least variance of n rows is
+    held against chi-squared at level 1e-4 over k. Two coordinates are the same where they correlate above .99.
+    """
+    n, k = rows.shape
+    spread = rows.std(0, ddof=1)
+    least = int(np.argmin(spread))
+    if stats.chi2.logcdf((n - 1) * (spread[least] / scale) ** 2, n - 1) < math.log(1e-4 / k):
+        few = int(np.sum(stats.chi2.logcdf((n - 1) * (spread / scale) ** 2, n - 1) < math.log(1e-4 / k)))
+        return (
+            f"{few} of {k} coordinates have less noise than claimed, number {least} the least: standard deviation "
+            f"{spread[least]:.3g}, {spread[least] / scale:.2g} times the claimed {scale:.3g}"
+        )
+    steps = np.diff(rows, axis=0)
+    order = np.argsort(np.abs(steps[0]))
+    for one, other in pairwise(order):  # the same noise makes steps that are next to each other
+        near = abs(abs(steps[0, one]) - abs(steps[0, other])) <= 1e-3 * scale
+        if near and abs(np.corrcoef(rows[:, one], rows[:, other])[0, 1]) > _ALIKE:
+            return f"coordinates {min(one, other)} and {max(one, other)} have the same noise"
+    return ""
+
+
+def _of_own_scale(sample: Floats, audit: NoiseAudit, confidence: float, seed: int) -> str:
+    """Audit noise at the scale that it was measured to have, which only makes the test of its shape more lenient."""
+    return audit_noise_sample(sample, scale=audit.scale, confidence=confidence, seed=seed).verdict
