@@ -15,9 +15,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import special
+
+from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 Leaves = NDArray[np.int32]

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dpcheck.audits.betting.label_tree import Leaves
 from dpcheck.audits.betting.predictor import Predictor
 from dpcheck.audits.betting.stakes import stakes
 from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.compiled import njit
 from dpcheck.errors import require
 
 Floats = NDArray[np.float64]

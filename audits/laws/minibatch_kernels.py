@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dpcheck.compiled import njit
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,8 +9,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]

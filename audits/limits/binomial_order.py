@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dpcheck.compiled import njit
 
 Whole = NDArray[np.int64]
 

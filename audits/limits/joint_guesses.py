@@ -27,9 +27,10 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
+
+from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 

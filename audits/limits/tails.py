@@ -13,9 +13,10 @@ import math
 from functools import partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import special
+
+from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 

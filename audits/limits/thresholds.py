@@ -10,11 +10,11 @@ import math
 from functools import lru_cache, partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dpcheck.audits.limits.binomial_order import score
 from dpcheck.audits.limits.tails import reach
+from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 Points = NDArray[np.int64]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dpcheck.audits.output_sets.choice import Choice
 from dpcheck.audits.output_sets.output_set import OutputSet
 from dpcheck.audits.running.run_plan import SIDES
+from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 

@@ -32,11 +32,11 @@ def require_unchanged(dataset: Any, before: str | None) -> None:
 
 
 def _is_plain(value: Any) -> bool:
-    if type(value) in (list, tuple):
+    if type(value) is list or isinstance(value, tuple):
         return all(map(_is_plain, value))
     if type(value) is dict:
         return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
     if isinstance(value, np.ndarray):
         return not value.dtype.hasobject
-    table = type(value).__module__.startswith("pandas.") and type(value).__name__ in ("DataFrame", "Series")
+    table = type(value).__module__.partition(".")[0] == "pandas" and type(value).__name__ in ("DataFrame", "Series")
     return table or isinstance(value, _PLAIN)

@@ -12,8 +12,11 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from dpcheck.errors import InputError, raised
-from dpcheck.executors.base import Executor
+from dpcheck.executors.base import Executor, LostWorkersError
 from dpcheck.processes import end_with_parent
+
+# Signals that a process brings upon itself; SIGKILL and SIGTERM come from outside.
+_OWN_FAULT = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, getattr(signal, "SIGBUS", signal.SIGSEGV))
 
 
 class Processes(Executor):
@@ -29,6 +32,8 @@ class Processes(Executor):
     def _begin(self, work: Callable[[Any], Any]) -> None:
         if self._pool is not None and self._work is work and not self._pool._broken:
             return
+        if self._pool is not None and self._pool._broken:
+            _require_lost(list((self._pool._processes or {}).values()))
         self._end(now=False)
         forks = "fork" in multiprocessing.get_all_start_methods()
         if not forks:
@@ -55,6 +60,15 @@ class Processes(Executor):
                 worker.terminate()
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._pool = None
+
+
+def _require_lost(workers: list[Any]) -> None:
+    """Refuse a worker that was not killed from outside, but ended by what it did: to run its chunk again hides that."""
+    for worker in workers:
+        code = worker.exitcode
+        if code is not None and (code >= 0 or -code in _OWN_FAULT):
+            how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+            raise LostWorkersError(f"workers must survive their work, got one that ended itself with {how}")
 
 
 def _require_picklable(work: Any, jobs: int) -> None:

@@ -18,10 +18,10 @@ PRINTED = {  # Table 1 by epsilon (infinity: "Non-private"); columns: the algori
     10.0: (0.9426, 0.9660, 0.9532, 0.9878, 0.9414, 0.9551, 0.9105, 0.9499),
 }
 BALANCED = 60_000
-# One run on one core, extrapolated from runs of 25 steps and of 5 rounds: 0.06 s a step of DP-SGDA, 0.17 s a round of
+# One run on one core, extrapolated from runs of 25 steps and of 5 rounds: 0.022 s a step of DP-SGDA, 0.17 s a round of
 # PrivateDiff, and repaired, where the inner ascent takes the scores of all rows, 0.51 s (imbalanced) and 0.82 s.
 SECONDS = {
-    "balanced": {"dp_sgda": 143.0, "privatediff": 409.0}, "imbalanced": {"dp_sgda": 81.0, "privatediff": 227.0},
+    "balanced": {"dp_sgda": 55.0, "privatediff": 409.0}, "imbalanced": {"dp_sgda": 31.0, "privatediff": 227.0},
 }  # fmt: skip
 REPAIRED = {"balanced": 1930.0, "imbalanced": 680.0}
 SEEDS = {"dp_sgda": 0, "privatediff": 2}

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcheck import audit_neighbours, audit_privacy, audit_sequential
@@ -267,6 +268,14 @@ class TestDatasets:
                 audit(mechanism, data, data * 2, epsilon=1.0)
         with pytest.raises(InputError, match=self.SAID):
             audit(shrinks, np.ones(3), np.zeros(3), epsilon=1.0, seeded=False)
+
+    def test_that_is_a_changed_table(self) -> None:
+        def adds(data: Any, rng: np.random.Generator) -> Any:
+            data.loc[0, "a"] += 1e-3
+            return data["a"].sum() + rng.laplace()
+
+        with pytest.raises(InputError, match=self.SAID):
+            audit_privacy(adds, pd.DataFrame({"a": [0.0]}), pd.DataFrame({"a": [1.0]}), epsilon=1.0)
 
     def test_that_only_seems_to(self) -> None:
         """Clipping in place changes nothing twice; what cannot be compared is not accused."""

@@ -32,6 +32,11 @@ def ends_late(data, rng):
     value = data + rng.laplace()
     if value > 6: os._exit(0)
     return value
+calls = [0]
+def ends_once(data, rng):
+    calls[0] += 1
+    if calls[0] == 1500: os._exit(0)
+    return data + rng.laplace()
 def writes_everywhere(data, rng):
     for file in range(3, 30):
         try: os.write(file, b"0")
@@ -55,6 +60,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def command(mechanism: str, jobs: int, trials: int = 20_000) -> list[str]:
     asked = ["audit", f"others:{mechanism}", "--data", "0", "--neighbour", "1", "--epsilon", "1"]
     return [sys.executable, "-m", "dpcheck", *asked, "--trials", str(trials), "--jobs", str(jobs)]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_process_that_a_mechanism_ends_once_is_not_passed_over(folder: Path, jobs: int) -> None:
+    """Its chunk is not run again, which would leave out exactly the runs that end a process."""
+    done = subprocess.run(command("ends_once", jobs), capture_output=True, text=True)
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert "ended its process (exit code 0)" in last or "got one that died" in last, done.stderr
 
 
 @pytest.mark.thorough

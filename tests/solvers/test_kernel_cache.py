@@ -166,3 +166,27 @@ def test_kernels_that_call_each_other_work_without_the_private_parts(tmp_path: P
     hidden = 'import sys\nsys.modules["dpcheck.kernels.numba_private"] = None  # importing it fails\n'
     assert run(tmp_path, hidden + RUN) == [pytest.approx(RESULT), 0]
     assert not list(tmp_path.rglob("*.nbi"))
+
+
+AUDITS = """
+import json
+from dpcheck.audits.limits.binomial_order import score
+print(json.dumps(score(3.0, 2.0, 5, 0.5, 0.1)))
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_kernels_of_the_audits_heal_too(tmp_path: Path, ending: str) -> None:
+    """Emptied, cut and altered files: the audit runs as before, and the next run finds sound files."""
+    first = run(tmp_path, AUDITS)
+    for spoil in (
+        lambda data: b"",
+        lambda data: data[: len(data) // 2],
+        lambda data: bytes([data[0] ^ 255]) + data[1:],
+    ):
+        files = [file for file in tmp_path.rglob(f"*{ending}") if "binomial_order" in file.name]
+        assert files
+        for file in files:
+            file.write_bytes(spoil(file.read_bytes()))
+        assert run(tmp_path, AUDITS) == first
