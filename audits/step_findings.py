@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ _LARGE = 1e3  # a record so much larger is clipped
 _ROUNDED = 0.02  # of a record's clip: what rounding may change in a gradient of which noise was taken away
 FIXED = "Hand over the gradient with dropout and augmentation off, or with their numbers from a generator of fixed seed"
 _TOO_LARGE = 1.02  # times the clip: more than rounding makes of a record's gradient
+_FAR_OUT = 10  # standard deviations that no noise reaches
 _SAME = 6  # outliers in one minibatch
 
 
@@ -143,7 +145,8 @@ def clipping_finding(
     if set(others) <= {"consistent"} and not too_large:
         return StepFinding("clipping", "consistent", "every batch tried is a sum of clipped vectors"), canary
     together = float(np.linalg.norm(query(_batch(records, [canary] * _SAME)))) / max(max(moved), 1e-300)
-    if _draws(step, records):
+    most_noise = _FAR_OUT * step.noise * math.sqrt(len(beside))  # what noise that does not cancel can look like
+    if largest < step.clip / step.divisor + most_noise and _draws(step, records):
         return StepFinding(
             "clipping", "inconclusive",
             "the gradient of a minibatch draws random numbers of its own, such as dropout or augmentation, so that it "

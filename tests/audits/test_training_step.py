@@ -258,6 +258,17 @@ def test_a_gradient_with_random_numbers_of_its_own_is_no_violation(gradient, par
     assert "dropout" in found[part].reason and "fixed seed" in found[part].change
 
 
+def unclipped(w, batch, rng):
+    """Dropout, and no clipping."""
+    return (np.where(rng.random(np.shape(batch)) < 0.999, batch, w).sum(0) - len(batch) * w + noise(rng)) / BATCH
+
+
+def test_dropout_hides_no_gradient_that_is_far_too_large():
+    audit = audit_training_step(step(unclipped), RECORDS * 1e-3, events=EVENTS, **CLAIM | {"trials": 200})
+    (found,) = (finding for finding in audit.findings if finding.part == "clipping")
+    assert found.verdict == "violated" and "one record alone" in found.reason
+
+
 def of_width(width, spoil):
     """A step over so many coordinates whose noise is spoilt."""
 

@@ -10,8 +10,9 @@ import pytest
 
 from dpcheck.accounting import certify
 from dpcheck.events import Gaussian, Repeated, Sampled
-from dpcheck.experiments import auc_runs, find, sensing_runs, yang2022_table_2
+from dpcheck.experiments import auc_runs, clipped, find, sensing_runs, yang2022_table_2
 from dpcheck.experiments.experiment import NONE, PUBLISHED
+from dpcheck.experiments.runner import chosen
 from dpcheck.experiments.xu2026_table_2 import PRINTED
 from dpcheck.problems.auc import auc_score
 from dpcheck.problems.matrix_sensing import MatrixSensing
@@ -84,7 +85,7 @@ def test_rows_scaled_by_public_constants_let_the_printed_step_go_further(algorit
 @pytest.mark.parametrize("algorithm", ["nseg", "dp_sgda"])
 @pytest.mark.parametrize("data", ["ijcnn1", "mnist", "fashion_mnist"])
 def test_from_epsilon_5_on_noise_moves_neither_the_printed_nor_the_measured_number(data, algorithm):
-    """NO_NOISE_HERE: linear scores, of the kept table; the printed and the measured gain are small."""
+    """MORE: linear scores, of the kept table; the printed and the measured gain are small."""
     from dpcheck.experiments import kept
 
     table = find("yang2022.table_2")
@@ -104,11 +105,11 @@ def test_from_epsilon_5_on_noise_moves_neither_the_printed_nor_the_measured_numb
 
 @pytest.mark.parametrize(("method", "batch", "factor"), [("sto_spider", 50, 1.22), ("ada_dp_spider", 200, 1.15)])
 def test_fresh_minibatches_with_the_printed_noise_give_the_printed_baselines(method, batch, factor):
-    """FRESH: a gradient of a fresh minibatch in every step, noise 2 C z / B; three seeds, one factor near 1."""
+    """FRESH: a gradient of a fresh minibatch in every step, noise 2 C z / B: means of twelve seeds."""
     rows = []
     plan = next(cell.plan for cell in find("xu2026.table_2").cells if cell.plan["method"] == method)
     settings = sensing_runs.settings_of(plan)
-    for seed in range(3):
+    for seed in range(12):
         problem = MatrixSensing.sample(400, 20, np.random.default_rng(seed), size=1.0)
         target = Sensing.of(problem)
         solver = configure(
@@ -117,5 +118,13 @@ def test_fresh_minibatches_with_the_printed_noise_give_the_printed_baselines(met
         noisy = replace(solver, sigma_1=factor * 2 * sensing_runs.composed(400) / batch)
         rows.append([*sensing_runs.columns(problem, noisy.run(target, seed=seed, at=[399]).history.path[-1]).values()])
     ratios = np.mean(rows, axis=0) / PRINTED[method]
-    print(method, factor, ratios)
-    assert np.all((ratios > 0.75) & (ratios < 1.33))
+    assert np.all((ratios > 0.67) & (ratios < 1.5)), ratios
+
+
+@needs_data
+@pytest.mark.parametrize("cells", ["ijcnn1,linear,epsilon=0.1", "ijcnn1,mlp,epsilon=1", "mnist,linear,epsilon=0.5"])
+def test_runs_that_are_clipped_and_have_no_noise_come_out_as_kept(cells):
+    """COSTS and CLIPS: of either algorithm, within what processors differ by along a run."""
+    for cell in chosen(find("yang2022.table_2"), cells):
+        if "epochs" in cell.plan:
+            assert clipped.measured(cell.plan) == pytest.approx(clipped.alone(cell.keys), abs=0.5), cell.name

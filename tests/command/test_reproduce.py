@@ -119,6 +119,27 @@ def test_cells_are_chosen_by_values_of_their_keys():
         chosen(experiment, "mnist,nispp")
 
 
+def test_an_experiment_that_runs_nothing_unasked_says_what_to_type(capsys):
+    assert main(["reproduce", "zhang2025.wgan"]) == 2
+    assert "--only must name the cells of zhang2025.wgan to run, such as dp_sgda" in capsys.readouterr().err
+
+
+def test_a_start_brings_its_epsilon(capsys):
+    """That of the cell, and not the usual 1."""
+    small = ["steps=2", "S1=20", "S2=10", "K=2"]
+    assert main(["solve", "dp_rgda", *small, "--like", "xu2026.table_2:dp_rgda", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["claimed"] == 2.0 and found["like"] == "xu2026.table_2: dp_rgda"
+
+
+def test_latex_has_the_sentences_as_comments():
+    experiment = find("xu2026.table_2")
+    text = experiment_text(experiment, kept.read(experiment), "latex")
+    after = text[text.index(r"\end{tabular}") :].splitlines()[1:]
+    assert after and all(line.startswith("% ") for line in after)
+    assert any(line.startswith("% (a) ") for line in after)
+
+
 # Running and going on
 
 
