@@ -10,6 +10,7 @@ from dpcheck.experiments.experiment import Cell, Experiment
 from dpcheck.experiments.measured import Measured
 
 _PRINTED_SPREAD = 0.1  # of an AUC, Section 4.2 of Yang et al.
+BETWEEN = " / "  # the sentences of one row
 FAR = 2.0  # standard errors beyond which a difference is explained
 STEPS = (
     "a missing hyperparameter: the paper takes a step of 0.02, 0.2 or 2 and does not say which; with 0.2 the run "
@@ -66,7 +67,7 @@ LESS_OF_IT = (
 def cause(
     experiment: Experiment, cell: Cell, published: Measured | None, certified: Measured | None, least: Measured | None
 ) -> str:
-    """Return the sentences for the differences of a row; unknown where no evidence names a cause.
+    """Return the sentences for the differences of a row, :data:`BETWEEN` them; unknown where no evidence names a cause.
 
     least : what the same method measured with its least noise as published, at the largest epsilon
     """
@@ -91,7 +92,7 @@ def cause(
         found = [first if signs[0] else "", STEPS if signs[1] else ""]
     else:
         found = [UNKNOWN]
-    return "; ".join(dict.fromkeys(sentence for sentence in found if sentence))
+    return BETWEEN.join(dict.fromkeys(sentence for sentence in found if sentence))
 
 
 def _clipping_or_noise(cell: Cell) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dpcheck.experiments.causes import FAR, cause
+from dpcheck.experiments.causes import BETWEEN, FAR, cause
 from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Experiment
 from dpcheck.experiments.measured import measured
 from dpcheck.experiments.runner import Result
@@ -61,7 +61,7 @@ def shown_rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[s
             line[heading] = _with_error(row[f"measured{name}"], row[f"standard error{name}"])
             line[f"{'difference' if not name else 'its difference'}"] = _in_errors(row[f"difference{name}"])
             line["epsilon of the noise" if not name else "its epsilon"] = _epsilon(row[f"certified epsilon{name}"])
-        line["why"] = names.get(row["cause"], "")
+        line["why"] = ", ".join(names[sentence] for sentence in _sentences(row))
         found.append(line)
     return found
 
@@ -72,8 +72,12 @@ def causes(experiment: Experiment, results: Sequence[Result]) -> dict[str, str]:
 
 
 def _names(found: Sequence[dict[str, Any]]) -> dict[str, str]:
-    sentences = list(dict.fromkeys(row["cause"] for row in found if row["cause"]))
+    sentences = dict.fromkeys(sentence for row in found for sentence in _sentences(row))
     return {sentence: chr(ord("a") + number) for number, sentence in enumerate(sentences)}
+
+
+def _sentences(row: dict[str, Any]) -> list[str]:
+    return row["cause"].split(BETWEEN) if row["cause"] else []
 
 
 def _plain(value: float | None) -> str:

@@ -52,7 +52,7 @@ def test_the_certificate_is_two_sided(z: float, steps: int, number: int, delta: 
 
 @pytest.mark.parametrize(("z", "steps", "delta"), [(0.45, 5, 1e-3), (0.5, 10, 0.1)])
 def test_few_copies_with_heavy_tails_are_bounded_sharply(z: float, steps: int, delta: float) -> None:
-    """Copies past the grid count as 0, and grids stay fine beside the number of steps: else the sides are .5 % apart."""
+    """Copies past the grid count as 0, and grids are fine beside the number of steps: else the sides are .5 % apart."""
     low, high = allocation_epsilon_below(z, steps, 1, delta), certify(epochs(z, steps), delta).epsilon
     assert low <= high <= low * 1.002
 
