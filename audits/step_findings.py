@@ -126,7 +126,10 @@ def empty_finding(step: TrainingStep, records: Any) -> StepFinding:
 def clipping_finding(
     step: TrainingStep, records: Any, outlier: Callable[[Any, float], Any] | None, seed: int
 ) -> tuple[StepFinding, Any]:
-    """Audit clipping without noise; also return the record that moves the gradient farthest."""
+    """Audit clipping without noise; also return the record that moves the gradient farthest.
+
+    outlier : (record, factor) -> the record so many times as large; by default the product
+    """
     beside = step.noise_alone(records)
 
     def query(members: Any) -> Floats:

@@ -22,7 +22,11 @@ _AFRESH = "Draw each coordinate of each step afresh, from the claimed distributi
 def noise_finding(
     step: TrainingStep, records: Any, batch: int, trials: int, confidence: float, seed: int, empty: bool
 ) -> tuple[StepFinding, bool]:
-    """Audit the noise on minibatches of three sizes; also say whether it is the same on all."""
+    """Audit the noise on minibatches of three sizes; also say whether it is the same on all.
+
+    batch : the expected size;  trials : releases of each minibatch, at least 100;  empty : whether the empty minibatch
+    is released like any other, and so is one of the three
+    """
     sizes = sorted({*([0] if empty else []), max(1, batch // 2), batch})
     audits: dict[int, NoiseAudit] = {}
     samples: dict[int, Floats] = {}

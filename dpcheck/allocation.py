@@ -45,7 +45,11 @@ _FEW = 32  # so many epsilons need no table
 
 
 def allocation_curves(steps: int, shift: float, negligible: float) -> CurvePair:
-    """Return the curves of one epoch of ``steps`` >= 2; where they end, those without sampling go on."""
+    """Return the curves of one epoch of ``steps`` >= 2; where they end, those without sampling go on.
+
+    shift : 1 over the noise multiplier;  negligible : what may be added to delta, see
+    :func:`dpcheck.event_curves.curves_of`
+    """
     if not _LEAST_SHIFT < shift < _LARGEST_SHIFT:
         return CurvePair(*(2 * [lambda epsilon: gaussian_log_delta(epsilon, shift)]))
     floor = max(negligible * 1e8, _FLOOR)

@@ -98,7 +98,10 @@ def masses(shift: float, points: Array, heavy: bool) -> Array:
 
 
 def on_grid(shift: float, end: float, interval: float, heavy: bool) -> Grid:
-    """Return the law of a copy on the multiples of the interval, up to the first past the end."""
+    """Return the law of a copy on the multiples of the interval, up to the first past the end.
+
+    heavy : whether copies past the end count as 0, see :class:`Far`
+    """
     least = math.exp(-shift * 40 - shift * shift / 2)  # nothing that counts lies below
     first = max(0, math.floor(least / interval)) if not heavy else 0
     points = np.asarray((first + np.arange(math.ceil(end / interval) + 2 - first)) * interval, np.float64)

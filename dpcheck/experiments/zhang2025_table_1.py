@@ -75,7 +75,11 @@ EXPERIMENT = Experiment(
         Setting("steps", "0.2 and 0.2", "printed as found by a search over 0.02, 0.2 and 2; the middle is taken"),
         Setting("imbalance", "positives thinned to 0.1 of the training rows; the test rows as they are", "printed"),
         Setting("pairing of digits", "0 to 4 against 5 to 9", "not printed (random)"),
-        Setting("precision", "float32", "not printed; noise is float64"),
+        Setting(
+            "precision",
+            "float32 where means of minibatches are computed, which is all of DP-SGDA; float64 elsewhere",
+            "not printed",
+        ),
         Setting("rows", "pixels in [0, 1] over 10, longer rows cut to 1", "chosen: a public constant"),
         Setting("C3 of PrivateDiff", "1", "not printed: that of C1 and C2"),
         Setting("projection", "100", "not printed: no run gets there"),
