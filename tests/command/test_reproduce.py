@@ -24,6 +24,7 @@ from dpcheck.cli import main
 from dpcheck.commands.reproduce import experiment_text
 from dpcheck.experiments import NAMES, auc_runs, choices, choosing, find, kept, page, runner, starts
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
+from dpcheck.experiments.headlines import headlines
 from dpcheck.experiments.measured import measured
 from dpcheck.experiments.picture import draw
 from dpcheck.experiments.rendering import listing, not_run, to_dict
@@ -588,3 +589,17 @@ def test_a_figure_without_some_of_its_panels_is_drawn():
     cells = [cell for cell in experiment.cells if cell.keys["panel"] == "a"]
     results = [Result(each, {"AUC": 90.0, "sigma": 1.0, EPSILON: 1.0}, 1.0) for each in trials(experiment, cells, 2)]
     assert len(draw(experiment, results).axes) == 3
+
+
+def test_headlines_count_by_points_what_the_kept_runs_say():
+    """From the CSV by plain Python: a mean far below the printed number with a large error reaches nothing."""
+    experiment = find("yang2022.table_2")
+    runs = kept.read(experiment)
+    for model, name in (("linear", "linear scores"), ("mlp", "perceptrons")):
+        short = []
+        for cell in experiment.cells:
+            values = [run.values["AUC"] for run in runs if run.trial.cell is cell and run.trial.noise == CERTIFIED]
+            if values and cell.keys["model"] == model and "AUC" in cell.published:
+                short.append(cell.published["AUC"] - float(np.mean(values)))
+        said = f"{sum(each <= 0.5 for each in short)} of {len(short)} private cells of {name}"
+        assert any(said in sentence and f"up to {max(short):.0f} points" in sentence for sentence in headlines())
