@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import NoReturn
 from dpcheck.errors import InputError
 
 _LOOK_EVERY = 0.5  # seconds
-_CODES = (b"0", b"1", b"2", b"3", b"130")
+_CODES = (0, 1, 2, 3, 130)
 _TO_END = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -46,17 +47,19 @@ def supervised(work: Callable[[], int]) -> int:
     if not hasattr(os, "fork"):
         return work()
     ours, theirs = os.pipe()
+    token = secrets.token_bytes(16)  # code that writes a number to every file does not know it
     child = os.fork()
     if child == 0:
         os.close(ours)
-        _report(work, theirs)
+        _report(work, theirs, token)
     os.close(theirs)
     os.set_blocking(ours, False)  # what the child leaves behind may hold the pipe open
     with _forwarded_to(child), os.fdopen(ours, "rb") as answer:
         _, status = os.waitpid(child, 0)
         said = answer.read()
-    if said in _CODES:
-        return int(said)
+    codes = {token + str(code).encode(): code for code in _CODES}
+    if said in codes:
+        return codes[said]
     if said:  # whoever writes to files that it did not open reaches this pipe too
         raise InputError("the code under test must write to its own files alone, got one that wrote to others")
     ended = os.waitstatus_to_exitcode(status)
@@ -77,7 +80,7 @@ def forget_answer() -> None:
             os.close(_answers.pop())
 
 
-def _report(work: Callable[[], int], pipe: int) -> NoReturn:
+def _report(work: Callable[[], int], pipe: int, token: bytes) -> NoReturn:
     """Do the work in the child, and write its exit code as the very last thing."""
     _answers.append(pipe)
     os.setpgid(0, 0)  # an interrupt from the terminal reaches the parent alone, which forwards it
@@ -91,8 +94,47 @@ def _report(work: Callable[[], int], pipe: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError, AttributeError):
                 stream.flush()
-        os.write(pipe, str(code).encode())
+        os.write(pipe, token + str(code).encode())
     os._exit(0)
+
+
+end_process = os._exit
+_within = threading.local()
+
+
+class EndedProcessError(BaseException):
+    """Code of others asked for the end of the process that runs it."""
+
+
+class Guest:
+    """A context in which code of others runs: it may neither end this process nor leave a second one that goes on.
+
+    ``os._exit`` raises :class:`EndedProcessError` there, and a copy of the process that the code has split off ends
+    where it would come back, since it would do all the work that follows once more.
+    """
+
+    __slots__ = ("_before", "_process")
+
+    def __enter__(self) -> Guest:
+        os._exit = _exit_of_a_guest
+        self._before = getattr(_within, "process", None)
+        self._process = _within.process = os.getpid()
+        return self
+
+    def end_copy(self) -> None:
+        """End this process if the code has split it off."""
+        if os.getpid() != self._process:
+            end_process(0)
+
+    def __exit__(self, *_: object) -> None:
+        self.end_copy()
+        _within.process = self._before
+
+
+def _exit_of_a_guest(status: int) -> NoReturn:
+    if getattr(_within, "process", None) == os.getpid():  # and neither our own code nor a process of the guest's
+        raise EndedProcessError(f"exit code {status}")
+    end_process(status)
 
 
 @contextmanager

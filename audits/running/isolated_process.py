@@ -22,7 +22,7 @@ from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import Runner
 from dpcheck.errors import InputError
-from dpcheck.processes import end_with_parent, forget_answer
+from dpcheck.processes import EndedProcessError, end_process, end_with_parent, forget_answer
 
 NO_PROCESS = "start no process when it is isolated"
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
@@ -67,11 +67,18 @@ def _answer(
     except RunError as error:
         if isinstance(error.__cause__, MemoryError):
             return _no_memory(error.ran), b""
-        return {"error": str(error), "ran": error.ran}, b""
+        return {"error": str(error), "ran": error.ran} | _exit(error), b""
     except InputError as error:
-        return _no_memory(0) if "MemoryError" in str(error) else {"error": str(error)}, b""
+        return _no_memory(0) if "MemoryError" in str(error) else {"error": str(error)} | _exit(error), b""
     except MemoryError:
         return _no_memory(0), b""
+
+
+def _exit(error: BaseException | None) -> dict[str, str]:
+    """Return the limit that was met if the mechanism asked for the end of the process."""
+    while error is not None and not isinstance(error, EndedProcessError):
+        error = error.__cause__
+    return {} if error is None else {"limit": "exit"}
 
 
 def _no_memory(ran: int) -> dict[str, Any]:
@@ -94,7 +101,7 @@ class _Counted:
 def _refuse(calls: mmap.mmap) -> NoReturn:
     """End this process instead of splitting it, which a mechanism might do for ever."""
     struct.pack_into("<q", calls, 8, 1)
-    os._exit(1)
+    end_process(1)
 
 
 def _quiet() -> None:

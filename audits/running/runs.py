@@ -18,6 +18,7 @@ from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
 from dpcheck.errors import InputError, one_line, raised, require, require_count
 from dpcheck.executors.base import Executor
+from dpcheck.processes import EndedProcessError, Guest
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +67,10 @@ class Runner:
 
     def outputs(self, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
         """Return ``size`` outputs from one stream, (size, k); :class:`~.outputs.RunError` for a run without numbers."""
+        with Guest() as guest:
+            return self._outputs(guest, dataset, rng, size)
+
+    def _outputs(self, guest: Guest, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
         if self.vectorized:
             result = self._call(0, dataset, rng, size)
             require(
@@ -79,6 +84,7 @@ class Runner:
         rows = np.empty((size, first.size))
         rows[0] = first.ravel()
         for i in range(1, size):
+            guest.end_copy()
             row = self._call(i, dataset, rng)
             if row.shape != first.shape:
                 raise RunError(
@@ -95,6 +101,8 @@ class Runner:
             raise
         except InputError as error:  # of a tester that wraps the mechanism
             raise RunError(one_line(error), ran) from error
+        except EndedProcessError as error:
+            raise RunError(f"mechanism must return, got one that ended its process ({error})", ran) from error
         except BaseException as error:  # sys.exit() too
             raise RunError(f"mechanism must return a number or an array, got {raised(error)}", ran) from error
         try:

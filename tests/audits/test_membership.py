@@ -30,6 +30,7 @@ from dpcheck.audits.scores.candidates import learned
 from dpcheck.audits.scores.histograms import Histogram
 from dpcheck.audits.sequential import audit_sequential
 from dpcheck.errors import InputError
+from dpcheck.testing import assert_private
 
 SIGMA = 3.7306316348159396  # Gaussian, sensitivity 1: exactly (1, 1e-5)
 TRUTH = math.e / (1 + math.e)
@@ -457,7 +458,14 @@ class TestWrongInput:
 
         with pytest.raises(InputError) as raised:
             audit_privacy(fatal, 1, 0, trials=100, jobs=2)
-        assert str(raised.value) == ("mechanism must survive in a worker process, got one that died; try jobs=1")
+        said = "mechanism must return, got one that ended its process (exit code 3), on data, after 48 runs"
+        assert str(raised.value).startswith(said)
+
+    def test_a_mechanism_that_would_end_the_tests_with_success(self) -> None:
+        """Under pytest nobody watches over the process, whose end by ``os._exit(0)`` is a green job."""
+        with pytest.raises(InputError) as raised:
+            assert_private(lambda d, rng: os._exit(0), 1, 0, epsilon=1.0, trials=100)
+        assert str(raised.value) == "mechanism must return, got one that ended its process (exit code 0)"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")

@@ -20,7 +20,7 @@ from dpcheck.streams import cores, workers
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
 
 MECHANISMS = """
-import os, sys, time
+import ctypes, os, sys, time
 from pathlib import Path
 
 class Stop(BaseException): pass
@@ -28,6 +28,20 @@ class Stop(BaseException): pass
 def leaves(data, rng): sys.exit(0)
 def ends(data, rng): os._exit(0)
 def stops(data, rng): raise Stop("now")
+def ends_inside(data, rng):
+    value = data + rng.laplace()
+    if value > 6: os.kill(os.getpid(), 9)
+    return value
+def ends_around(data, rng):
+    value = data + rng.laplace()
+    if value > 6: ctypes.CDLL(None)._exit(0)
+    return value
+def splits_once(data, rng):
+    value = data + rng.laplace()
+    if value > 4 and not os.path.exists("split"):
+        open("split", "w").close()
+        os.fork()
+    return value
 def ends_late(data, rng):
     value = data + rng.laplace()
     if value > 6: os._exit(0)
@@ -42,6 +56,11 @@ def writes_everywhere(data, rng):
         try: os.write(file, b"0")
         except OSError: pass
     return data + rng.laplace()
+def forges(data, rng):
+    for file in range(3, 30):
+        try: os.write(file, b"0")
+        except OSError: pass
+    ctypes.CDLL(None)._exit(0)
 def asks(data, rng): return data + rng.laplace() + len(input())
 def slow(data, rng):
     Path(f"ran.{os.getpid()}").touch()
@@ -77,22 +96,34 @@ def test_a_process_that_a_mechanism_ends_once_is_not_passed_over(folder: Path, j
     ("mechanism", "jobs", "said"),
     [
         ("leaves", 1, "mechanism must return a number or an array, got SystemExit: 0"),
-        ("ends", 2, "the code under test must return, got one that ended its process (exit code 0)"),
+        ("ends", 2, "mechanism must return, got one that ended its process (exit code 0)"),
+        ("ends_inside", 1, "the code under test must return, got one that ended its process (signal 9)"),
         ("stops", 1, "mechanism must return a number or an array, got Stop: now"),
-        ("ends_late", 1, "the code under test must return, got one that ended its process (exit code 0)"),
-        ("ends_late", 2, "mechanism must survive in a worker process, got one that died; try jobs=1"),
+        ("ends_late", 1, "mechanism must return, got one that ended its process (exit code 0)"),
+        ("ends_late", 2, "mechanism must return, got one that ended its process (exit code 0)"),
+        ("ends_around", 1, "the code under test must return, got one that ended its process (exit code 0)"),
+        ("ends_around", 2, "mechanism must survive in a worker process, got one that died; try jobs=1"),
     ],
 )
 def test_a_mechanism_that_ends_its_process_is_an_error(folder: Path, mechanism: str, jobs: int, said: str) -> None:
+    """Also where the end is one that no exception can stand for, be it a signal or one called from C."""
     found = subprocess.run(command(mechanism, jobs), capture_output=True, text=True)
     assert found.returncode == 2
-    assert found.stderr.splitlines()[-1] == f"dpcheck: error: {said}"
+    last = found.stderr.splitlines()[-1]
+    assert last.startswith(f"dpcheck: error: {said}"), last
     assert found.stdout == ""
 
 
-def test_a_mechanism_that_writes_everywhere_decides_no_exit_code(folder: Path) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_copy_that_a_mechanism_splits_off_does_not_go_on_with_the_audit(folder: Path, jobs: int) -> None:
+    found = subprocess.run(command("splits_once", jobs, 2000), capture_output=True, text=True, timeout=120)
+    assert (found.returncode, found.stdout.count("epsilon >=")) == (0, 1), found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("mechanism", ["writes_everywhere", "forges"])
+def test_a_mechanism_that_writes_everywhere_decides_no_exit_code(folder: Path, mechanism: str) -> None:
     """It reaches the pipe in which the command hands on its exit code."""
-    found = subprocess.run(command("writes_everywhere", 1, 200), capture_output=True, text=True)
+    found = subprocess.run(command(mechanism, 1, 200), capture_output=True, text=True)
     said = "dpcheck: error: the code under test must write to its own files alone, got one that wrote to others"
     assert (found.returncode, found.stderr.splitlines()[-1]) == (2, said)
 
