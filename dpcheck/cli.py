@@ -20,6 +20,8 @@ from dpcheck.terminal import tell
 
 _INTERRUPTED = 130
 _LONGEST = 300  # letters of an error
+# How NumPy says that no memory of this world holds an array.
+_TOO_LARGE = ("Maximum allowed dimension exceeded", "Maximum allowed size exceeded", "array is too big")
 EXIT_CODES = """\
 exit codes: 0 every verdict is the expected one, 1 a guarantee is violated (or undecided, where there
 is --fail-on inconclusive), 2 wrong usage or input, 3 internal error, 130 interrupted"""
@@ -58,8 +60,9 @@ def _run(options: argparse.Namespace) -> int:
         tell("dpcheck: interrupted; no result was written")
         return _INTERRUPTED
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
-        if isinstance(error, InputError | MemoryError):
-            said = f"the work must fit into memory: {error}" if isinstance(error, MemoryError) else error
+        too_large = isinstance(error, MemoryError) or str(error).startswith(_TOO_LARGE)
+        if isinstance(error, InputError) or too_large:
+            said = f"the work must fit into memory: {error}" if too_large else error
             tell(f"dpcheck: error: {said}")
             return 2
         import traceback

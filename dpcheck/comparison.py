@@ -131,8 +131,20 @@ def _computed(before: Finding, after: Finding) -> Iterator[Change]:
         yield Change(before.id, "verdict", before.verdict, after.verdict)
     for name in ("certified", "claimed"):
         values = getattr(before, name), getattr(after, name)
-        if values[0] != values[1] and (None in values or not math.isclose(*values, rel_tol=_SAME)):
+        if _differ(*values):
             yield Change(before.id, name, *values)
+    audits = [each.evidence.get("audit") for each in (before, after)]
+    for name in ("delta", "confidence"):  # what the numbers of an audit stand on
+        given = [each.get(name) if isinstance(each, Mapping) else None for each in audits]
+        one, other = (float(each) if is_finite(each) else None for each in given)
+        if _differ(one, other):
+            yield Change(before.id, name, one, other)
+
+
+def _differ(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is not other
+    return one != other and not math.isclose(one, other, rel_tol=_SAME)
 
 
 def _numbers(report: Results) -> Iterator[tuple[tuple[str, str], _Measured]]:

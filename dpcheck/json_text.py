@@ -20,7 +20,7 @@ def parse(text: str, name: str, wanted: str = "be JSON") -> Any:
         If the text, named ``name``, is not what is ``wanted`` of it, or is nested more than 64 levels deep.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_once)
     except RecursionError:
         raise InputError(f"{name} must be nested at most {_DEEPEST} levels deep, got more") from None
     except ValueError as error:  # a number with thousands of digits, too
@@ -31,6 +31,15 @@ def parse(text: str, name: str, wanted: str = "be JSON") -> Any:
         if not level:
             return value
     raise InputError(f"{name} must be nested at most {_DEEPEST} levels deep, got more")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is there twice: Python would take the last one without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key in found if sum(key == other for other, _ in pairs) > 1)
+        raise ValueError(f"the key {twice!r} is there twice")
+    return found
 
 
 def _inside(value: Any) -> Iterable[Any]:

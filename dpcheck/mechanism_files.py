@@ -119,6 +119,8 @@ def _declared(entry: Any, number: int) -> Declared:
         require(name in entry, what, f"hold {name}", ", ".join(entry))
     require(isinstance(entry["mechanism"], str), f"the mechanism of {what}", "be MODULE:NAME", entry["mechanism"])
     require(("epsilon" in entry) != ("claim" in entry), what, "hold either epsilon or claim", ", ".join(entry))
+    for name in ("vectorized", "seeded"):
+        require(isinstance(entry.get(name, True), bool), f"{name} of {what}", "be true or false", entry.get(name))
     expected = entry.get("expected")
     require(expected is None or expected in VERDICTS, "expected", f"be one of {', '.join(VERDICTS)}", expected)
     name = entry.get("name", entry["mechanism"].rpartition(":")[2])

@@ -25,6 +25,8 @@ def read(file: str) -> pd.DataFrame:
     import pandas as pd
 
     require("://" not in file, "FILE.csv", "be a file on this machine, since nothing is downloaded", file)
+    endless = Path(file).is_char_device() and file != "/dev/stdin"  # which may be a terminal
+    require(not endless and not Path(file).is_block_device(), "FILE.csv", "be a file with an end", file)
     try:
         text = Path(file).read_text("utf-8-sig")
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_COMMENT)]

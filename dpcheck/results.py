@@ -13,8 +13,11 @@ from dpcheck.files import write_text
 SCHEMA = "dpcheck.report/1"
 AUDIT = "audit"  # begins the profile of a report about mechanisms of one's own
 
-# The words that say a guarantee does not hold; any other word is no alarm by itself.
+# The words that say a guarantee does not hold, and those that are no alarm by themselves; any other word is no verdict.
 BROKEN = frozenset({"violated", "refuted", "contradicted"})
+NO_ALARM = frozenset(
+    {"consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic"}
+)
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,10 @@ class Finding:
 
     @property
     def ok(self) -> bool:
-        """Whether the verdict and the certificate are expected; where none is, whether no guarantee is broken."""
-        return self.certificate_ok and (self.verdict not in BROKEN if self.expected is None else self._as_expected)
+        """Whether the verdict and the certificate are expected; where none is, whether the verdict is no alarm."""
+        if not self.certificate_ok or self._denies_its_numbers:
+            return False
+        return self.verdict in NO_ALARM if self.expected is None else self._as_expected
 
     @property
     def certificate_ok(self) -> bool:
@@ -76,11 +81,22 @@ class Finding:
         """What was expected in place of what was found, for a finding that is not ``ok``."""
         if not self.certificate_ok:
             return f"expected a certified epsilon of {self.expected_certified:.4g}"
-        return f"expected {self.expected}" if self.expected else "expected no broken guarantee"
+        if self._denies_its_numbers:
+            return "expected no epsilon above the claim in what is consistent"
+        if self.expected:
+            return f"expected {self.expected}"
+        return "expected no broken guarantee" if self.verdict in BROKEN else "expected a verdict, and this word is none"
 
     @property
     def _as_expected(self) -> bool:
-        return self.expected is not None and self.verdict in self.expected.split(" or ")
+        known = self.verdict in BROKEN | NO_ALARM
+        return known and self.expected is not None and self.verdict in self.expected.split(" or ")
+
+    @property
+    def _denies_its_numbers(self) -> bool:
+        """Whether the verdict is not what the numbers beside it say, as in a file that was edited."""
+        known = self.audited is not None and self.claimed is not None
+        return known and self.verdict == "consistent" and not self.audited <= self.claimed  # type: ignore[operator]
 
     @property
     def slack(self) -> float | None:

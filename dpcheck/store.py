@@ -58,6 +58,8 @@ def open_store(folder: str | PathLike[str], name: str = "--store", *, new: bool 
         If the folder or the store in it cannot be used.
     """
     place = Path(folder)
+    if str(folder) == "":  # which Path takes for the working folder
+        raise StoreError(f"{name} must be a folder, got an empty name")
     if new:
         try:
             place.mkdir(parents=True, exist_ok=True)

@@ -50,19 +50,26 @@ def exit_code(options: Namespace, *, broken: bool, undecided: bool) -> int:
 
 def _targets(options: Namespace) -> dict[str, str]:
     """Return the files asked for, by option: "output", "json_output", ..."""
-    return {name: value for name, value in vars(options).items() if name.endswith("output") and value}
+    return {name: value for name, value in vars(options).items() if name.endswith("output") and value is not None}
 
 
 def require_writable(options: Namespace) -> None:
     """Find out before the work, not after it, that a result cannot be written."""
+    written: dict[Path, str] = {}
     for name, target in _targets(options).items():
-        require_place(target, f"--{name.replace('_', '-')}")
+        option = f"--{name.replace('_', '-')}"
+        require_place(target, option)
+        place = Path(target).resolve()
+        if descriptor(Path(target)) is None:  # what is open already takes one text after the other
+            other = written.setdefault(place, option)
+            require(other == option, option, f"be another file than {other}", target)
     if getattr(options, "write_baseline", None):
         require_place(options.write_baseline, "--write-baseline")
 
 
 def require_place(target: str, option: str) -> None:
     """Require a file that can be written."""
+    require(bool(target), option, "be a file that can be written", "an empty name")
     try:
         if descriptor(Path(target)) is not None:
             return

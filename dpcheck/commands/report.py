@@ -29,7 +29,9 @@ def run(options: Namespace) -> int:
     require_writable(options)
     if options.file in NAMES:
         return _report_kept(options)
-    return deliver(Report.from_json(inputs.report(options.file)), options)
+    report = Report.from_json(inputs.report(options.file))
+    require(bool(report.findings), "REPORT.json", "hold findings, of which to say something", "none")
+    return deliver(report, options)
 
 
 def _report_kept(options: Namespace) -> int:

@@ -576,6 +576,7 @@ def command_lines() -> list[tuple[str, ...]]:
     tables = ("nosuch.csv", "empty.csv", "names.csv", "words.csv", "ragged.csv", "holes.csv", "zeros.csv", "quotes.csv")
     tables += ("null.csv", ".", "text.npy", "https://localhost/gaps.csv", "file:///etc/passwd", "-")
     found += [("rate", table, "--response", "gap", "--factors", "n") for table in tables]
+    found += [("rate", "/dev/zero", "--response", "gap", "--factors", "n")] if Path("/dev/zero").exists() else []
     found += [("rate", "gaps.csv", "--response", *rest) for rest in (
         ("loss", "--factors", "n"), ("gap", "--factors", "d"), ("gap", "--factors", ","), ("gap", "--factors", "gap"),
         ("gap", "--factors", "n,n"), ("gap",),
@@ -602,7 +603,8 @@ def command_lines() -> list[tuple[str, ...]]:
         ("dp_sgda", "--seeds", "0"), ("dp_sgda", "--seeds", "x"), ("dp_sgda", "n=0"), ("dp_sgda", "n=0.5"),
         ("dp_sgda", "--vary", "epsilon=1,2", "--epsilon", "1"), ("dp_sgda", "--jobs", "0", "--seeds", "1", "n=50"),
         ("dp_sgda", "--output", "nosuch/a.csv"), ("dp_sgda", "--output", "table.csv"), ("dp_sgda", "--output", "."),
-        ("dp_sgda", "--vary", "n=" + LONG),
+        ("dp_sgda", "--vary", "n=" + LONG), ("phased_primal", "--vary", "n=1e30", "--seeds", "1"),
+        ("dp_sgda", "--output", ""),
     )]  # fmt: skip
     found += [("show", *rest) for rest in (
         (), ("fermat",), ("yang2022.theorem_2a", "n"), ("yang2022.theorem_2a", "n=x"), ("yang2022.theorem_2a", "n=-1"),
@@ -618,7 +620,8 @@ def command_lines() -> list[tuple[str, ...]]:
         ("dp_sgda", "--seed", "-1"), ("dp_sgda", "--jobs", "0"), ("dp_sgda", "--profile", "slow"),
         ("dp_sgda", "--output", "nosuch/a.txt"),
         ("dp_sgda", "--html-output", "."), ("dp_sgda", "--seed", LONG), ("dp_sgda", "--store", "empty.csv/store"),
-        ("dp_sgda", "--store", "gaps.csv"),
+        ("dp_sgda", "--store", "gaps.csv"), ("dp_sgda", "--store", ""), ("dp_sgda", "--output", ""),
+        ("dp_sgda", "--json-output", "both", "--html-output", "./both"),
     )]  # fmt: skip
     found += [("bugs", "no-such-bug"), ("bugs", "all", "--seed", "x"), ("bugs", "--format", "sarif")]
     reports = ("nosuch.json", "empty.json", "null.json", "list.json", "deep.json", "half.json", "other.json", ".")

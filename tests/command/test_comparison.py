@@ -44,6 +44,14 @@ def test_verdicts_findings_and_certificates() -> None:
     assert changed(report(one), report()) == [("a.b", "finding")] == changed(report(), report(one))
 
 
+def test_what_an_audit_stands_on() -> None:
+    """A smaller confidence or a larger delta is a weaker statement, whatever its numbers are."""
+    one = audited(300, 150)
+    for name, value in (("delta", 1e-3), ("confidence", 0.5)):
+        weaker = replace(one, evidence={"audit": one.evidence["audit"] | {name: value}})
+        assert changed(report(one), report(weaker)) == [("mean.output", name)]
+
+
 def test_audited_limits_move_beyond_chance_or_not() -> None:
     assert changed(report(audited(300, 150)), report(audited(310, 145))) == []
     assert changed(report(audited(300, 150)), report(audited(700, 100))) == [("mean.output", "audited epsilon")]

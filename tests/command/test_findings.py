@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcheck
-from dpcheck import InputError, checks
+from dpcheck import InputError, checks, cli
 from dpcheck.bounds import registry
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for, place_of_claim
@@ -410,3 +411,33 @@ def test_a_stage_that_stops_is_a_finding_and_the_others_go_on(monkeypatch):
     ]  # fmt: skip
     assert "nseg made 18 releases and declares 9" in own[1].reason
     assert own[1].place is not None
+
+
+@pytest.mark.parametrize("verdict", ["banana", "Violated", "consistent "])
+def test_a_word_that_is_no_verdict_is_no_success(verdict: str) -> None:
+    one = Finding("a.b", "privacy", "a", verdict, "")
+    assert not one.ok
+    assert one.surprise == "expected a verdict, and this word is none"
+    assert not replace(one, expected=verdict).ok
+
+
+def test_what_is_called_consistent_has_no_epsilon_above_its_claim() -> None:
+    one = Finding("a.b", "privacy", "a", "consistent", "", audited=1.0, claimed=1.0)
+    assert one.ok
+    for edited in (replace(one, audited=1.01), replace(one, claimed=0.5), replace(one, audited=float("nan"))):
+        assert not edited.ok
+        assert edited.surprise == "expected no epsilon above the claim in what is consistent"
+
+
+def test_a_report_without_findings_is_no_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "report.json"
+    Report((), (), "quick", 0, "0", 1.0).to_json(path)
+    assert cli.main(["report", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        "dpcheck: error: REPORT.json must hold findings, of which to say something, got none\n"
+    )
+
+
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="the key 'verdict' is there twice"):
+        Report.from_json('{"findings": [{"verdict": "violated", "verdict": "consistent"}]}')

@@ -215,3 +215,10 @@ def test_the_hook_stops_a_commit_that_leaks(project):
     text = (project / "mechanisms.py").read_text()
     (project / "mechanisms.py").write_text(text.replace("1 / 60", "1 / 3"))
     assert run_as_written(entry, project).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["seeded", "vectorized"])
+def test_a_word_is_not_taken_for_true(project, capsys, name):
+    (project / "pyproject.toml").write_text(f'{ENTRY}epsilon = 1.0\n{name} = "no"\n')
+    assert main(["audit", "--all"]) == 2
+    assert capsys.readouterr().err == f"dpcheck: error: {name} of mechanism 1 must be true or false, got no\n"
