@@ -135,7 +135,7 @@ def _computed(before: Finding, after: Finding) -> Iterator[Change]:
             yield Change(before.id, name, *values)
     audits = [each.evidence.get("audit") for each in (before, after)]
     for name in ("delta", "confidence"):  # what the numbers of an audit stand on
-        given = [each.get(name) if isinstance(each, Mapping) else None for each in audits]
+        given: list[Any] = [each.get(name) if isinstance(each, Mapping) else None for each in audits]
         one, other = (float(each) if is_finite(each) else None for each in given)
         if _differ(one, other):
             yield Change(before.id, name, one, other)
