@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TO_ZERO = frozenset({"epsilon", "delta", "alpha", "mu", "gamma", "rho"})  # rates are claimed as these go to 0
 _SAME = 1e-9  # logarithms closer than this are one size
+_SQUARED = 1e-150, 1e150  # whose squares are numbers
 Array = NDArray[np.float64]
 
 
@@ -58,6 +59,9 @@ def read(
     """Read the measurements of a table; raise InputError if no power law can be fitted to it."""
     _check_columns(frame, response, factors, cluster)
     y = _numbers(frame, response)
+    largest = float(np.abs(y).max()) if len(y) else 0.0
+    good = largest == 0 or _SQUARED[0] <= largest <= _SQUARED[1]
+    require(good, response, "be in units in which its squares can be computed", f"{largest:g} as the largest")
     logs = np.column_stack([_logs(_numbers(frame, name), name) for name in factors])
     to_zero = np.array([name in TO_ZERO for name in factors])
     x = logs - np.where(to_zero, logs.min(0), logs.max(0))
