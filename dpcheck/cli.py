@@ -56,8 +56,8 @@ def _run(options: argparse.Namespace) -> int:
             stream.reconfigure(errors="replace")
     try:
         return COMMANDS[options.command].run(options)
-    except KeyboardInterrupt:
-        tell("dpcheck: interrupted; no result was written")
+    except KeyboardInterrupt as error:  # whoever kept a part says so
+        tell(f"dpcheck: interrupted; {error.args[0] if error.args else 'no result was written'}")
         return _INTERRUPTED
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
         too_large = isinstance(error, MemoryError) or str(error).startswith(_TOO_LARGE)

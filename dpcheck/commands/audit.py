@@ -12,7 +12,7 @@ from dpcheck import inputs, terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import SEED, add_backend, add_outputs, add_store
 from dpcheck.commands.outputs import deliver, require_picture, require_writable, save_picture
-from dpcheck.commands.resources import chosen_executor, chosen_store, say_kept
+from dpcheck.commands.resources import chosen_executor, chosen_store, said_when_interrupted
 from dpcheck.errors import require, require_seed
 
 if TYPE_CHECKING:
@@ -102,10 +102,8 @@ def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     from dpcheck.audits.running.isolated import ContainedError
 
     try:
-        return _audit_one(options, store)
-    except KeyboardInterrupt:
-        say_kept(options)
-        raise
+        with said_when_interrupted(options):
+            return _audit_one(options, store)
     except ContainedError as error:
         if options.format == "json":
             said = {"verdict": "inconclusive", "contained": error.limit, "reason": str(error)}
@@ -126,7 +124,10 @@ def _audit_all(options: Namespace) -> int:
     known = baseline.read(options.baseline) if options.baseline else {}
     # stdout is for the result: what the mechanisms print goes to stderr
     with chosen_store(options) as store:
-        with redirect_stdout(sys.stderr), chosen_executor(options) as workers, terminal.progress() as watch:
+        with (
+            said_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
+            terminal.progress() as watch,
+        ):  # fmt: skip
             found = audit_all(file, known, jobs=options.jobs, watch=watch, store=store, executor=workers)
         if store is not None:
             keep_run(store, found)

@@ -10,7 +10,7 @@ from dpcheck import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import SEED, add_backend, add_outputs, add_store
 from dpcheck.commands.outputs import deliver, require_writable
-from dpcheck.commands.resources import chosen_executor, say_kept
+from dpcheck.commands.resources import chosen_executor, said_when_interrupted
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -37,16 +37,15 @@ def run(options: Namespace) -> int:
     from dpcheck.checks import check
 
     require_writable(options)
-    try:
-        # stdout is for the result: what somebody's own algorithm prints goes to stderr
-        with redirect_stdout(sys.stderr), chosen_executor(options) as workers, terminal.progress() as watch:
-            found = check(
-                options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch,
-                store=options.store, executor=workers,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        say_kept(options)
-        raise
+    # stdout is for the result: what somebody's own algorithm prints goes to stderr
+    with (
+        said_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
+        terminal.progress() as watch,
+    ):  # fmt: skip
+        found = check(
+            options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch,
+            store=options.store, executor=workers,
+        )  # fmt: skip
     return deliver(found, options)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from dpcheck import tables, terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import LISTED, add_backend, add_format
 from dpcheck.commands.outputs import require_picture, save_picture
-from dpcheck.commands.resources import chosen_executor
+from dpcheck.commands.resources import chosen_executor, said_when_interrupted
 from dpcheck.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -55,16 +54,8 @@ def run(options: Namespace) -> int:
             f"they are {first.not_run}"
         )
     asked = trials(experiment, cells, options.seeds)
-    try:
-        with chosen_executor(options) as workers, terminal.progress() as watch:
-            results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
-    except KeyboardInterrupt:
-        if options.store is not None:
-            print(
-                f"dpcheck: the runs that were finished are in {options.store}; the same command goes on",
-                file=sys.stderr,
-            )
-        raise
+    with said_when_interrupted(options), chosen_executor(options) as workers, terminal.progress() as watch:
+        results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
     code = terminal.say(experiment_text(experiment, results, options.format))
     if options.plot:
         save_picture(draw(experiment, results), options.plot)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -40,7 +39,12 @@ def chosen_executor(options: Namespace) -> Iterator[Executor | None]:
         yield workers
 
 
-def say_kept(options: Namespace) -> None:
-    """Say, when work was interrupted, where the store keeps what was done."""
-    if options.store is not None:
-        print(f"dpcheck: what was measured is in {options.store}; the same command goes on", file=sys.stderr)
+@contextmanager
+def said_when_interrupted(options: Namespace) -> Iterator[None]:
+    """Let an interrupt say where the store keeps what was done."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if options.store is None:
+            raise
+        raise KeyboardInterrupt(f"what was done is in {options.store}, and the same command goes on") from None

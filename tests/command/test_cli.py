@@ -1040,8 +1040,13 @@ def test_check_prints_the_sandwich(checked):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT between processes")
-def test_interrupt(command, tmp_path):
-    outputs = ("--json-output", "report.json", "--output", "report.txt")
+@pytest.mark.parametrize(
+    ("store", "said", "left"),
+    [((), "no result was written", []),
+     (("--store", "kept"), "what was done is in kept, and the same command goes on", ["kept"])],
+)  # fmt: skip
+def test_interrupt(command, tmp_path, store, said, left):
+    outputs = ("--json-output", "report.json", "--output", "report.txt", *store)
     process = command.start(
         "check", "dp_sgda", *outputs, folder=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -1051,9 +1056,9 @@ def test_interrupt(command, tmp_path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "dpcheck: interrupted; no result was written"
+    assert err.splitlines()[-1] == f"dpcheck: interrupted; {said}"
     assert "Traceback" not in err
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == left
 
 
 @pytest.mark.thorough
