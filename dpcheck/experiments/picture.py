@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import SymmetricalLogLocator
 
 from dpcheck import style
 from dpcheck.errors import require
@@ -22,6 +23,7 @@ _SIGNS = (
     ("certified noise", ", certified noise", style.MEASURED, "o"),
 )
 _LINES = {PUBLISHED: "--", CERTIFIED: "-", NONE: ":"}
+_NEAR = 0.01  # up to here, an axis of numbers of either sign is linear
 _WORDS = {PUBLISHED: "noise as published", CERTIFIED: "certified noise", NONE: "no noise"}
 
 
@@ -53,7 +55,7 @@ def _panels(experiment: Experiment, results: Sequence[Result]) -> Figure:
         if panel.log:
             axis.set_yscale("log")
         elif not panel.along:  # curvatures, of either sign and any size
-            axis.set_yscale("symlog", linthresh=0.01)
+            axis.set_yscale("symlog", linthresh=_NEAR)
         if panel.along and axis.lines:
             axis.set_xscale("log")
             style.ticks_at(axis, np.unique(np.concatenate([line.get_xdata() for line in axis.lines])))
@@ -109,9 +111,9 @@ def _table(experiment: Experiment, results: Sequence[Result]) -> Figure:
             mean = np.array([_number(row[f"measured{name}"]) for row in lines])
             error = np.nan_to_num(np.array([_number(row[f"standard error{name}"]) for row in lines]))
             axis.errorbar(mean, height, xerr=2 * error, fmt=sign, color=colour, markersize=3, linewidth=1, label=label)
-        axis.plot(
-            [_number(row["published"]) for row in lines], height, "x", color=style.INK, markersize=4, label="published"
-        )
+        published = np.array([_number(row["published"]) for row in lines])
+        if np.isfinite(published).any():
+            axis.plot(published, height, "x", color=style.INK, markersize=4, label="published")
         labels = [", ".join(shown(row[key]) for key in experiment.keys) for row in lines]
         axis.set_yticks(height, labels if number == 0 else [""] * len(lines))
         axis.set_title(metric)
@@ -119,6 +121,10 @@ def _table(experiment: Experiment, results: Sequence[Result]) -> Figure:
             value > 0 for row in lines for value in (row["measured"] or 0, row["published"] or 0)
         ):
             axis.set_xscale("log")
+        elif len(panels) > 1:  # of either sign, and one far out would leave no room for the others
+            axis.set_xscale("symlog", linthresh=_NEAR, linscale=0.5)
+            axis.xaxis.set_major_locator(SymmetricalLogLocator(linthresh=_NEAR, base=100))
+            axis.margins(x=0.1)
         style.small(axis)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=style.TEXT - 1,
                   frameon=False)  # fmt: skip
