@@ -10,7 +10,8 @@ import re
 import sys
 from pathlib import Path
 
-from dpcheck.experiments import find, kept
+from dpcheck.experiments import NAMES, find, kept
+from dpcheck.experiments.experiment import Experiment
 from dpcheck.experiments.headlines import headlines
 from dpcheck.experiments.rendering import claim, text
 from dpcheck.files import write_text
@@ -34,8 +35,18 @@ def section(name: str) -> str:
         f"{experiment.place}: {experiment.title}. Claimed: {claim(experiment)}.",
         text(experiment, results, "markdown"),
     ]
-    parts.append(table([vars(setting) for setting in experiment.settings], "markdown"))
+    parts.append(_settings(experiment))
     return "\n\n".join(part for part in parts if part)
+
+
+def _settings(experiment: Experiment) -> str:
+    """Return the settings; where an experiment further up has them, name it, and return what is added to them."""
+    above = [find(name) for name in NAMES[: NAMES.index(experiment.id)]]
+    shared = next((each for each in above if set(each.settings) <= set(experiment.settings)), None)
+    known = () if shared is None else shared.settings
+    own = [vars(setting) for setting in experiment.settings if setting not in known]
+    said = [] if shared is None else [f"The settings of {shared.place}, above, hold here{' too' if own else ''}."]
+    return "\n\n".join([*said, table(own, "markdown")] if own else said)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     if not shown:
         body = "None of its runs is kept."
     else:
-        body = tables.table(shown, "markdown") if format == "markdown" else aligned(shown)
+        body = tables.table(filled(shown), "markdown") if format == "markdown" else aligned(shown)
     if format == "markdown":
         return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
     head = f"{experiment.place}: {experiment.title}\nclaimed: {claim(experiment)}"
@@ -83,11 +83,18 @@ def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str
     return found + [(missing.part, missing.why) for missing in experiment.missing]
 
 
+def filled(shown: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return rows without the columns that are empty."""
+    names = [name for name in (shown[0] if shown else {}) if any(row[name] for row in shown)]
+    return [{name: row[name] for name in names} for row in shown]
+
+
 def aligned(shown: Sequence[dict[str, str]]) -> str:
     """Return rows as columns for a terminal, without the columns that are empty."""
-    names = [name for name in (shown[0] if shown else {}) if any(row[name] for row in shown)]
-    widths = {name: max(len(name), *(len(row[name]) for row in shown)) for name in names}
-    lines = [{name: name for name in names}, *shown]
+    rows = filled(shown)
+    names = list(rows[0]) if rows else []
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    lines = [{name: name for name in names}, *rows]
     return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
 
 

@@ -96,7 +96,8 @@ def _with_error(mean: float | None, error: float | None) -> str:
         return ""
     if not math.isfinite(mean):
         return "not finite"
-    return _number(mean) if math.isnan(error) else f"{_number(mean)} ± {error:.2g}"
+    computed = math.isnan(error) or error <= 1e-12 * abs(mean)  # which seeds do not change
+    return _number(mean) if computed else f"{_number(mean)} ± {error:.2g}"
 
 
 def _in_errors(difference: float | None) -> str:
