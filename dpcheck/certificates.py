@@ -14,14 +14,15 @@ from scipy.optimize import brentq
 from dpcheck.errors import require_delta
 from dpcheck.event_counts import EventCounts
 from dpcheck.event_curves import curves_of
-from dpcheck.events import Sampled
+from dpcheck.events import Laplace, Sampled, shift_of
+from dpcheck.laplace_sums import has_laplace_sum, laplace_sum_curve
 from dpcheck.losses import Composition, compose
 from dpcheck.privacy_curves import Array, Curve, CurvePair, gaussian_log_delta
 from dpcheck.shown import Shown
 
 _SLACK = 1e-11  # relative error allowed to the delta of a curve
 _TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
-
+_FINE, _FEW = 1e-6, 64  # the same for unsampled events, at most so many: their atoms' places show in epsilon
 
 _ONE_STEP, _COMPOSED = "one step's curve", "privacy loss distribution"
 _SHARP = ("exact", _ONE_STEP, _COMPOSED)  # how methods begin that lose no more than the accountant's tolerance
@@ -78,6 +79,8 @@ def certificate(events: EventCounts, delta: float) -> Certificate:
         method = f"exact: analytic Gaussian, noise multiplier {1 / shift:.6g}"
         return Certificate(gaussian_epsilon(shift, delta), delta, method)
     plain = _up(gaussian_epsilon(shift, delta) + pure)
+    if (alone := _laplace_alone(events)) is not None:
+        return Certificate(_solve(alone, delta, plain), delta, f"exact: the curve of Laplace mechanisms' sum: {events}")
     if events.steps > 1 and plain > 0 and _total_variation(events, delta) <= delta:
         return Certificate(0.0, delta, f"total variation, summed over the steps: {events}")
     if events.steps == 1:
@@ -91,6 +94,16 @@ def certificate(events: EventCounts, delta: float) -> Certificate:
     if plain <= epsilon:
         epsilon, method = plain, "bound that ignores sampling"
     return Certificate(epsilon, delta, f"{method}: {events}{_looseness(events)}")
+
+
+def _laplace_alone(events: EventCounts) -> Curve | None:
+    """Return the exact curve, if the events are Laplace mechanisms of one scale and not too many."""
+    if events.shift > 0 or len(events.others) != 1:
+        return None
+    event, count = events.others[0]
+    shift = shift_of(event.noise_multiplier)
+    alone = isinstance(event, Laplace) and count > 1 and has_laplace_sum(shift, count)
+    return laplace_sum_curve(shift, count) if alone else None
 
 
 def _total_variation(events: EventCounts, delta: float) -> float:
@@ -125,6 +138,8 @@ def deltas(events: EventCounts, epsilon: Array) -> Array:
     bound[spent] = np.minimum(np.exp(rest) * (1 + _SLACK), 1)
     if not events.others:
         return bound
+    if (alone := _laplace_alone(events)) is not None:
+        return np.asarray(np.minimum(np.exp(alone(epsilon)) * (1 + _SLACK), bound))
     if events.steps == 1:
         curves = [parts[0][0].forward for parts in _directions(events, 1e-280)]
         worst = np.max([np.exp(curve(epsilon)) for curve in curves], axis=0)
@@ -154,11 +169,13 @@ def _compositions(events: EventCounts, delta: float) -> list[Composition]:
     """Return a composition for each direction, or none if ``delta`` is beyond double precision."""
     shift, pure = events.unsampled()
     guess = shift * (shift / 2 + math.sqrt(-2 * math.log(delta))) + pure
+    unsampled = events.steps <= _FEW and all(isinstance(event, Laplace) for event, _ in events.others)
+    tolerance = _FINE if unsampled else _TOLERANCE
     composed: list[Composition] = []
     for parts in _directions(events, delta):
         # The larger epsilon counts: the other direction need be no sharper than that.
         floor = max((done.epsilon(delta) for done in composed), default=0.0)
-        found = compose(parts, delta, guess=guess, tolerance=_TOLERANCE, floor=floor)
+        found = compose(parts, delta, guess=guess, tolerance=tolerance, floor=floor)
         if found is None:
             return []
         composed.append(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,6 +32,33 @@ def test_short_laplace_compositions_are_tight(scale: float, count: int, exponent
     if epsilon > 0:
         less = epsilon * (1 - 1e-3) - 5e-4 * math.sqrt(count) / b / 10
         assert less <= 0 or laplace_delta(b, count, less) > delta
+
+
+@given(scale=st.floats(-1.5, 3), count=st.integers(2, 6), part=st.floats(0, 0.999))
+@settings(deadline=None, max_examples=40)
+def test_the_curve_of_laplace_mechanisms_of_one_scale_is_exact(scale: float, count: int, part: float) -> None:
+    b = 10**scale
+    epsilon = part * count / b
+    exact, found = laplace_delta(b, count, epsilon), float(privacy_curve(Repeated(Laplace(b), count))(epsilon))
+    assert exact <= found <= exact * (1 + 1e-10)
+
+
+@pytest.mark.parametrize("count", [2, 3, 10, 64])
+def test_certificates_of_laplace_mechanisms_never_rise(count: int) -> None:
+    """In delta and in the scale, also where delta is about the chance that all losses are the largest."""
+    points = 80 if count < 64 else 12
+    deltas = np.geomspace(max(2.0**-count / 100, 1e-12), 0.5, points).tolist()
+    found = [certify(Repeated(Laplace(1.0), count), delta).epsilon for delta in deltas]
+    assert found == sorted(found, reverse=True)
+    scales = np.linspace(0.8, 1.3, points).tolist()
+    found = [certify(Repeated(Laplace(scale), count), 2.0**-count / 3).epsilon for scale in scales]
+    assert found == sorted(found, reverse=True)
+
+
+def test_certificates_of_two_scales_hardly_rise_in_delta() -> None:
+    events = [Repeated(Laplace(1.0), 2), Laplace(1.7)]
+    found = [certify(events, delta).epsilon for delta in np.geomspace(1e-5, 0.3, 60).tolist()]
+    assert all(later <= earlier * (1 + 5e-6) for earlier, later in pairwise(found))
 
 
 @pytest.mark.parametrize(("delta", "about"), [(0.001, 0.022016), (0.002, 0.014063), (0.003, 0.0090198)])

@@ -1,4 +1,4 @@
-"""Certificates of random compositions against a contour integral, an accountant of another design.
+"""Certificates of random compositions against a contour integral or exact sums, accountants of another design.
 
 The long sweep is ``pytest -n 0 -s -m experiment tests/solvers/test_sweep.py``, with ``--keep-tables`` to keep it.
 """
@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from contour import Steps, both, contour_delta
+from laplace_sums import laplace_delta
 
 from dpcheck import certify
 from dpcheck.accounting import gaussian_epsilon
-from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
 
-KINDS = ("poisson", "two rates", "with releases of all")
+KINDS = ("poisson", "two rates", "with releases of all", "short laplace")
 CLOSE = 2e-4  # relative: what a certificate may add to epsilon
 
 
@@ -49,6 +50,8 @@ def drawn(rng: np.random.Generator, kind: str) -> tuple[list[Steps], float]:
 
 def compared(rng: np.random.Generator, kind: str) -> dict[str, Any]:
     """Certify one composition, and look at the truth there and a little below."""
+    if kind == "short laplace":
+        return compared_laplace(rng)
     steps, delta = drawn(rng, kind)
     began = time.perf_counter()
     epsilon = certify(events(steps), delta).epsilon
@@ -64,6 +67,25 @@ def compared(rng: np.random.Generator, kind: str) -> dict[str, Any]:
         # how much of the room up to CLOSE is used: delta falls about linearly in so small an interval
         "excess": CLOSE * (delta - here) / (below - here) if below > here else math.nan,
         "monotone": softer <= epsilon >= certify(events(more_noise), delta).epsilon,
+        "seconds": seconds,
+    }  # fmt: skip
+
+
+def compared_laplace(rng: np.random.Generator) -> dict[str, Any]:
+    """As above, for a few Laplace mechanisms: the second engine sums in many digits."""
+    scale, count, delta = float(10 ** rng.uniform(-1, 2.5)), int(rng.integers(2, 7)), float(10 ** rng.uniform(-10, -1))
+    began = time.perf_counter()
+    epsilon = certify(Repeated(Laplace(scale), count), delta).epsilon
+    seconds = time.perf_counter() - began
+    if not 1e-3 < epsilon < 100:
+        return {"kind": "short laplace", "outside": True}
+    here, below = (float(laplace_delta(scale, count, each)) for each in (epsilon, epsilon * (1 - CLOSE)))
+    softer, more_noise = certify(Repeated(Laplace(scale), count), delta * 1.2), Repeated(Laplace(scale * 1.001), count)
+    return {
+        "kind": "short laplace", "outside": False, "steps": (scale, count), "delta": delta,
+        "below_truth": here > delta * (1 + 1e-7), "loose": below < delta,
+        "excess": CLOSE * (delta - here) / (below - here) if below > here else math.nan,
+        "monotone": softer.epsilon <= epsilon >= certify(more_noise, delta).epsilon,
         "seconds": seconds,
     }  # fmt: skip
 
@@ -98,9 +120,10 @@ def test_a_few_compositions(kind: str) -> None:
 @pytest.mark.experiment
 def test_five_hundred_compositions(keep: Any) -> None:
     """As above; those of epsilon outside (0.001, 100), or whose contour does not end, are drawn again."""
-    rng, rows, outside = np.random.default_rng(2026), [], 0
+    rng, outside = np.random.default_rng(2026), 0
+    rows: list[dict[str, Any]] = []
     while len(rows) < 500:
-        row = compared(rng, KINDS[len(rows) % 3])
+        row = compared(rng, KINDS[len(rows) % len(KINDS)])
         outside += row["outside"]
         if not row["outside"]:
             rows.append(row)
