@@ -40,7 +40,7 @@ _MOST_POINTS = 2**20
 _FLOOR = 1e-14  # least delta that is aimed at
 _COMMON = 1e-8  # a floor that suits most epsilons
 _LEAST_SHIFT, _LARGEST_SHIFT = 1e-4, 2.5  # outside, no grid is worth it
-_EPSILONS, _KNOTS = 900, 5000
+_EPSILONS, _KNOTS = 900, 2000
 _FEW = 32  # so many epsilons need no table
 
 
@@ -125,7 +125,7 @@ class _Epoch:
         return float(self.low.chances @ price * y / self.steps + self.low.below) * SAFE
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _epoch(steps: int, shift: float, floor: float) -> _Epoch:
     """Bound the deltas of one epoch; ``floor`` : what may be added to them."""
     far = Far.of(steps, shift, floor)
@@ -230,6 +230,6 @@ def _knots(number: int, deviation: float, first: float, last: float) -> Array:
     """Fewer points, close around the mean."""
     low, high = max(first, number - 12 * deviation), min(number + 12 * deviation, last)
     near = np.linspace(low, high, _KNOTS)
-    far = np.geomspace(high, last, 1500)[1:] if last > high else np.empty(0)
+    far = np.geomspace(high, last, 600)[1:] if last > high else np.empty(0)
     before = np.linspace(first, low, 200)[:-1] if low > first else np.empty(0)
     return np.concatenate([before, near, far])

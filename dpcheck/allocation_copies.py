@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -40,16 +41,22 @@ class Far:
         u = -float(special.ndtri(floor / 10 / steps))
         return cls(steps, shift, math.exp(shift * u - shift * shift / 2), plain, True)
 
+    @cached_property
+    def _call(self) -> float:
+        return _call_beyond(self.end, self.shift)
+
+    @cached_property
+    def _cut(self) -> float:
+        return chance_beyond(self.end, self.shift) * SAFE
+
     def delta(self, strike: float) -> float:
         """Return what is added where the sum has to exceed ``strike``."""
         if not self.heavy:
-            return _call_beyond(self.end, self.shift)
-        cut = chance_beyond(self.end, self.shift) * SAFE
+            return self._call
+        alone = self._call + (self.end - strike) * self._cut  # E (X - end)^+ + (end - strike) Q(X > end)
         if strike > self.end:
             alone = _call_beyond(strike, self.shift)
-        else:  # E (X - end)^+ + (end - strike) Q(X > end)
-            alone = _call_beyond(self.end, self.shift) + (self.end - strike) * cut
-        return (self.steps - 1) * (cut + alone / self.steps)
+        return (self.steps - 1) * (self._cut + alone / self.steps)
 
 
 def _end(shift: float, floor: float) -> float:

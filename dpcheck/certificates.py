@@ -155,6 +155,7 @@ def deltas(events: EventCounts, epsilon: Array) -> Array:
     return bound
 
 
+@lru_cache(maxsize=4)
 def _directions(events: EventCounts, delta: float) -> list[list[tuple[CurvePair, int]]]:
     """Return the pairs of curves with their counts, for each order of the two neighbours that matters."""
     negligible = max(delta * 1e-12 / events.steps, 1e-300)

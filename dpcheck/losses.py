@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +32,7 @@ _FEWEST = 64  # events that are worth blocks
 _MOST_STEPS = 10**13  # beyond, the rounding of one step's loss, so many times, is too much
 _WINDOW = 30.0  # minus the logarithm of what lies outside of a window, about
 _PASSES = 12
+_MANY_KINDS, _GLANCE = 32, 25.0  # kinds of events that are worth a look on a grid that is coarser, by its tolerance
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,10 @@ def compose(
     epsilon = min(guess, max(0.0, problem.rough.cumulants(tilt)[1]))
     best: Composition | None = None
     last: _Plan | None = None
-    for _ in range(_PASSES):
+    for number in range(_PASSES):
         scale = max(epsilon, floor, 0.1 * deviation)
-        plan = _plan(problem, tilt, scale, tolerance)
+        coarse = _GLANCE if number == 0 and len(parts) >= _MANY_KINDS else 1.0
+        plan = _plan(problem, tilt, scale, tolerance * coarse)
         if plan is None or plan == last:
             break
         result, last = _bounded(problem, plan), plan
@@ -143,7 +146,7 @@ def compose(
             tilt *= 2
         else:
             near = abs(found - centre) <= 4 * math.sqrt(variance) + 0.01 * scale
-            if near and max(found, floor, 0.1 * deviation) >= 0.7 * scale:
+            if coarse == 1 and near and max(found, floor, 0.1 * deviation) >= 0.7 * scale:
                 break
             tilt = problem.rough.order_at(min(found, guess))
         epsilon = min(found, guess)
@@ -184,8 +187,8 @@ def _bounded(problem: _Problem, plan: _Plan) -> Composition:
     tilt, interval, delta = plan.tilt, plan.interval, problem.delta
     orders = asides(_deviation(problem.rough.cumulants(tilt)[2], problem.finest), plan.blocks)
     factors, infinite = list[tuple[Tilted, int]](), 0.0
-    for (curves, count), reach in zip(problem.parts, problem.reaches, strict=True):
-        grid = discretise(curves, interval, reach)
+    for row, ((curves, count), reach) in enumerate(zip(problem.parts, problem.reaches, strict=True)):
+        grid = discretise(curves, interval, reach, partial(problem.rough.sparing, row, tilt))
         factors.append((tilt_grid(grid, tilt, orders), count))
         infinite += count * grid.infinite
     if plan.blocks > 1:

@@ -50,7 +50,7 @@ class CurvePair:
         return self.forward is self.backward
 
 
-def gaussian_log_delta(epsilon: Array, mu: float) -> Array:
+def gaussian_log_delta(epsilon: Array, mu: float | Array) -> Array:
     """log delta of N(mu, 1) against N(0, 1): Balle and Wang (2018).
 
     delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), without its cancellation:
@@ -58,28 +58,33 @@ def gaussian_log_delta(epsilon: Array, mu: float) -> Array:
     from mu = 1e6 on the first term's Chernoff bound.
     """
     x = epsilon / mu - mu / 2
-    return log_stick(x, mu) if mu < HUGE else -0.5 * np.maximum(x, 0) ** 2
+    return log_stick(x, mu) if np.all(mu < HUGE) else -0.5 * np.maximum(x, 0) ** 2
 
 
-def log_stick(x: Array, width: float) -> Array:
-    """log of phi(x) (R(x) - R(x + width)), R(x) = Phi(-x) / phi(x) the Mills ratio.
+def log_stick(x: Array, width: float | Array) -> Array:
+    """log of phi(x) (R(x) - R(x + width)), R(x) = Phi(-x) / phi(x) the Mills ratio; a width, or one for each x.
 
     As -R' = 1 - x R > 0, a narrow width is integrated rather than subtracted; the mean over
     the Gauss-Legendre nodes is exact to rounding as the integrand varies on the scale 1.
     """
     x = np.asarray(x, dtype=np.float64)
+    width = np.broadcast_to(np.asarray(width, dtype=np.float64), x.shape)
     result = np.empty_like(x)
     narrow = (x > -8) & (width < 1)
-    left = x[narrow]
-    near = left[:, None] + 0.5 * width * (1 + _NODES)
+    left, gap = x[narrow], width[narrow]
+    near = left[:, None] + 0.5 * gap[:, None] * (1 + _NODES)
     with np.errstate(divide="ignore"):
-        result[narrow] = np.log(width / 2 * (_mills_slope(near) @ _WEIGHTS)) - _bell(left)
+        result[narrow] = np.log(gap / 2 * (_mills_slope(near) @ _WEIGHTS)) - _bell(left)
     right = ~narrow & (x > 0)
-    result[right] = np.log(_mills(x[right]) - _mills(x[right] + width)) - _bell(x[right])
+    if np.any(right):
+        left, gap = x[right], width[right]
+        result[right] = np.log(_mills(left) - _mills(left + gap)) - _bell(left)
     rest = ~narrow & ~right
-    upper = log_ndtr(-x[rest])
-    ratio = log_ndtr(-x[rest] - width) - upper + width * (x[rest] + 0.5 * width)
-    result[rest] = upper + np.log(-np.expm1(ratio))
+    if np.any(rest):
+        left, gap = x[rest], width[rest]
+        upper = log_ndtr(-left)
+        ratio = log_ndtr(-left - gap) - upper + gap * (left + 0.5 * gap)
+        result[rest] = upper + np.log(-np.expm1(ratio))
     return result
 
 

@@ -30,10 +30,10 @@ N(0), has the delta eta D(P1 | P0): what is above it is at most beta times the g
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 from scipy.stats import binom
 
 from dpcheck.events import Sampled
@@ -41,6 +41,7 @@ from dpcheck.privacy_curves import HUGE, Array, gaussian_log_delta, log_stick, u
 
 _MOST_KINDS = 256  # numbers of hits that are told apart
 _STEPS = 40  # of Newton's method at most
+_FEW, _AT_ONCE = 64, 20_000  # roots that others are found between, and numbers in one call
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,10 @@ def with_replacement(epsilon: Array, event: Sampled, draws: Draws, shift: float)
     """Log delta, (n,) -> (n,), as derived above."""
     inner = unamplified(epsilon, event)
     shifts = draws.copies * shift
-    groups = logsumexp(
-        [c + gaussian_log_delta(inner, s) for c, s in zip(draws.log_chances, shifts, strict=True)], axis=0
+    groups = _log_sum(
+        _by_kind(lambda chance, s: chance + gaussian_log_delta(inner, s), draws.log_chances, shifts, inner.size)
+        if shifts[-1] < HUGE
+        else np.array([c + gaussian_log_delta(inner, s) for c, s in zip(draws.log_chances, shifts, strict=True)])
     )
     total = groups
     if event.rest > 0 and shifts[-1] < HUGE:
@@ -101,18 +104,51 @@ def _mixture(inner: Array, log_chances: Array, shifts: Array, log_rate: float) -
     With the x where the likelihood ratio, increasing, is e^inner it is a sum over the parts of P(X > x) minus
     the part's likelihood ratio at x times Q(X > x), each positive. An x too small is on the safe side.
     """
-    target = inner[:, None] + log_rate
-    slopes, heights = shifts[None, :], (log_chances - shifts**2 / 2)[None, :]
-    x = np.min((target - heights) / slopes, axis=1, keepdims=True)  # at least the root, as each part alone is less
-    for _ in range(_STEPS):
-        terms = heights + slopes * x
-        height = logsumexp(terms, axis=1, keepdims=True)
-        slope = np.sum(np.exp(terms - height) * slopes, axis=1, keepdims=True)
-        step = (height - target) / slope  # Newton's method from the right never passes the root of a convex function
-        x = x - np.maximum(step, 0)
-        if np.all(step <= 1e-13 * (1 + np.abs(x))):
-            break
-    x = (x - 1e-12 * (1 + np.abs(x)))[:, 0]
-    over = logsumexp(heights + slopes * x[:, None], axis=1) > target[:, 0]
-    parts = [c + log_stick(x - s, s) for c, s in zip(log_chances, shifts, strict=True)]
-    return np.where(over, math.inf, logsumexp(parts, axis=0))
+    target, slopes, heights = inner + log_rate, shifts, log_chances - shifts**2 / 2
+
+    def height_at(x: Array) -> tuple[Array, Array]:
+        """Log likelihood ratio plus log_rate, and its slope."""
+        terms = heights + x[:, None] * slopes
+        largest = np.max(terms, axis=1)
+        weights = np.exp(terms - largest[:, None])
+        total = np.sum(weights, axis=1)
+        return largest + np.log(total), weights @ slopes / total
+
+    def root(target: Array, x: Array) -> Array:
+        """Newton's method; from the right it never passes the root of a convex function, from the left once."""
+        for number in range(_STEPS):
+            height, slope = height_at(x)
+            step = (height - target) / slope
+            x = x - (np.maximum(step, 0) if number else step)
+            if np.all(np.abs(step) <= 1e-13 * (1 + np.abs(x))):
+                break
+        return x
+
+    def alone(target: Array) -> Array:
+        """At least the root, as each part alone is less."""
+        return np.asarray(np.min((target[:, None] - heights) / slopes, axis=1))
+
+    if target.size > 2 * _FEW:  # start all from between a few
+        ends = float(np.min(target)), float(np.max(target))
+        few = np.unique(np.concatenate([np.linspace(*ends, _FEW), np.quantile(target, np.linspace(0, 1, _FEW))]))
+        x = root(target, np.interp(target, few, root(few, alone(few))))
+    else:
+        x = root(target, alone(target))
+    x = x - 1e-12 * (1 + np.abs(x))
+    over = height_at(x)[0] > target
+    parts = _by_kind(lambda chance, s: chance + log_stick(x - s, s), log_chances, shifts, x.size)
+    return np.where(over, math.inf, _log_sum(parts))
+
+
+def _by_kind(curve: Callable[[Array, Array], Array], log_chances: Array, shifts: Array, points: int) -> Array:
+    """Return ``curve`` of columns of log chances and of shifts, (k, points): few calls, and none of them too large."""
+    size = max(1, _AT_ONCE // max(points, 1))
+    cuts = range(0, shifts.size, size)
+    return np.concatenate([curve(log_chances[i : i + size, None], shifts[i : i + size, None]) for i in cuts])
+
+
+def _log_sum(terms: Array) -> Array:
+    """Log of the sum over the first axis of e^terms."""
+    largest = np.maximum(np.max(terms, axis=0), -1e300)
+    with np.errstate(divide="ignore"):
+        return np.asarray(largest + np.log(np.sum(np.exp(terms - largest), axis=0)))
