@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from dpcheck.certificates import Certificate as Certificate
 from dpcheck.certificates import certificate, deltas
 from dpcheck.certificates import gaussian_epsilon as gaussian_epsilon
-from dpcheck.errors import require, require_delta, require_epsilon, require_positive
+from dpcheck.errors import float_below, require, require_delta, require_epsilon, require_positive
 from dpcheck.event_counts import count_events
 from dpcheck.events import read_events
 from dpcheck.other_events import OtherEvent, is_dp_accounting, read_dp_accounting, their_epsilon
@@ -32,7 +32,7 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
         that dpcheck does not compute go to that library's own accountants, which ``method`` then names; or a privacy
         loss distribution with a method ``get_epsilon_for_delta``, which is asked.
     delta : float
-        In [0, 1).
+        In [0, 1), a number of any type: a fraction or a decimal is rounded down to a float.
 
     Returns
     -------
@@ -74,19 +74,20 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
     >>> dpcheck.certify(Repeated(step, 100), delta=1e-5).epsilon < 2
     True
     """
+    delta = float_below(delta)
     require_delta(delta)
     if hasattr(events, "get_epsilon_for_delta"):
-        epsilon = float(events.get_epsilon_for_delta(float(delta)))
-        return Certificate(epsilon, float(delta), "a privacy loss distribution's own word, not dpcheck's engine")
+        epsilon = float(events.get_epsilon_for_delta(delta))
+        return Certificate(epsilon, delta, "a privacy loss distribution's own word, not dpcheck's engine")
     items = list(events) if isinstance(events, Sequence) else [events]
     if items and all(is_dp_accounting(item) for item in items):
         try:
             read = read_dp_accounting(items)
         except OtherEvent:
-            epsilon, method = their_epsilon(items, float(delta))
-            return Certificate(epsilon, float(delta), method)
-        return certificate(count_events(read), float(delta))
-    return certificate(count_events(read_events(events)), float(delta))
+            epsilon, method = their_epsilon(items, delta)
+            return Certificate(epsilon, delta, method)
+        return certificate(count_events(read), delta)
+    return certificate(count_events(read_events(events)), delta)
 
 
 def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float) -> float:
@@ -97,14 +98,15 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
     make_events : callable
         From a multiplier z > 0 to events as :func:`certify` reads them; their epsilon must not increase in z.
     epsilon : float
-        Epsilon to reach, > 0 (natural log).
+        Epsilon to reach, > 0 (natural log); a fraction or a decimal is rounded down to a float, as is delta.
     delta : float
         In [0, 1).
 
     Returns
     -------
     float
-        z on the safe side: ``certify(make_events(z), delta).epsilon <= epsilon``.
+        z on the safe side: ``certify(make_events(z), delta).epsilon <= epsilon``. It is at most 0.1% above the least z
+        of which :func:`certify` shows that, and what certify itself adds to epsilon (see its notes) comes on top.
 
     Raises
     ------
@@ -118,6 +120,7 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
     >>> round(calibrate(Gaussian, epsilon=1.0, delta=1e-5), 1)
     3.7
     """
+    epsilon, delta = float_below(epsilon), float_below(delta)
     require_positive(epsilon, "epsilon")
     require_delta(delta)
 

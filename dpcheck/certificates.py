@@ -67,7 +67,7 @@ class Certificate(Shown):
 def certificate(events: EventCounts, delta: float) -> Certificate:
     """Certify epsilon at ``delta``."""
     if events.steps == 0:
-        return Certificate(0.0, delta, "nothing about the data is released")
+        return Certificate(0.0, delta, "nothing about the data is released: no event, or none that depends on it")
     if events.unprotected:
         return Certificate(math.inf, delta, "no guarantee: a release without noise")
     shift, pure = events.unsampled()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -93,6 +94,17 @@ def require_count(value: int, name: str, *, least: int = 1) -> None:
 
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     require(whole and value >= least, name, f"be a whole number >= {least}", _said(value))
+
+
+def float_below(value: Any) -> Any:
+    """Return the largest float that is not above a number of any type; anything else as it is, to be refused."""
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        return value
+    try:
+        near = float(value)
+        return math.nextafter(near, -math.inf) if near > value else near
+    except (ArithmeticError, ValueError):  # a whole number out of range, or a signalling NaN
+        return value
 
 
 def _said(value: Any) -> Any:

@@ -5,7 +5,8 @@ The notation is that of dp_accounting's named tuples (``DpEvent.to_named_tuple``
     {"class_name": "SelfComposedDpEvent", "count": 1000, "event": {"class_name": "PoissonSampledDpEvent",
      "sampling_probability": 0.01, "event": {"class_name": "GaussianDpEvent", "noise_multiplier": 1.1}}}
 
-and dpcheck's own events are written in the same way, such as
+or the same as ``json.dump`` writes it, a list that begins with the module's and the class's name and goes on with the
+fields in order; and dpcheck's own events are written in the same way, such as
 
     {"class_name": "Repeated", "count": 1000, "event": {"class_name": "Sampled", "scheme": "poisson", "batch": 256,
      "population": 60000, "mechanisms": [{"class_name": "Gaussian", "noise_multiplier": 1.1}]}}
@@ -37,10 +38,13 @@ def read_event_file(path: str) -> Any:
     try:
         file = Path(path)
         require(file.stat().st_size <= _LARGEST_FILE, "FILE.json", "hold at most 50 megabytes", path)
-        found = json.loads(file.read_text(encoding="utf-8-sig"), parse_int=_whole)
+        found = json.loads(file.read_text(encoding="utf-8-sig"), parse_int=_whole, object_pairs_hook=_once)
         if isinstance(found, dict) and "history" in found:
             found = found["history"]
-        if isinstance(found, list) and found and all(isinstance(row, list) for row in found):
+        if _is_named_tuple(found):
+            return _event(found)
+        rows = isinstance(found, list) and found and all(isinstance(row, list) for row in found)
+        if rows and not any(map(_is_named_tuple, found)):
             return [tuple(row) for row in found]
         return [_event(item) for item in found] if isinstance(found, list) else _event(found)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -54,7 +58,23 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its fields, none of which may be given twice: readers differ in which of them counts."""
+    names = [name for name, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    require(not twice, "an object in FILE.json", "have each field once", f"{', '.join(twice)} twice")
+    return dict(pairs)
+
+
+def _is_named_tuple(item: Any) -> bool:
+    """Whether it is an event of dp_accounting as ``json.dump`` writes its named tuple: without the fields' names."""
+    named = isinstance(item, list) and len(item) > 1 and all(isinstance(name, str) for name in item[:2])
+    return named and item[0].startswith("dp_accounting")
+
+
 def _event(item: Any) -> Any:
+    if _is_named_tuple(item):
+        return _positional(item[1], [_field(value) for value in item[2:]])
     good = isinstance(item, dict) and isinstance(item.get("class_name"), str)
     require(good, "an event in FILE.json", "be an object with a class_name", item)
     name = item["class_name"]
@@ -66,8 +86,15 @@ def _event(item: Any) -> Any:
         raise InputError(f"{name} in FILE.json must have the fields of that event: {one_line(error)}") from error
 
 
+def _positional(name: str, values: list[Any]) -> Any:
+    try:
+        return _theirs(name)(*values)
+    except TypeError as error:
+        raise InputError(f"{name} in FILE.json must have the fields of that event: {one_line(error)}") from error
+
+
 def _field(value: Any) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, dict) or _is_named_tuple(value):
         return _event(value)
     if isinstance(value, list):
         parts = [_field(part) for part in value]

@@ -117,7 +117,7 @@ def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
     for name in ("multiplier", *_FEWER, "sampling", "neighbours", "noise", "encoder", *_WITH_ENCODER):
         require(getattr(options, name) is None, f"--{name}", "come without FILE.json", getattr(options, name))
     events = read_event_file(options.file)
-    if isinstance(events, list) and len(set(map(repr, events))) > _MANY:
+    if isinstance(events, list) and len(events) > _MANY:
         terminal.tell(f"composing {len(events)} events; a different one takes up to a fifth of a second")
     if options.epsilon is None:
         return lambda factor: events, ""

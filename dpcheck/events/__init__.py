@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError
 from dpcheck.events.compositions import Disjoint as Disjoint
 from dpcheck.events.compositions import Event as Event
 from dpcheck.events.compositions import RandomAllocation as RandomAllocation
@@ -105,7 +105,7 @@ def read_events(events: Any) -> tuple[Event, ...]:
         except other_events.OtherEvent as other:
             known = "be dp_accounting events of the kinds that dpcheck computes"
             raise InputError(f"events must {known}, got {other}") from other
-    what = "be dpcheck events, or dp_accounting events, not a mixture of both"
-    strange = [item for item in items if not isinstance(item, Event)]
-    require(False, "events", what, repr(strange[0])[:200])
+    from dpcheck.strange_events import refuse
+
+    refuse(events, items)
     raise AssertionError

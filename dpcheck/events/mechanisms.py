@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dpcheck.errors import is_number, require
+from dpcheck.errors import float_below, is_number, require
 
 LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
 
@@ -70,7 +70,7 @@ def shift_of(noise_multiplier: float) -> float:
 
 def _keep_multiplier(event: Any) -> None:
     """Check the multiplier and keep it as the number that is computed with."""
-    value = event.noise_multiplier
+    value = float_below(event.noise_multiplier)  # first, as what a narrow float is compared with may overflow it
     good = is_number(value) and value >= 0 and (value <= LARGEST or value == math.inf)
     require(good, "noise_multiplier", "be a number >= 0 and at most 1e300, or inf", value)
     object.__setattr__(event, "noise_multiplier", float(value))

@@ -127,6 +127,31 @@ def test_dp_accountings_own_tuples_are_the_notation(tmp_path: Path, capsys: pyte
     assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify(event, 1e-5).epsilon
 
 
+def test_dp_accountings_tuples_are_read_as_json_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from dp_accounting import dp_event
+
+    step = dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.1))
+    trees = dp_event.SingleEpochTreeAggregationDpEvent(9.0, [3, 4])
+    path = tmp_path / "events.json"
+    for event in (
+        dp_event.GaussianDpEvent(3.0),
+        dp_event.ComposedDpEvent([dp_event.SelfComposedDpEvent(step, 100), trees, dp_event.NoOpDpEvent()]),
+    ):
+        with path.open("w") as file:
+            json.dump(event.to_named_tuple(), file)
+        assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify(event, 1e-5).epsilon
+    path.write_text(json.dumps([step.to_named_tuple(), trees.to_named_tuple()]))
+    assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify([step, trees], 1e-5).epsilon
+
+
+def test_no_event_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "events.json"
+    path.write_text("[]")
+    shown = found(capsys, str(path), "--delta", "1e-5")
+    assert shown["certified"] == 0
+    assert "no event" in str(shown["method"])
+
+
 NESTED = '{"class_name": "Repeated", "count": 1, "event": ' * 100_000
 
 
@@ -143,6 +168,12 @@ NESTED = '{"class_name": "Repeated", "count": 1, "event": ' * 100_000
         ('{"class_name": "Gaussian", "noise_multiplier": -1}', "be a number >= 0"),
         ('{"class_name": "Gaussian", "noise_multiplier": NaN}', "be a number >= 0"),
         ('{"class_name": "Repeated", "count": 1' + "0" * 5000 + "}", "have at most 400 digits"),
+        (
+            '{"class_name": "Gaussian", "noise_multiplier": 9, "noise_multiplier": 1}',
+            "have each field once, got noise_",
+        ),
+        ('["dp_accounting.dp_event", "GaussianDpEvent", 1.1, 2]', "have the fields of that event"),
+        ('["dp_accounting.dp_event", "EvilDpEvent"]', "be one of Gaussian, Laplace, Sampled"),
         ("[[1.1, 256, 100]]", "lie in [0, 1]"),
         ("[[1.1, 256]]", "events must be"),
         ("[[]]", "events must be"),

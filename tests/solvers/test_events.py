@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import dp_accounting
 import numpy as np
 import pytest
 
-from dpcheck import InputError
+from dpcheck import InputError, certify
+from dpcheck.accounting import calibrate
 from dpcheck.event_counts import count_events
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled, read_events
 
@@ -176,10 +179,67 @@ def test_histories_of_opacus_are_read() -> None:
         read_events([(1.1, 256.0, 100)])
 
 
-@pytest.mark.parametrize("events", [3, "gaussian", [Gaussian(1.0), dp_accounting.GaussianDpEvent(1.0)], [None]])
-def test_nothing_else_is_an_event(events: object) -> None:
-    with pytest.raises(InputError, match=r"^events must be dpcheck events, or dp_accounting"):
-        read_events(events)
+class Opacus:
+    def __init__(self) -> None:
+        self.history: list[object] = []
+
+
+class Loss:
+    def get_epsilon_for_delta(self, delta: float) -> float:
+        return delta
+
+
+PRV = type("PoissonSubsampledGaussianMechanism", (), {"__module__": "prv_accountant.privacy_random_variables"})
+
+
+def nested(inner: object, deep: int = 3000) -> object:
+    for _ in range(deep):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        (3, "be events of dpcheck or dp_accounting, an Opacus accountant, or a privacy loss distribution, got 3"),
+        ([None], "be events of dpcheck or dp_accounting, .*, got None"),
+        ("gaussian", "be an event, or a sequence of events .*, got 'gaussian'"),
+        ([Gaussian(1.0), dp_accounting.GaussianDpEvent(1.0)], "be .*, not a mixture of both, got both"),
+        ([Loss(), Loss()], r"be one privacy loss distribution: compose them first, first.compose\(second\)"),
+        (PRV(), "be events, such as Repeated.* got PoissonSubsampledGaussianMechanism of prv_accountant"),
+        ([PRV()], "be events, such as Repeated"),
+        (Opacus(), "hold a step, got Opacus whose history is empty"),
+        (dp_accounting.GaussianDpEvent(1.0).to_named_tuple(), "be dp_accounting events themselves"),
+        (nested(Gaussian(1.0)), "be an event, or a flat sequence of events, got a list inside the list"),
+        ({"a": nested(1)}, "be an event, or a sequence of events .*, got dict that has no text"),
+    ],
+)
+def test_nothing_else_is_an_event(events: object, words: str) -> None:
+    for reader in (read_events, certify):
+        with pytest.raises(InputError, match=f"^events must {words}") as caught:
+            reader(events)
+        assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_any_type_are_taken_and_rounded_to_the_safe_side() -> None:
+    for delta in (Fraction(1, 10**5), Decimal("1e-5"), np.float64(1e-5)):
+        found = certify(Gaussian(1.0), delta)
+        assert found.epsilon == pytest.approx(certify(Gaussian(1.0), 1e-5).epsilon, rel=1e-12)
+        assert Fraction(found.delta) <= Fraction(delta)
+        assert calibrate(Gaussian, Fraction(1, 2), delta) == pytest.approx(calibrate(Gaussian, 0.5, 1e-5))
+    above = Fraction(0.1) - Fraction(1, 10**30)  # float() rounds it up
+    assert certify(Gaussian(1.0), above).delta == math.nextafter(0.1, 0)
+    with pytest.raises(InputError, match=r"^delta must lie in \[0, 1\), got 1.5"):
+        certify(Gaussian(1.0), Fraction(3, 2))
+    with pytest.raises(InputError, match=r"^epsilon must be a finite number > 0, got"):
+        calibrate(Gaussian, Decimal("sNaN"), 1e-5)  # type: ignore[arg-type]
+
+
+def test_narrow_floats_are_multipliers_without_a_warning() -> None:
+    """Warnings are errors here."""
+    for kind in (np.float16, np.float32):
+        assert Gaussian(kind(1.5)).noise_multiplier == 1.5
+        assert Laplace(kind(1.5)) == Laplace(1.5)
 
 
 def test_describing_events_needs_no_heavy_import() -> None:
