@@ -112,9 +112,11 @@ def audit_training_step(
     neighbours : {"add_or_remove_one", "replace_one"}
         The neighbouring relation of the claim; schemes of fixed size need the second.
     epsilon : float, optional
-        What the accountant promised for all steps, at ``delta`` (natural log).
+        What the accountant promised for all steps, at ``delta`` (natural log). A certified epsilon up to 0.2% above it
+        keeps the promise: noise is calibrated by accountants that round, to a tenth of a per cent and more.
     events : events, accountant or history, optional
-        What the accountant was told, in place of ``epsilon``, as :func:`dpcheck.certify` reads it.
+        What the accountant was told, in place of ``epsilon``, as :func:`dpcheck.certify` reads it; with the same room
+        of 0.2%.
     delta : float
         In (0, 1).
     outlier : callable, optional
