@@ -22,6 +22,7 @@ from dpcheck.audits.laws.additive_noise import Implied, implied, respond
 from dpcheck.audits.running import draws
 from dpcheck.audits.running.draws import Observation
 from dpcheck.audits.running.recorder import Recorder, Silenced
+from dpcheck.audits.running.runs import require_two
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.errors import require, require_delta, require_epsilon, require_seed
 from dpcheck.shown import Shown
@@ -131,6 +132,8 @@ def audit_randomness(
         require_epsilon(epsilon)
     require_delta(delta)
     require_seed(seed)
+    if replacements is None:
+        require_two(data, neighbour)
 
     def run(dataset: Any, rng: np.random.Generator) -> Array:
         value = returned_numbers(mechanism, "mechanism", dataset, rng).ravel()

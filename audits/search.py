@@ -19,9 +19,9 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.output_sets.choice import choose
+from dpcheck.audits.running.equal_datasets import equal_datasets
 from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.runs import Runner
-from dpcheck.audits.running.unchanged import fingerprint
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta, require_seed
 from dpcheck.shown import Shown
 
@@ -176,8 +176,7 @@ def audit_neighbours(
 
 def _equal(pair: Pair) -> bool:
     """Whether the two data sets are surely equal; some cannot be compared."""
-    held = fingerprint(pair.data)
-    return held is not None and held == fingerprint(pair.neighbour)
+    return equal_datasets(pair.data, pair.neighbour)
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,9 @@ class SequentialAudit(Shown):
         Trials, wealth and limit after each chunk of runs.
     state : State
         What an audit needs to go on.
+    no_difference : bool
+        Whether the first runs, from one seed, gave the same outputs on both datasets, as where both clip to one value:
+        such a pair shows nothing. Not looked at where the mechanism is isolated or ``seeded`` is False.
     """
 
     verdict: str
@@ -79,11 +82,13 @@ class SequentialAudit(Shown):
     version: str
     looks: tuple[Standing, ...] = field(repr=False)
     state: State = field(repr=False, compare=False)
+    no_difference: bool = False
 
     def _sentence(self) -> str:
+        alike = "; this pair shows no difference" if self.no_difference else ""
         return (
             f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g} with confidence "
-            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.trials} runs a dataset\nwitness: {self.event}"
+            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.trials} runs a dataset{alike}\nwitness: {self.event}"
         )
 
     def __str__(self) -> str:
@@ -219,7 +224,7 @@ def audit_sequential(
     verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
     return SequentialAudit(
         verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
-        looks=tuple(wealth.looks), state=wealth.state, **claim,
+        looks=tuple(wealth.looks), state=wealth.state, no_difference=runner.alike[0], **claim,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ def fingerprint(dataset: Any) -> str | None:
     of these holds only its data.
     """
     try:
-        return hashlib.sha256(pickle.dumps(dataset)).hexdigest() if _is_plain(dataset) else None
+        return hashlib.sha256(pickle.dumps(dataset)).hexdigest() if is_plain(dataset) else None
     except Exception:  # nested too deep, or a cycle
         return None
 
@@ -31,11 +31,12 @@ def require_unchanged(dataset: Any, before: str | None) -> None:
     require(unchanged, "mechanism", "leave its datasets as they are", "one that it changed")
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Whether a dataset holds only its data: see :func:`fingerprint`."""
     if type(value) is list or isinstance(value, tuple):
-        return all(map(_is_plain, value))
+        return all(map(is_plain, value))
     if type(value) is dict:
-        return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
+        return all(map(is_plain, value)) and all(map(is_plain, value.values()))
     if isinstance(value, np.ndarray):
         return not value.dtype.hasobject
     table = type(value).__module__.partition(".")[0] == "pandas" and type(value).__name__ in ("DataFrame", "Series")
