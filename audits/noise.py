@@ -1,10 +1,11 @@
-"""A test of the noise that a mechanism adds: its scale, shape and independence, against what is claimed.
+"""A test of the noise that a mechanism adds: its scale, shape, tails and independence, against what is claimed.
 
 Null hypothesis: the outputs are a constant plus independent draws of the claimed distribution, for each coordinate and
-each call, with all calls on one generator, rounded to the precision of the outputs. Four tests share the level equally
-(Bonferroni): scale; shape (Kolmogorov-Smirnov); correlation between coordinates and with the calls shortly before; and
-values that do not occur, which are more repeats of continuous noise than rounding explains, or discrete noise off its
-lattice. All but the last are calibrated by simulating the null, which keeps their level exactly (Monte Carlo p-values).
+each call, with all calls on one generator, rounded to the precision of the outputs. Five tests share the level equally
+(Bonferroni): scale; shape (Kolmogorov-Smirnov); tails, of all coordinates together, that end before they should;
+correlation between coordinates and with the calls shortly before; and values that do not occur, which are more repeats
+of continuous noise than rounding explains, or discrete noise off its lattice. All but the last are calibrated by
+simulating the null, which keeps their level exactly (Monte Carlo p-values).
 
 Noise in float32 repeats by chance: 10,000 draws share a value about once, and about six times where a library maps
 23 random bits to a normal number, as JAX does. The null therefore has every output in float32 at best, at half the
@@ -34,7 +35,7 @@ from dpcheck.shown import Shown
 Array = NDArray[np.float64]
 # Numbers that are simulated at once, so that time goes to arithmetic and not to calls.
 _NUMBERS = 50_000
-_TESTS = 4  # scale, shape, dependence, and values that repeat or lie off the lattice
+_TESTS = 5  # scale, shape, tails, dependence, and values that repeat or lie off the lattice
 _MOST = 200_000  # simulated samples
 
 
@@ -219,10 +220,10 @@ def audit_noise_sample(
         impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, rng_of_repeats, simulations)
 
     measured = observed["scale"] * scale
-    reasons = _reasons(p_values, level, measured, scale, impossible)
+    reasons = _reasons(p_values, level, measured, scale, impossible, observed["tails"])
     return NoiseAudit(
         "violated" if reasons else "consistent", distribution, scale, measured, p_values, level,
-        len(sample), "; ".join(reasons) or "scale, shape and independence agree with the claim",
+        len(sample), "; ".join(reasons) or "scale, shape, tails and independence agree with the claim",
     )  # fmt: skip
 
 
@@ -242,10 +243,13 @@ def _p_value(name: str, observed: float, null: list[float]) -> float:
     return min(1.0, 2 * min(above, below))
 
 
-def _reasons(p_values: dict[str, float], level: float, measured: float, scale: float, impossible: int) -> list[str]:
+def _reasons(
+    p_values: dict[str, float], level: float, measured: float, scale: float, impossible: int, beyond: float
+) -> list[str]:
     words = {
         "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
         "shape": "the distribution's shape is another",
+        "tails": f"a tail ends where about {beyond:.0f} draws should lie beyond: the noise is clipped",
         "dependence": "the noise depends on other coordinates or on the calls before",
         "repeats": f"{impossible} values repeat exactly, more than rounding explains",
         "lattice": f"{impossible} values are no whole numbers apart",

@@ -13,7 +13,7 @@ from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
 from dpcheck.audits.step_findings import FIXED, StepFinding
 from dpcheck.audits.step_parts import Floats, TrainingStep, taken
 
-_COORDINATES = 4  # whose noise is tested for scale, shape and independence
+_COORDINATES = 4  # whose noise is tested for scale, shape, tails and independence
 _APART = 1.15  # factor between two scales that chance does not explain
 _ALIKE = 0.99  # correlation of two coordinates' noise that is the same
 _AFRESH = "Draw each coordinate of each step afresh, from the claimed distribution"
@@ -46,7 +46,7 @@ def noise_finding(
     if not broken and uneven:
         return StepFinding("noise", "violated", uneven, "Draw noise of the gradient's own shape"), True
     if not broken:
-        return StepFinding("noise", "consistent", "scale, shape and independence agree with the claim"), True
+        return StepFinding("noise", "consistent", "scale, shape, tails and independence agree with the claim"), True
     if max(scales.values()) > _APART * min(scales.values()):
         each = ", ".join(f"{scale:.3g} for {size} records" for size, scale in scales.items())
         if sizes[0] == 0 and audits[0].verdict == "consistent" and scales[0] < min(scales[size] for size in sizes[1:]):

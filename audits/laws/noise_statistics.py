@@ -1,4 +1,4 @@
-"""Statistics of noise that tell a law from others: its scale, its shape, and how its draws depend on each other."""
+"""Statistics of noise that tell a law from others: its scale, shape and tails, and how draws depend on each other."""
 
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ def statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str,
         shape[:, :-1] *= ordered[:, 1:] != ordered[:, :-1]  # the last of equal values counts them all
     else:
         shape = np.maximum(shape, np.abs(ranks - grid + 1 / n))
+    # How many draws of the law would lie beyond the last on either side: about one, and many where noise is clipped.
+    tails = n * (1 - ranks[:, -1])
+    if not law.mean:  # an exponential begins where its centre says
+        tails = np.maximum(tails, n * law.cdf(ordered[:, 0] - law.discrete, scale))
     z = np.array(noise.transpose(0, 2, 1), order="C")  # a copy, each series contiguous
     z -= z.mean(2, keepdims=True)
     spread = law.size(noise if centred else z)
@@ -48,7 +52,7 @@ def statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str,
     sizes = np.abs(z)
     sizes -= sizes.mean(2, keepdims=True)
     dependence = np.maximum(_dependence(z), _dependence(sizes))
-    return {"scale": spread / expected / scale, "shape": shape.max(1), "dependence": dependence}
+    return {"scale": spread / expected / scale, "shape": shape.max(1), "tails": tails, "dependence": dependence}
 
 
 def _dependence(z: Array) -> Array:
