@@ -246,10 +246,12 @@ def _p_value(name: str, observed: float, null: list[float]) -> float:
 def _reasons(
     p_values: dict[str, float], level: float, measured: float, scale: float, impossible: int, beyond: float
 ) -> list[str]:
+    small = p_values["scale"] <= level and measured < scale  # which shortens tails, too
+    clipped = "" if small else ": the noise is clipped"
     words = {
         "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
         "shape": "the distribution's shape is another",
-        "tails": f"a tail ends where about {beyond:.0f} draws should lie beyond: the noise is clipped",
+        "tails": f"a tail ends where about {beyond:.0f} draws should lie beyond{clipped}",
         "dependence": "the noise depends on other coordinates or on the calls before",
         "repeats": f"{impossible} values repeat exactly, more than rounding explains",
         "lattice": f"{impossible} values are no whole numbers apart",

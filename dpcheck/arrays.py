@@ -25,8 +25,8 @@ def real_numbers(value: Any, name: str, *, verb: str = "hold") -> Floats:
     """
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError) as error:  # rows of different lengths, tensors with gradients
-        raise InputError(f"{name} must {verb} numbers, got {raised(error)}") from error
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InputError(f"{name} must {verb} numbers, got {unread(value, error)}") from error
     masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
     require(not masked, name, f"{verb} no masked numbers", "an array with a mask")
     require(array.dtype.kind != "c", name, f"{verb} real numbers, complex ones as two", array.dtype)
@@ -35,6 +35,18 @@ def real_numbers(value: Any, name: str, *, verb: str = "hold") -> Floats:
         return array.astype(np.float64, copy=False)
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{name} must {verb} numbers, got {raised(error)}") from error
+
+
+def unread(value: Any, error: Exception) -> str:
+    """Say what NumPy could not read as one array, and what to do; the library's own words where that is not known."""
+    parts = list(value) if isinstance(value, list | tuple) else [value]
+    if any(getattr(part, "requires_grad", False) is True for part in parts):
+        return f"a {type(parts[0]).__name__} that requires its gradient: return it.detach()"
+    if "inhomogeneous" in str(error):
+        return "parts of different shapes: flatten them and return one array"
+    if "BFloat16" in str(error):
+        return f"a {type(parts[0]).__name__} of bfloat16, which NumPy has not: return it.float()"
+    return raised(error)
 
 
 def returned_numbers(function: Callable[..., Any], name: str, *arguments: Any) -> Floats:

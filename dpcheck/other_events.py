@@ -93,9 +93,34 @@ def _read(event: Any, relation: Neighbours) -> Event | None:
             return _sampled(event.event, "without_replacement", event.source_dataset_size, event.sample_size, relation)
         case "SampledWithReplacementDpEvent":
             return _sampled(event.event, "with_replacement", event.source_dataset_size, event.sample_size, relation)
+        case "MixtureOfGaussiansDpEvent" if relation == "add_or_remove_one":
+            return _mixture(event, relation)
         case "UnsupportedDpEvent":
             raise InputError("events must be supported dp_accounting events, got UnsupportedDpEvent()")
     raise OtherEvent(type(event).__name__)
+
+
+def _mixture(event: Any, relation: Neighbours) -> Event | None:
+    """Gaussian noise on a sum that moves by one of these sensitivities; OtherEvent for more than one but 0.
+
+    With one and 0 it is that noise on a Poisson sample, for which the library's accountant takes a minute.
+    """
+    chances: dict[float, float] = {}
+    for moved, chance in zip(event.sensitivities, event.sampling_probs, strict=False):
+        good = is_number(moved) and is_number(chance) and 0 <= moved < math.inf and 0 <= chance <= 1
+        if not good:
+            raise OtherEvent(type(event).__name__)
+        chances[float(moved)] = chances.get(float(moved), 0.0) + float(chance)
+    felt = [moved for moved, chance in chances.items() if moved > 0 and chance > 0]
+    whole = len(event.sensitivities) == len(event.sampling_probs) and abs(sum(chances.values()) - 1) < 1e-12
+    deviation = event.standard_deviation
+    if len(felt) > 1 or not whole or not is_number(deviation) or not 0 <= deviation < math.inf:
+        raise OtherEvent(type(event).__name__)
+    if not felt:
+        return None
+    rate = min(max(chances[felt[0]], 1 - chances.get(0.0, 0.0)), 1.0)
+    noise = Gaussian(deviation / felt[0])
+    return noise if rate == 1 else Sampled((noise,), "poisson", 1, rate, relation)
 
 
 def _sampled(inner: Any, scheme: Scheme, population: int, batch: float, relation: Neighbours) -> Event:

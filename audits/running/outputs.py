@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import unread
 from dpcheck.audits.running.run_plan import SIDES
 from dpcheck.errors import InputError, require
 
@@ -40,8 +41,8 @@ def numbers(result: Any) -> Floats:
     """Return the output as float64; infinite values and NaN are values."""
     try:
         array = np.asarray(result)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"mechanism must return a number or an array, got {type(result).__name__}") from error
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InputError(f"mechanism must return a number or an array, got {unread(result, error)}") from error
     require(array.dtype.kind != "c", "mechanism", "return complex numbers as real and imaginary parts", array.dtype)
     numeric = array.dtype.kind in "biuf" and array.size > 0
     shown = f"{type(result).__name__} of {array.dtype}" if array.size else "an empty array"

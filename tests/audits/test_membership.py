@@ -381,7 +381,7 @@ class TestWrongInput:
             (lambda d, rng: None, "mechanism must return a number or an array of numbers, got "),
             (lambda d, rng: [], "mechanism must return a number or an array of numbers, got an em"),
             (lambda d, rng: 1j, "mechanism must return complex numbers as real and imaginary parts, got comp"),
-            (lambda d, rng: [[1], [1, 2]], "mechanism must return a number or an array, got list"),
+            (lambda d, rng: [[1], [1, 2]], "mechanism must return a number or an array, got parts of different"),
             (lambda d, rng: np.zeros(1 + d), "mechanism must return outputs of one shape (padded with nan), got "),
             (
                 lambda d, rng: np.zeros(rng.integers(1, 3)),

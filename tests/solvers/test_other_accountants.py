@@ -24,11 +24,12 @@ OURS = [
     dp.SampledWithReplacementDpEvent(100, 5, GAUSSIAN),
     dp.SampledWithoutReplacementDpEvent(100, 5, GAUSSIAN),
     dp.SingleEpochTreeAggregationDpEvent(3.0, 8),
+    dp.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]),
 ]
 THEIRS = [
     dp.RandomizedResponseDpEvent(0.5, 4),
     dp.DiscreteLaplaceDpEvent(1.0, 1),
-    dp.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]),
+    dp.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]),
     dp.RepeatAndSelectDpEvent(GAUSSIAN, 2.0, 1.0),
     dp.ZCDpEvent(0.1),
     dp.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 2.0),
@@ -89,11 +90,36 @@ def test_a_loss_distribution_is_taken_at_its_word() -> None:
     assert certificate.method == "a privacy loss distribution's own word, not dpcheck's engine"
 
 
+@pytest.mark.parametrize(
+    ("sensitivities", "chances", "ours"),
+    [
+        ([0.0, 2.0], [0.7, 0.3], Sampled((Gaussian(0.75),), "poisson", 1, 0.3, "add_or_remove_one")),
+        ([2.0, 0.0, 2.0], [0.1, 0.7, 0.2], Sampled((Gaussian(0.75),), "poisson", 1, 0.3, "add_or_remove_one")),
+        ([2.0], [1.0], Gaussian(0.75)),
+        ([0.0], [1.0], None),
+    ],
+)
+def test_mixtures_of_one_sensitivity_are_poisson_samples(
+    sensitivities: list[float], chances: list[float], ours: Sampled | Gaussian | None
+) -> None:
+    event = dp.MixtureOfGaussiansDpEvent(1.5, sensitivities, chances)
+    found = certify(dp.SelfComposedDpEvent(event, 3), 1e-5).epsilon
+    assert found == pytest.approx(certify(Repeated(ours, 3), 1e-5).epsilon if ours else 0.0, rel=1e-9)
+
+
+def test_a_mixture_is_what_its_library_takes_it_for() -> None:
+    event = dp.MixtureOfGaussiansDpEvent(1.5, [0.0, 2.0], [0.7, 0.3])
+    theirs = PLDAccountant(value_discretization_interval=5e-3).compose(event, 3).get_epsilon(1e-5)
+    assert certify(dp.SelfComposedDpEvent(event, 3), 1e-5).epsilon == pytest.approx(theirs, rel=2e-3)
+
+
 SLOW = (dp.MixtureOfGaussiansDpEvent, dp.TruncatedSubsampledGaussianDpEvent)  # minutes, by that library
 
 
 @pytest.mark.parametrize(
-    "event", [each for each in [*OURS, *THEIRS] if not isinstance(each, SLOW)], ids=lambda event: type(event).__name__
+    "event",
+    [each for each in [*OURS, *THEIRS] if each in OURS or not isinstance(each, SLOW)],
+    ids=lambda event: type(event).__name__,
 )
 def test_a_repetition_is_a_composition(event: dp.DpEvent) -> None:
     """Whoever computes it: three times as one event, or as three."""
