@@ -46,7 +46,7 @@ AUDITS: dict[str, Callable[[Any], Any]] = {
     "audit_training_step": lambda value: dpcheck.audit_training_step(
         step(value), RECORDS, batch=8, steps=10, epsilon=20.0, trials=200
     ),
-    "audit_clipping": lambda value: dpcheck.audit_clipping(lambda batch: value, RECORDS, bound=1.0),
+    "audit_clipping": lambda value: dpcheck.audit_clipping(lambda batch: value, list(RECORDS), bound=1.0),
     "audit_sensitivity": lambda value: dpcheck.audit_sensitivity(lambda data: value, [1, 2], [3], claimed=1.0),
     "audit_noise": lambda value: dpcheck.audit_noise(lambda data, rng: value, [1], scale=1.0, trials=50),
     "audit_randomness": lambda value: dpcheck.audit_randomness(lambda data, rng: value, [1], [2]),
