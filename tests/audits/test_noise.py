@@ -206,7 +206,7 @@ def test_clipping_is_caught_in_the_tails_of_all_coordinates_together(distributio
     found = audit_noise(mechanism, None, distribution=distribution, scale=1.0, trials=500)
     assert found.verdict == "violated"
     assert found.p_values["tails"] <= found.level
-    assert "draws should lie beyond: the noise is clipped" in found.reason
+    assert "draws should lie beyond" in found.reason
 
 
 def vector_alarms(dtype, distribution, seeds, size):
