@@ -144,6 +144,13 @@ def test_dp_accountings_tuples_are_read_as_json_writes_them(tmp_path: Path, caps
     assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify([step, trees], 1e-5).epsilon
 
 
+def test_many_events_are_said_before_they_are_composed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "events.json"
+    path.write_text(json.dumps([{"class_name": "Gaussian", "noise_multiplier": 50 + k} for k in range(101)]))
+    assert main(["certify", str(path)]) == 0
+    assert capsys.readouterr().err.startswith("composing 101 events; ")
+
+
 def test_no_event_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "events.json"
     path.write_text("[]")
