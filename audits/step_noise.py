@@ -10,32 +10,40 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
+from dpcheck.audits.step_budget import MOST_IN_A_MINIBATCH, affordable, cost
 from dpcheck.audits.step_findings import FIXED, StepFinding
 from dpcheck.audits.step_parts import Floats, TrainingStep, taken
 
-_COORDINATES = 4  # whose noise is tested for scale, shape, tails and independence
+_COORDINATES = 4  # whose noise is tested for scale, shape, tails and independence; more where there are few releases
+_NUMBERS = 4_000  # that those tests are made on
+_USUAL = 1_000  # releases of each minibatch, where the user names no number of trials
+_FEWEST = 100
 _APART = 1.15  # factor between two scales that chance does not explain
 _ALIKE = 0.99  # correlation of two coordinates' noise that is the same
 _AFRESH = "Draw each coordinate of each step afresh, from the claimed distribution"
 
 
 def noise_finding(
-    step: TrainingStep, records: Any, batch: int, trials: int, confidence: float, seed: int, empty: bool
+    step: TrainingStep, records: Any, batch: int, trials: int | None, confidence: float, seed: int, empty: bool
 ) -> tuple[StepFinding, bool]:
     """Audit the noise on minibatches of three sizes; also say whether it is the same on all.
 
-    batch : the expected size;  trials : releases of each minibatch, at least 100;  empty : whether the empty minibatch
-    is released like any other, and so is one of the three
+    batch : the expected size;  trials : twice the releases of each minibatch, at least 200, or None for as many as the
+    model affords;  empty : whether the empty minibatch is released like any other, and so is one of the three
     """
-    sizes = sorted({*([0] if empty else []), max(1, batch // 2), batch})
+    largest = min(batch, MOST_IN_A_MINIBATCH)
+    sizes = sorted({*([0] if empty else []), max(1, largest // 2), largest})
+    width = len(step.release(taken(records, range(1)), np.random.default_rng(0)))
+    units = sum(cost(size, width) for size in sizes)
+    releases = trials // 2 if trials is not None else affordable(units, least=_FEWEST, most=_USUAL)
     audits: dict[int, NoiseAudit] = {}
     samples: dict[int, Floats] = {}
     uneven = ""
     for size in sizes:
         members, rng = taken(records, range(size)), np.random.default_rng([seed, 2, size])
-        rows = np.array([step.release(members, rng) for _ in range(max(100, trials))])
+        rows = np.array([step.release(members, rng) for _ in range(releases)])
         uneven = uneven or _coordinates_amiss(rows, step.noise)
-        places = np.unique(np.linspace(0, rows.shape[1] - 1, _COORDINATES).astype(int))
+        places = np.unique(np.linspace(0, rows.shape[1] - 1, max(_COORDINATES, _NUMBERS // releases)).astype(int))
         samples[size] = rows[:, places]
         audits[size] = audit_noise_sample(samples[size], scale=step.noise, confidence=confidence, seed=seed)
         if rows.shape[1] > 1 and np.allclose(np.ptp(rows - rows.mean(0), axis=1), 0, atol=1e-6 * step.noise):
@@ -46,7 +54,8 @@ def noise_finding(
     if not broken and uneven:
         return StepFinding("noise", "violated", uneven, "Draw noise of the gradient's own shape"), True
     if not broken:
-        return StepFinding("noise", "consistent", "scale, shape, tails and independence agree with the claim"), True
+        reason = f"scale, shape, tails and independence agree with the claim, on minibatches of {_listed(sizes)} records"
+        return StepFinding("noise", "consistent", reason), True
     if max(scales.values()) > _APART * min(scales.values()):
         each = ", ".join(f"{scale:.3g} for {size} records" for size, scale in scales.items())
         if sizes[0] == 0 and audits[0].verdict == "consistent" and scales[0] < min(scales[size] for size in sizes[1:]):
@@ -103,3 +112,7 @@ def _coordinates_amiss(rows: Floats, scale: float) -> str:
 def _of_own_scale(sample: Floats, audit: NoiseAudit, confidence: float, seed: int) -> str:
     """Audit noise at the scale that it was measured to have, which only makes the test of its shape more lenient."""
     return audit_noise_sample(sample, scale=audit.scale, confidence=confidence, seed=seed).verdict
+
+
+def _listed(sizes: list[int]) -> str:
+    return ", ".join(map(str, sizes[:-1])) + (" and " if sizes[1:] else "") + str(sizes[-1])

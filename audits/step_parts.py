@@ -144,3 +144,11 @@ def taken(records: Any, members: Iterable[int]) -> Any:
     """Return some of the records, as an array where they are an array."""
     places = list(members)
     return records[places] if isinstance(records, np.ndarray) else [records[k] for k in places]
+
+
+def gathered(records: Any, members: list[Any]) -> Any:
+    """Return a minibatch of any records, as an array where the records are one, and of their kind of numbers."""
+    if not isinstance(records, np.ndarray):
+        return members
+    kind = records.dtype if records.dtype.kind == "f" or not members else None
+    return np.array(members, kind).reshape(-1, *records.shape[1:])

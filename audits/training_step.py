@@ -15,16 +15,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpcheck.audits.numbers.number_text import plain
-from dpcheck.audits.step_findings import (
-    StepFinding,
-    clipping_finding,
-    divisor_finding,
-    empty_finding,
-    release_finding,
-    sampling_finding,
-)
+from dpcheck.audits.step_clipping import clipping_finding
+from dpcheck.audits.step_findings import StepFinding, divisor_finding, empty_finding, sampling_finding
 from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
+from dpcheck.audits.step_release import release_finding
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon, require_seed
 from dpcheck.events import Neighbours, Repeated, Scheme
 from dpcheck.shown import Shown
@@ -91,7 +86,7 @@ def audit_training_step(
     step: TrainingStep | Callable[[Any], TrainingStep], records: Any, *, batch: int, steps: int,
     scheme: Scheme = "poisson", neighbours: Neighbours = "add_or_remove_one", epsilon: float | None = None,
     events: Any = None, delta: float = 1e-5, outlier: Callable[[Any, float], Any] | None = None,
-    trials: int = 2_000, confidence: float = 0.95, seed: int = 0,
+    trials: int | None = None, confidence: float = 0.95, seed: int = 0,
 ) -> TrainingStepAudit:  # fmt: skip
     """Audit a step of private training, part by part and as a whole, against what was accounted for.
 
@@ -121,8 +116,10 @@ def audit_training_step(
         In (0, 1).
     outlier : callable, optional
         ``(record, factor) -> record``, the record made larger; by default the product, for records that are arrays.
-    trials : int
-        Runs on each dataset of the joint release, at least 200; the noise is drawn half as often.
+    trials : int, optional
+        Runs on each dataset of the joint release, at least 200; the noise is drawn half as often. By default 2,000 and
+        1,000, fewer for large models and minibatches: as many as take some two CPU minutes in all for a convolutional
+        network with 26,000 parameters.
     confidence : float
         One minus the level of all statistical parts together, in (0.5, 1).
     seed : int
@@ -171,7 +168,8 @@ def audit_training_step(
     if epsilon is not None:
         require_epsilon(epsilon)
     require_delta(delta, zero=False)
-    require_count(trials, "trials", least=200)
+    if trials is not None:
+        require_count(trials, "trials", least=200)
     require_confidence(confidence)
     require_seed(seed)
     build: Callable[[Any], TrainingStep] = _always(step) if isinstance(step, TrainingStep) else step
@@ -189,7 +187,7 @@ def audit_training_step(
     if not isinstance(step, TrainingStep):
         findings.append(divisor_finding(build, records, batch))
     empty = empty_finding(here, records)
-    noise, steady = noise_finding(here, records, batch, trials // 2, each, seed, empty.verdict == "consistent")
+    noise, steady = noise_finding(here, records, batch, trials, each, seed, empty.verdict == "consistent")
     told = steady and empty.verdict != "violated"
     clipping, canary = clipping_finding(here, records, outlier, seed) if told else (_UNTOLD, None)
     findings += [empty, noise, clipping]

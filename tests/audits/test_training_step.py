@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, audit_training_step, certify
+from dpcheck.audits.step_findings import divisor_finding
 from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.events import Gaussian, Repeated, Sampled
@@ -234,7 +235,7 @@ def test_the_size_with_the_least_noise_decides():
     """More than is stated on an empty minibatch, and less on those that are drawn."""
     falling = lambda w, batch, rng: rng.normal(scale=1.06 - 0.015 * len(batch), size=3)  # noqa: E731
     made = TrainingStep(falling, poisson, clip=1.0, noise=1.0, divisor=8, params=np.zeros(3))
-    found, _ = noise_finding(made, np.zeros((32, 3)), 8, 3000, 0.99, 0, empty=True)
+    found, _ = noise_finding(made, np.zeros((32, 3)), 8, 6000, 0.99, 0, empty=True)
     assert found.verdict == "violated"
     assert "0.94" in found.reason
 
@@ -300,7 +301,7 @@ def test_every_coordinate_of_the_noise_is_looked_at(width, spoil):
         pytest.skip("a layer of ten needs more")
     made = of_width(width, spoil or (lambda drawn: None))
     records = np.random.default_rng(0).normal(size=(40, width))
-    finding, _ = noise_finding(made, records, BATCH, 200, 0.95, 0, True)
+    finding, _ = noise_finding(made, records, BATCH, 400, 0.95, 0, True)
     assert finding.verdict == ("violated" if spoil else "consistent"), finding
 
 
@@ -316,3 +317,54 @@ def test_a_rare_record_that_weighs_more_after_clipping_is_found():
         audit = audit_training_step(step(weighted), RECORDS, events=EVENTS, **CLAIM | {"trials": 200, "seed": seed})
         (found,) = (finding for finding in audit.findings if finding.part == "clipping")
         assert found.verdict == "violated" and "one record alone" in found.reason
+
+
+MANY = np.random.default_rng(1).normal(size=(20_000, 3))
+
+
+def audit_of_many(gradient):
+    def rare(n, rng):
+        while True:
+            yield np.flatnonzero(rng.random(n) < BATCH / len(MANY))
+
+    events = Repeated(Sampled((Gaussian(MULTIPLIER),), "poisson", len(MANY), BATCH, "add_or_remove_one"), STEPS)
+    audit = audit_training_step(step(gradient, rare), MANY, events=events, **CLAIM | {"trials": 200})
+    return audit, {finding.part: finding for finding in audit.findings}
+
+
+def test_many_records_are_looked_at_in_few_calls_and_the_finding_says_how_many():
+    calls = []
+
+    def counted(w, batch, rng):
+        calls.append(len(batch))
+        return right(w, batch, rng)
+
+    audit, found = audit_of_many(counted)
+    assert audit.verdict == "consistent"
+    assert "576 of 20000 records alone, 19392 in minibatches of 64" in found["clipping"].reason
+    assert "on 2000 of the 20000 records" in found["release"].reason
+    assert len(calls) < 6_000 and sum(calls) < 60_000
+
+
+@pytest.mark.parametrize("weight", [500.0, np.nan])
+def test_one_of_many_records_that_spoils_its_minibatch_is_found(weight):
+    def weighted(w, batch, rng):
+        weights = np.where(np.all(np.asarray(batch) == MANY[4_321], axis=-1), weight, 1.0)[:, None]
+        return ((clip(batch - w) * weights).sum(0) + noise(rng)) / BATCH
+
+    _, found = audit_of_many(weighted)
+    assert found["clipping"].verdict == "violated"
+    assert "one record alone has a gradient of norm" in found["clipping"].reason
+
+
+def test_a_divisor_that_changes_far_from_all_the_records_is_found_in_few_set_ups():
+    """``int(n * rate)`` changes once in twenty records; the two neighbours between which it does are named."""
+    built = []
+
+    def of_size(records):
+        built.append(len(records))
+        return step(divisor=len(records) // 400)
+
+    found = divisor_finding(of_size, MANY[:19_999], 50)
+    assert found.verdict == "violated" and "set up on 19600 and on 19599 records" in found.reason
+    assert len(built) < 50

@@ -1,0 +1,122 @@
+"""The clipping of a training step: its gradient without the noise, on records alone and on minibatches of many sizes.
+
+All records are looked at alone where they are few. Of many, the largest and the smallest are, others drawn by chance,
+and those of the minibatch whose gradient is the longest for its size; the finding says how many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcheck.audits.clipping import audit_clipping
+from dpcheck.audits.step_budget import MOST_RECORDS, affordable, chosen, cost
+from dpcheck.audits.step_findings import FIXED, StepFinding
+from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken
+
+_LARGE = 1e3  # a record so much larger is clipped
+_ROUNDED = 0.02  # of a record's clip: what rounding may change in a gradient of which noise was taken away
+_TOO_LARGE = 1.02  # times the clip: more than rounding makes of a record's gradient
+_FAR_OUT = 10  # standard deviations that no noise reaches
+_SAME = 6  # outliers in one minibatch
+_TOGETHER = 64  # records in a minibatch that are looked at together
+_FEWEST = 64  # records that are looked at alone, however large the model
+Query = Callable[[Any], Floats]
+
+
+def clipping_finding(
+    step: TrainingStep, records: Any, outlier: Callable[[Any, float], Any] | None, seed: int
+) -> tuple[StepFinding, Any]:
+    """Audit clipping without noise; also return the record that moves the gradient farthest.
+
+    outlier : (record, factor) -> the record so many times as large; by default the product
+    """
+    beside = step.noise_alone(records)
+
+    def query(members: Any) -> Floats:
+        return step.release(members, np.random.default_rng(0)) - beside
+
+    numbers, together = _looked_at(query, records, len(beside), seed)
+    some = taken(records, numbers)
+    looked = f"{len(numbers)} of {len(records)} records alone"
+    looked += f", {together} in minibatches of {_TOGETHER}" if together else ""
+    audit = audit_clipping(query, some, bound=step.clip, divisor=step.divisor, scale=outlier, seed=seed)
+    candidates = _candidates(some, outlier)
+    moved = [_length(query(gathered(records, [each]))) for each in candidates]
+    canary = candidates[int(np.argmax([length if length < math.inf else -1.0 for length in moved]))]
+    norm = next(test for test in audit.tests if test.test == "norm")
+    largest = max(norm.found if norm.verdict == "violated" else 0.0, *moved)
+    too_large = norm.verdict == "violated" or largest > _TOO_LARGE * step.clip / step.divisor
+    others = [test.verdict for test in audit.tests if test.test != "empty batch"]  # which is a part of its own
+    if set(others) <= {"consistent"} and not too_large:
+        reason = f"every batch tried is a sum of clipped vectors ({looked})"
+        return StepFinding("clipping", "consistent", reason), canary
+    times = _length(query(gathered(records, [canary] * _SAME))) / max(max(moved), 1e-300)
+    most_noise = _FAR_OUT * step.noise * math.sqrt(len(beside))  # what noise that does not cancel can look like
+    if largest < step.clip / step.divisor + most_noise and _draws(step, records):
+        return StepFinding(
+            "clipping", "inconclusive",
+            "the gradient of a minibatch draws random numbers of its own, such as dropout or augmentation, so that it "
+            "cannot be told from the noise",
+            FIXED,
+        ), canary  # fmt: skip
+    if too_large:
+        allowed = step.clip / step.divisor
+        reason = f"one record alone has a gradient of norm {largest:.4g}, at most {allowed:.4g} is allowed ({looked})"
+        change = "Clip each record's gradient to the claimed norm, over all parameters together"
+    elif times < 1.01:
+        reason = f"{_SAME} equal records move the gradient no farther than one: clipping comes after averaging"
+        change = "Clip each record's gradient before the sum"
+    elif times < _SAME * 0.99:
+        reason = (
+            f"{_SAME} equal records move the gradient {times:.3g} times as far as one: microbatches are clipped, "
+            "or the divisor is the minibatch's own size"
+        )
+        change = "Clip each record's gradient by itself (microbatches of one), and divide by a public number"
+    else:
+        reason, change = audit.reason, "Make the gradient a sum of clipped gradients, each of its own record alone"
+    verdict = "violated" if too_large else audit.verdict
+    return StepFinding("clipping", verdict, reason, change), canary
+
+
+def _looked_at(query: Query, records: Any, width: int, seed: int) -> tuple[list[int], int]:
+    """Return the records to look at alone, and how many others were looked at together.
+
+    One record's gradient that is far too large, or not finite, makes that of its minibatch the longest of all.
+    """
+    most = affordable(3 * cost(1, width), least=_FEWEST, most=MOST_RECORDS)
+    numbers = chosen(records, most, seed)
+    others = np.random.default_rng([seed, 5]).permutation(np.setdiff1d(np.arange(len(records)), numbers))
+    whole = len(others) // _TOGETHER
+    groups = others[: whole * _TOGETHER].reshape(whole, _TOGETHER)
+    groups = groups[: affordable(cost(_TOGETHER, width), least=0, most=whole)]
+    if not len(groups):
+        return numbers, 0
+    longest = int(np.argmax([_length(query(taken(records, group))) for group in groups]))
+    return sorted([*numbers, *groups[longest].tolist()]), groups.size - _TOGETHER
+
+
+def _candidates(records: Any, outlier: Callable[[Any, float], Any] | None) -> list[Any]:
+    """Return each record, and where it can be made larger, two outliers in its direction and against it."""
+    able = outlier is not None or isinstance(records, np.ndarray)
+    grow = outlier if outlier is not None else lambda record, factor: record * factor
+    return [
+        record if factor == 1 else grow(record, factor)
+        for record in records
+        for factor in ((1.0, _LARGE, -_LARGE) if able else (1.0,))
+    ]
+
+
+def _length(vector: Floats) -> float:
+    """Return the norm; what is not finite is longer than all else."""
+    return float(np.linalg.norm(vector)) if np.isfinite(vector).all() else math.inf
+
+
+def _draws(step: TrainingStep, records: Any) -> bool:
+    """Whether what an ordinary minibatch gets beside noise depends on the seed, by more than rounding explains."""
+    batch = taken(records, range(min(_SAME, len(records))))
+    one, other = (step.release(batch, np.random.default_rng(seed)) - step.noise_alone(records, seed) for seed in (0, 1))
+    return float(np.linalg.norm(one - other)) > _ROUNDED * step.clip / step.divisor

@@ -1,0 +1,103 @@
+"""What a few steps release together, as one mechanism, on data with and without the record that moves them farthest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcheck.audits.membership import audit_privacy
+from dpcheck.audits.step_budget import affordable, cost
+from dpcheck.audits.step_findings import StepFinding
+from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken
+from dpcheck.events import Event
+
+_USUAL = 2_000  # trials, where the user names no number
+_FEWEST = 200
+_KEPT = 16  # records that are drawn into a Poisson minibatch on average; more are masked
+_MOST_KEPT = 2_000
+
+
+def release_finding(
+    build: Callable[[Any], TrainingStep], records: Any, canary: Any, claim: Event, delta: float, trials: int | None,
+    confidence: float, seed: int,
+) -> tuple[StepFinding, float]:  # fmt: skip
+    """Audit a few steps together on data with the canary and without; also return the audited epsilon.
+
+    Under Poisson sampling all records but some are masked: they are drawn, but not put into the minibatch. What is
+    released is then what the step releases on data without them, for which the same epsilon is claimed.
+    """
+    from dpcheck.events import Repeated, Sampled
+
+    assert isinstance(claim, Repeated) and isinstance(claim.event, Sampled)
+    sampled, steps, last = claim.event, claim.count, len(records) - 1
+    removed = sampled.neighbours == "add_or_remove_one"
+    rest = taken(records, range(last))
+    full = {True: gathered(records, [*rest, canary])}
+    full[False] = rest if removed else records
+    kept = _kept(sampled, last, seed)
+    place = {number: k for k, number in enumerate(kept)}
+    data, neighbour = (
+        (there, taken(full[there], [k for k in kept if k < len(full[there])])) for there in (True, False)
+    )  # fmt: skip
+    first = build(full[True])
+    direction = first.release(gathered(records, [canary]), np.random.default_rng(0)) - first.noise_alone(full[True])
+    if trials is None:
+        size = len(kept) * sampled.batch / len(records)
+        trials = affordable(2 * steps * cost(size, len(direction)), least=_FEWEST, most=_USUAL)
+
+    def release(step: TrainingStep, batch: Any, rng: np.random.Generator) -> Floats:
+        try:
+            return step.release(batch, rng)
+        except (Exception, SystemExit):
+            if len(batch):
+                raise
+            return np.full(len(direction), np.nan)  # that the empty minibatch raises is a finding of its own
+
+    def mechanism(side: tuple[bool, Any], rng: np.random.Generator) -> Floats:
+        there, some = side
+        step, population = build(full[there]), len(full[there])
+        drawn = (
+            step.minibatches(population, rng, steps) if callable(step.sampler)
+            else _accounted(sampled, population, rng, steps)
+        )  # fmt: skip
+        batches = [taken(some, [place[k] for k in members if k in place]) for members in drawn]
+        released = np.array([release(step, batch, rng) for batch in batches])
+        return np.asarray(
+            released @ (direction / max(float(np.linalg.norm(direction)), 1e-300))
+        )  # post-processing; one number a step
+
+    audit = audit_privacy(
+        mechanism, data, neighbour, claim=claim, delta=delta, trials=trials, confidence=confidence, seed=seed
+    )
+    reason = f"{steps} steps together have epsilon >= {audit.epsilon_lower:.3g}, {audit.epsilon:.3g} is claimed"
+    if len(kept) <= last:
+        reason += f", on {len(kept)} of the {len(records)} records"
+    if audit.verdict == "inconclusive":
+        reason += f": {audit.trials} trials could not have shown a violation"
+        return StepFinding("release", "inconclusive", reason, "Take more trials"), audit.epsilon_lower
+    if audit.verdict == "consistent":
+        return StepFinding("release", "consistent", reason), audit.epsilon_lower
+    reason += f" ({audit.event})"
+    change = "Mend the parts above; where none is amiss, look for state that one step leaves to the next"
+    return StepFinding("release", "violated", reason, change), audit.epsilon_lower
+
+
+def _kept(sampled: Any, last: int, seed: int) -> list[int]:
+    """Return the records that are not masked, the last one, the canary, among them."""
+    most = min(_MOST_KEPT, math.ceil(_KEPT / max(sampled.rate, 1e-300)))
+    if sampled.scheme != "poisson" or most > last:
+        return list(range(last + 1))
+    drawn = np.random.default_rng([seed, 4]).choice(last, most - 1, replace=False)
+    return [*sorted(drawn.tolist()), last]
+
+
+def _accounted(sampled: Any, population: int, rng: np.random.Generator, steps: int) -> list[list[int]]:
+    """Draw minibatches as accounted, where the sampler is a loader of its own data."""
+    size = int(sampled.batch)
+    if sampled.scheme == "poisson":
+        return [np.flatnonzero(rng.random(population) < sampled.rate).tolist() for _ in range(steps)]
+    again = sampled.scheme == "with_replacement"
+    return [rng.choice(population, size, replace=again).tolist() for _ in range(steps)]
