@@ -15,7 +15,7 @@ from dpcheck.errors import raised
 from dpcheck.events import Scheme
 
 _MINIBATCHES = 200
-FIXED = "Hand over the gradient with dropout and augmentation off, or with their numbers from a generator of fixed seed"
+FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -26,7 +26,8 @@ class TrainingStep:
     gradient : callable
         ``(params, batch, rng) -> vector``, the noisy gradient of a minibatch of records; all noise from ``rng``.
     sampler : callable or iterable
-        ``(population, rng) -> iterable`` of minibatches, each a sequence of record numbers; or such an iterable.
+        ``(population, rng) -> iterable`` of minibatches, each a sequence of record numbers; or such an iterable. One
+        that serves an epoch at a time is asked for the next; of a ``DataLoader`` the ``batch_sampler`` is.
     clip : float
         Claimed l2 norm of one record's gradient, > 0.
     noise : float
@@ -94,7 +95,9 @@ class TrainingStep:
             return np.asarray(2 * once - twice)
 
     def minibatches(self, population: int, rng: np.random.Generator, steps: int) -> list[list[int]]:
-        """Return the record numbers of so many minibatches; fewer where an iterable ends.
+        """Return the record numbers of so many minibatches; fewer where an iterator or a list ends.
+
+        A loader or sampler that serves one epoch is asked for the next.
 
         Parameters
         ----------
@@ -111,8 +114,9 @@ class TrainingStep:
             The minibatches.
         """
         source = self.sampler(population, rng) if callable(self.sampler) else self.sampler
+        source = getattr(source, "batch_sampler", None) or source  # of a loader, which itself gives no numbers
         try:
-            drawn = [np.asarray(batch).ravel() for batch in islice(iter(source), steps)]
+            drawn = [np.asarray(batch).ravel() for batch in islice(_epochs(source), steps)]
         except (Exception, SystemExit) as error:
             raise InputError(f"sampler must give minibatches of record numbers, got {raised(error)}") from error
         kinds = [batch.dtype.kind for batch in drawn if batch.size]
@@ -138,6 +142,19 @@ class TrainingStep:
         """
         moved = self.clip / self.divisor * (2 if neighbours == "replace_one" else 1)
         return Sampled((Gaussian(self.noise / moved),), scheme, population, batch, neighbours)
+
+
+def _epochs(source: Iterable[Any]) -> Iterator[Any]:
+    """Iterate again and again, but not over an iterator, nor over a list, which holds what was drawn once."""
+    again = not isinstance(source, Iterator) and not hasattr(source, "__getitem__")
+    while True:
+        batches = iter(source)
+        if (first := next(batches, batches)) is batches:
+            return
+        yield first
+        yield from batches
+        if not again:
+            return
 
 
 def taken(records: Any, members: Iterable[int]) -> Any:

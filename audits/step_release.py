@@ -12,6 +12,7 @@ from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.step_budget import affordable, cost
 from dpcheck.audits.step_findings import StepFinding
 from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken
+from dpcheck.errors import InputError
 from dpcheck.events import Event
 
 _USUAL = 2_000  # trials, where the user names no number
@@ -69,9 +70,18 @@ def release_finding(
             released @ (direction / max(float(np.linalg.norm(direction)), 1e-300))
         )  # post-processing; one number a step
 
-    audit = audit_privacy(
-        mechanism, data, neighbour, claim=claim, delta=delta, trials=trials, confidence=confidence, seed=seed
-    )
+    try:
+        audit = audit_privacy(
+            mechanism, data, neighbour, claim=claim, delta=delta, trials=trials, confidence=confidence, seed=seed
+        )
+    except InputError as error:
+        if "seeded=False" not in str(error):
+            raise
+        raise InputError(
+            "gradient must draw all its randomness from rng, got two different releases for one seed: seed the "
+            "library's own generator from rng in each call, such as torch.manual_seed(int(rng.integers(2**62))), "
+            "switch dropout off, and keep no state"
+        ) from error
     reason = f"{steps} steps together have epsilon >= {audit.epsilon_lower:.3g}, {audit.epsilon:.3g} is claimed"
     if len(kept) <= last:
         reason += f", on {len(kept)} of the {len(records)} records"

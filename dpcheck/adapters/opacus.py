@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ def training_step(model: Any, optimizer: Any, loader: Any, loss: Callable[[Any, 
     Parameters
     ----------
     model : GradSampleModule
-        As ``make_private`` returns it; its weights stay as they are.
+        As ``make_private`` returns it; its weights stay as they are, and its layers of dropout are switched off while a
+        gradient is taken.
     optimizer : DPOptimizer
         As ``make_private`` returns it, with one noise multiplier and one norm for all parameters.
     loader : DataLoader
@@ -34,17 +36,22 @@ def training_step(model: Any, optimizer: Any, loader: Any, loss: Callable[[Any, 
     import torch
 
     def release(_: Any, batch: Any, rng: np.random.Generator) -> Any:
-        optimizer.zero_grad()
-        optimizer.generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
-        loss(model, batch).backward()
-        optimizer.pre_step()
-        found = np.concatenate([p.grad.detach().numpy().ravel() for p in optimizer.params])
-        optimizer.zero_grad()
-        return found
+        with torch.random.fork_rng(), _without_dropout(model):
+            torch.manual_seed(int(rng.integers(2**62)))  # what the model draws beside the noise
+            generator, optimizer.generator = optimizer.generator, torch.Generator()
+            optimizer.generator.manual_seed(int(rng.integers(2**62)))
+            try:
+                _forget(model, optimizer)
+                loss(model, batch).backward()
+                optimizer.pre_step()
+                return np.concatenate([p.grad.detach().cpu().numpy().ravel() for p in optimizer.params])
+            finally:
+                optimizer.generator = generator
+                _forget(model, optimizer)
 
     divisor = float(optimizer.expected_batch_size or 1) if optimizer.loss_reduction == "mean" else 1.0
     noise = optimizer.noise_multiplier * optimizer.max_grad_norm / divisor
-    sampler = _any_size(loader.batch_sampler) if _is_poisson(loader) else _Epochs(loader.batch_sampler)
+    sampler = _any_size(loader.batch_sampler) if _is_poisson(loader) else loader.batch_sampler
     return TrainingStep(release, sampler, float(optimizer.max_grad_norm), float(noise), divisor)
 
 
@@ -64,12 +71,29 @@ def _any_size(sampler: Any) -> Callable[[int, np.random.Generator], Iterator[Any
     return draw
 
 
-class _Epochs:
-    """Minibatches of a loader, epoch after epoch."""
+@contextmanager
+def _without_dropout(model: Any) -> Iterator[None]:
+    """Switch off layers of dropout, as the gradient of a record would depend on its place in the minibatch."""
+    from torch.nn.modules.dropout import _DropoutNd
 
-    def __init__(self, batches: Any) -> None:
-        self._batches = batches
+    layers = [layer for layer in model.modules() if isinstance(layer, _DropoutNd) and layer.training]
+    for layer in layers:
+        layer.training = False
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.training = True
 
-    def __iter__(self) -> Iterator[Any]:
-        while True:
-            yield from self._batches
+
+def _forget(model: Any, optimizer: Any) -> None:
+    """Clear what a minibatch leaves behind: Opacus keeps activations until a backward pass that may never come."""
+    optimizer._is_last_step_skipped = False
+    optimizer.zero_grad()
+    for layer in model.modules():
+        for name in ("activations", "max_batch_len"):
+            layer.__dict__.pop(name, None)
+    for parameter in model.parameters():
+        parameter.__dict__.pop("_current_grad_sample", None)
+        if hasattr(parameter, "_forward_counter"):
+            parameter._forward_counter = 0

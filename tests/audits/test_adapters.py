@@ -104,6 +104,92 @@ def test_opacus_with_a_layer_whose_gradients_are_its_own(mixed):
     assert ("clipping" in amiss(audit_training_step(step, RECORDS, **CLAIM))) == mixed
 
 
+def private(model, **options):
+    """Return what Opacus makes of a small model; skip the test where it is not installed."""
+    torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
+    torch.manual_seed(0)
+    data = torch.utils.data.TensorDataset(torch.as_tensor(RECORDS, dtype=torch.float32))
+    return opacus.PrivacyEngine().make_private(
+        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        data_loader=torch.utils.data.DataLoader(data, batch_size=BATCH), noise_multiplier=1.0, max_grad_norm=1.0,
+        **options,
+    )  # fmt: skip
+
+
+def mean_output(model, batch):
+    torch = pytest.importorskip("torch")
+    return model(torch.as_tensor(np.asarray(batch), dtype=torch.float32)).mean()
+
+
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
+def test_opacus_with_dropout():
+    """Layers of dropout are off while the gradient is taken, and on again; what torch draws next stays the same."""
+    torch = pytest.importorskip("torch")
+    from dpcheck.adapters.opacus import training_step
+
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 1))
+    made = private(model)
+    torch.manual_seed(1)
+    due = torch.rand(1)
+    torch.manual_seed(1)
+    audit = audit_training_step(training_step(*made, mean_output), RECORDS, **CLAIM)
+    assert (audit.verdict, amiss(audit)) == ("consistent", {})
+    assert torch.rand(1) == due
+    assert made[0].training and all(layer.training for layer in made[0].modules())
+
+
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
+def test_opacus_with_dropout_that_is_no_layer():
+    """Its numbers come from torch's own generator, which is seeded from the audit's: no error, and no verdict."""
+    torch = pytest.importorskip("torch")
+    from dpcheck.adapters.opacus import training_step
+
+    def loss(model, batch):
+        return model(torch.nn.functional.dropout(torch.as_tensor(np.asarray(batch), dtype=torch.float32))).mean()
+
+    model = torch.nn.Linear(3, 1)
+    audit = audit_training_step(training_step(*private(model), loss), RECORDS * 0.1, **CLAIM)
+    assert audit.verdict == "inconclusive" and "dropout" in str(audit)
+
+
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
+def test_opacus_after_a_loss_that_raised():
+    """A forward pass without its backward pass leaves activations; the next minibatch must not meet them."""
+    torch = pytest.importorskip("torch")
+    from dpcheck.adapters.opacus import training_step
+
+    broken = []
+
+    def loss(model, batch):
+        value = mean_output(model, batch)
+        if broken:
+            raise ArithmeticError(broken.pop())
+        return value
+
+    model, optimizer, loader = private(torch.nn.Linear(3, 1))
+    step = training_step(model, optimizer, loader, loss)
+    before = step.release(RECORDS[:5], np.random.default_rng(0))
+    broken.append("no value")
+    with pytest.raises(ArithmeticError, match="no value"):
+        step.release(RECORDS[:7], np.random.default_rng(0))
+    np.testing.assert_array_equal(step.release(RECORDS[:5], np.random.default_rng(0)), before)
+    mean_output(model, RECORDS[:7])  # the user's own pass, left unfinished
+    np.testing.assert_array_equal(step.release(RECORDS[:5], np.random.default_rng(0)), before)
+
+
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
+def test_opacus_loaders_that_serve_one_epoch_are_cycled():
+    """Opacus' loader of 32 records gives four minibatches an epoch, and so does torch's sampler."""
+    torch = pytest.importorskip("torch")
+    from dpcheck.audits.step_parts import TrainingStep
+
+    _, _, loader = private(torch.nn.Linear(3, 1))
+    for sampler in (loader, loader.batch_sampler):
+        step = TrainingStep(lambda *_: 0.0, sampler, 1.0, 1.0)
+        drawn = step.minibatches(N, np.random.default_rng(0), 50)
+        assert len(drawn) == 50 and max(map(max, filter(None, drawn))) < N
+
+
 @pytest.mark.filterwarnings("ignore")  # as jax_privacy works
 @pytest.mark.parametrize("factor", [1.0, 0.5])
 def test_jax_privacy(factor):

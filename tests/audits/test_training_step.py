@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, audit_training_step, certify
-from dpcheck.audits.step_findings import divisor_finding
+from dpcheck.audits.step_findings import divisor_finding, sampling_finding
 from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.events import Gaussian, Repeated, Sampled
@@ -256,7 +256,7 @@ def test_a_gradient_with_random_numbers_of_its_own_is_no_violation(gradient, par
     found = {finding.part: finding for finding in audit.findings}
     assert audit.verdict == "inconclusive"
     assert found[part].verdict == "inconclusive"
-    assert "dropout" in found[part].reason and "fixed seed" in found[part].change
+    assert "dropout" in found[part].reason and "dropout and augmentation off" in found[part].change
 
 
 def unclipped(w, batch, rng):
@@ -368,3 +368,32 @@ def test_a_divisor_that_changes_far_from_all_the_records_is_found_in_few_set_ups
     found = divisor_finding(of_size, MANY[:19_999], 50)
     assert found.verdict == "violated" and "set up on 19600 and on 19599 records" in found.reason
     assert len(built) < 50
+
+
+def test_a_gradient_with_a_generator_of_its_own_is_told_what_to_do():
+    own = np.random.default_rng(0)
+
+    def restless(w, batch, rng):
+        return right(w, batch, own)
+
+    with pytest.raises(InputError, match=r"gradient must draw all its randomness from rng.*seed the library's own"):
+        audit_training_step(step(restless), RECORDS, events=EVENTS, **CLAIM | {"trials": 200})
+
+
+class OneEpoch:
+    """A loader's sampler, as libraries have it: eight minibatches each time it is iterated over."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def __iter__(self):
+        return (np.flatnonzero(self.rng.random(N) < BATCH / N) for _ in range(8))
+
+
+def test_a_sampler_of_one_epoch_is_asked_for_the_next_but_not_an_iterator_or_a_list():
+    """Null: Poisson sampling, fixed seed."""
+    assert sampling_finding(step(sampler=OneEpoch()), N, BATCH, "poisson", 0.99, 0).verdict == "consistent"
+    assert len(step(sampler=lambda n, rng: OneEpoch()).minibatches(N, None, 50)) == 50
+    for ends in (iter(OneEpoch()), list(OneEpoch()), []):
+        found = sampling_finding(step(sampler=ends), N, BATCH, "poisson", 0.99, 0)
+        assert found.verdict == "inconclusive" and "starts the next epoch" in found.change
