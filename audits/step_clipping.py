@@ -15,7 +15,7 @@ import numpy as np
 from dpcheck.audits.clipping import audit_clipping
 from dpcheck.audits.step_budget import MOST_RECORDS, affordable, chosen, cost
 from dpcheck.audits.step_findings import FIXED, StepFinding
-from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken
+from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken, whole
 
 _LARGE = 1e3  # a record so much larger is clipped
 _ROUNDED = 0.02  # of a record's clip: what rounding may change in a gradient of which noise was taken away
@@ -43,6 +43,9 @@ def clipping_finding(
     some = taken(records, numbers)
     looked = f"{len(numbers)} of {len(records)} records alone"
     looked += f", {together} in minibatches of {_TOGETHER}" if together else ""
+    if outlier is None and whole(records):
+        outlier = _as_it_is
+        looked += "; whole numbers were not made larger, which outlier= would do"
     audit = audit_clipping(query, some, bound=step.clip, divisor=step.divisor, scale=outlier, seed=seed)
     candidates = _candidates(some, outlier)
     moved = [_length(query(gathered(records, [each]))) for each in candidates]
@@ -102,12 +105,25 @@ def _looked_at(query: Query, records: Any, width: int, seed: int) -> tuple[list[
 def _candidates(records: Any, outlier: Callable[[Any, float], Any] | None) -> list[Any]:
     """Return each record, and where it can be made larger, two outliers in its direction and against it."""
     able = outlier is not None or isinstance(records, np.ndarray)
-    grow = outlier if outlier is not None else lambda record, factor: record * factor
+    able = able and outlier is not _as_it_is
+    grow = outlier if outlier is not None else _product
     return [
         record if factor == 1 else grow(record, factor)
         for record in records
         for factor in ((1.0, _LARGE, -_LARGE) if able else (1.0,))
     ]
+
+
+def _as_it_is(record: Any, _: float) -> Any:
+    return record
+
+
+def _product(record: Any, factor: float) -> Any:
+    """Return the record times the factor, as far as its type can hold it."""
+    with np.errstate(over="ignore"):
+        larger = record * record.dtype.type(factor)
+    largest = np.finfo(larger.dtype).max
+    return np.clip(larger, -largest, largest) if np.isfinite(record).all() else larger
 
 
 def _length(vector: Floats) -> float:

@@ -36,6 +36,9 @@ class TrainingStep:
         Public number by which the sum of clipped gradients is divided, > 0.
     params : object
         Where the gradient is taken.
+    correlated : bool
+        Whether the noise of a step depends on that of steps before, as with matrix factorisation; no epsilon is then
+        certified.
     """
 
     gradient: Callable[[Any, Any, np.random.Generator], Any]
@@ -44,6 +47,7 @@ class TrainingStep:
     noise: float
     divisor: float = 1.0
     params: Any = None
+    correlated: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -169,3 +173,11 @@ def gathered(records: Any, members: list[Any]) -> Any:
         return members
     kind = records.dtype if records.dtype.kind == "f" or not members else None
     return np.array(members, kind).reshape(-1, *records.shape[1:])
+
+
+def whole(records: Any) -> bool:
+    """Whether records are whole numbers, such as tokens, which a factor would spoil."""
+    try:
+        return np.asarray(records[0]).dtype.kind in "iub"
+    except (ValueError, TypeError):
+        return False

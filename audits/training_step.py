@@ -10,17 +10,26 @@ part was seen to break it. More noise than stated keeps the promise; it is consi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dpcheck.arrays import real_numbers
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.audits.step_clipping import clipping_finding
 from dpcheck.audits.step_findings import StepFinding, divisor_finding, empty_finding, sampling_finding
 from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.audits.step_release import release_finding
-from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon, require_seed
+from dpcheck.errors import (
+    InputError,
+    require,
+    require_confidence,
+    require_count,
+    require_delta,
+    require_epsilon,
+    require_seed,
+)
 from dpcheck.events import Neighbours, Repeated, Scheme
 from dpcheck.shown import Shown
 
@@ -115,7 +124,9 @@ def audit_training_step(
     delta : float
         In (0, 1).
     outlier : callable, optional
-        ``(record, factor) -> record``, the record made larger; by default the product, for records that are arrays.
+        ``(record, factor) -> record``, the record made larger; by default the product, for records that are arrays of
+        floating-point numbers. Whole numbers, such as tokens, stay as they are. Records that are tuples or dictionaries
+        need it: ``lambda record, factor: (record[0] * factor, record[1])``.
     trials : int, optional
         Runs on each dataset of the joint release, at least 200; the noise is drawn half as often. By default 2,000 and
         1,000, fewer for large models and minibatches: as many as take some two CPU minutes in all for a convolutional
@@ -172,6 +183,7 @@ def audit_training_step(
         require_count(trials, "trials", least=200)
     require_confidence(confidence)
     require_seed(seed)
+    _require_outlier(records, outlier)
     build: Callable[[Any], TrainingStep] = _always(step) if isinstance(step, TrainingStep) else step
     require(callable(build), "step", "be a TrainingStep, or code that returns one", type(step).__name__)
     here = build(records)
@@ -204,6 +216,23 @@ def audit_training_step(
 def _always(step: TrainingStep) -> Callable[[Any], TrainingStep]:
     """Return set-up code that ignores the data."""
     return lambda _: step
+
+
+def _require_outlier(records: Any, outlier: Any) -> None:
+    """Require what makes a record larger, unless a product does, and say how it may look."""
+    record = records[0]
+    if outlier is None:
+        try:
+            require(not isinstance(record, Mapping), "record", "be an array", record)
+            real_numbers(record, "record")
+        except InputError:
+            grown = "(record[0] * factor, *record[1:])"
+            if isinstance(record, Mapping):
+                grown = f"{{**record, {next(iter(record), 'x')!r}: record[{next(iter(record), 'x')!r}] * factor}}"
+            say = f"be given where a record is a {type(record).__name__}: outlier=lambda record, factor: {grown}, or "
+            raise InputError(f"outlier must {say}lambda record, factor: record where none can be made larger") from None
+    else:
+        require(callable(outlier), "outlier", "be callable", type(outlier).__name__)
 
 
 def _accounting(certified: float, claimed: float, from_events: bool) -> StepFinding:

@@ -70,4 +70,12 @@ class BatchQuery:
         if not isinstance(self.records, np.ndarray):
             return batch
         kind, shape = self.records.dtype, self.records.shape[1:]
-        return np.array(batch, float if kind.kind in "iub" else kind).reshape(-1, *shape)
+        if kind.kind in "iub" and batch:  # tokens stay whole numbers, unless one of them was made larger
+            return np.array(batch).reshape(-1, *shape)
+        with np.errstate(over="ignore"):
+            rows = np.array(batch, kind).reshape(-1, *shape)
+        if kind.kind == "f":  # a record made larger than its type can hold
+            finite = np.array([np.isfinite(record).all() for record in batch], bool)
+            largest = np.finfo(kind).max
+            rows[finite] = np.clip(rows[finite], -largest, largest)
+        return rows

@@ -397,3 +397,36 @@ def test_a_sampler_of_one_epoch_is_asked_for_the_next_but_not_an_iterator_or_a_l
     for ends in (iter(OneEpoch()), list(OneEpoch()), []):
         found = sampling_finding(step(sampler=ends), N, BATCH, "poisson", 0.99, 0)
         assert found.verdict == "inconclusive" and "starts the next epoch" in found.change
+
+
+def test_whole_numbers_stay_whole_numbers():
+    """Tokens index an embedding: no minibatch of them, the empty one and outliers included, holds anything else."""
+    table, tokens = np.random.default_rng(0).normal(size=(9, 3)), np.random.default_rng(1).integers(0, 9, (N, 2))
+
+    def embedded(w, batch, rng):
+        assert np.asarray(batch).dtype == tokens.dtype
+        return right(w, table[np.asarray(batch)].sum(1), rng)
+
+    audit = audit_training_step(step(embedded), tokens, events=EVENTS, **CLAIM | {"trials": 200})
+    (found,) = (finding for finding in audit.findings if finding.part == "clipping")
+    assert audit.verdict == "consistent" and "whole numbers were not made larger" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("record", "advice"),
+    [((RECORDS[0], 1.0), "(record[0] * factor, *record[1:])"), ({"x": RECORDS[0]}, "'x': record['x'] * factor}")],
+)
+def test_records_of_parts_are_told_how_to_write_their_outlier(record, advice):
+    with pytest.raises(InputError, match=r"^outlier must be given where a record is a (tuple|dict)") as found:
+        audit_training_step(step(), [record] * N, events=EVENTS, **CLAIM)
+    assert advice in str(found.value)
+
+
+def test_records_of_parts_with_the_outlier_of_the_advice():
+    def first(w, batch, rng):
+        return right(w, np.array([x for x, _ in batch]).reshape(-1, 3), rng)
+
+    records = [(record, 1.0) for record in RECORDS]
+    larger = lambda record, factor: (record[0] * factor, *record[1:])  # noqa: E731
+    audit = audit_training_step(step(first), records, events=EVENTS, outlier=larger, **CLAIM | {"trials": 200})
+    assert audit.verdict == "consistent"
