@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.numbers.number_text import brief, plain
+from dpcheck.audits.numbers.rounding import Rounding
 from dpcheck.audits.running.batch_query import ENDS, BatchQuery, Member
 from dpcheck.errors import raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
@@ -30,7 +31,7 @@ Array = NDArray[np.float64]
 _FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
 # The records of every other batch are multiplied by this; a bound that depends on the batch shrinks with them.
 _SMALL = 1 / 16
-# The relative rounding that is allowed; enough for single precision.
+# What the empty batch may differ from zero by.
 _ROUNDING = 1e-4
 
 
@@ -97,6 +98,7 @@ class ClippingAudit(Shown):
 def audit_clipping(
     query: Callable[[Any], Any], records: Sequence[Any], *, bound: float, divisor: float | Literal["size"] = 1.0,
     scale: Callable[[Any, float], Any] | None = None, finite: bool = True, batches: int = 20, seed: int = 0,
+    rounding: Rounding | None = None,
 ) -> ClippingAudit:  # fmt: skip
     """Test whether a gradient step clips its records one by one, as its sensitivity assumes.
 
@@ -124,6 +126,9 @@ def audit_clipping(
         Batches of several records to try, at least 1.
     seed : int
         Seed of the choice of batches, >= 0.
+    rounding : Rounding, optional
+        What rounding may do to the query; by default by the type of its outputs: 1e-4 of the bound, and 0.3 % in
+        float16.
 
     Returns
     -------
@@ -167,10 +172,13 @@ def audit_clipping(
     asked, rng = BatchQuery(query, records, scale), np.random.default_rng(seed)
     outliers = [(int(k), f) for k in rng.integers(0, len(records), 3) for f in (*_FACTORS, -1e3)]
     norm = _Worst("norm")
+    first = asked.alone(outliers[0])
+    rounds = rounding if rounding is not None else Rounding(asked.unit, width=first.size)
     for each in outliers:
         words = f"a batch of record {brief(asked.member(each))} alone"
-        norm.see(float(np.linalg.norm(asked.alone(each))), bound / divided(1), words)
-    tests = [norm.result(), *_with_others(asked, outliers, bound, divided, batches, rng)]
+        due = bound / divided(1)
+        norm.see(float(np.linalg.norm(asked.alone(each))), due, words, rounds.alone(due))
+    tests = [norm.result(), *_with_others(asked, outliers, bound, divided, batches, rng, rounds)]
     odd_one = _not_finite(asked, bound, divided)
     if odd_one is not None and not finite:
         tests.append(odd_one)
@@ -191,20 +199,20 @@ class _Worst:
     def __init__(self, test: str) -> None:
         self.test, self.ratio, self.words, self.found, self.allowed = test, -1.0, "", 0.0, 0.0
 
-    def see(self, found: float, allowed: float, words: str) -> None:
+    def see(self, found: float, allowed: float, words: str, rounding: float = 0.0) -> None:
         found = found if np.isfinite(found) else np.inf
-        if found / allowed > self.ratio:
-            self.ratio, self.found, self.allowed, self.words = found / allowed, found, allowed, words
+        if found / (allowed + rounding) > self.ratio:
+            self.ratio, self.found, self.allowed, self.words = found / (allowed + rounding), found, allowed, words
 
     def result(self) -> Clipping:
-        broken = self.ratio > 1 + _ROUNDING
+        broken = self.ratio > 1
         reason = f"{self.found:.6g}, at most {self.allowed:.6g} is allowed, in {self.words}"
         return Clipping(self.test, "violated" if broken else "consistent", self.found, self.allowed, reason)
 
 
 def _with_others(
     asked: BatchQuery, outliers: list[Member], bound: float, divided: Callable[[int], float], batches: int,
-    rng: np.random.Generator,
+    rng: np.random.Generator, rounds: Rounding,
 ) -> list[Clipping]:  # fmt: skip
     """Test batches with an outlier against the sum of their records, and against the batch with an ordinary one."""
     addition, replacement, own = _Worst("sum"), _Worst("replacement"), 0.0
@@ -217,9 +225,10 @@ def _with_others(
         whole, before = asked.on(members), asked.on(usual)
         parts = sum(map(asked.alone, members), np.zeros_like(whole)) * (divided(1) / divided(size))
         words = f"a batch of {size} with record {brief(asked.member(odd))}"
-        addition.see(_gap(whole, parts), _ROUNDING * bound * size / divided(size), words)
-        own = max(own, _gap(whole, parts * divided(size) / divided(1) / size) / (_ROUNDING * bound))
-        replacement.see(_gap(whole, before), 2 * bound / divided(size), words)
+        due = bound / divided(size)
+        addition.see(_gap(whole, parts), rounds.total(size, due), words)
+        own = max(own, _gap(whole, parts * divided(size) / divided(1) / size) / rounds.total(size, bound) * size)
+        replacement.see(_gap(whole, before), 2 * due, words, rounds.between(size, due))
     if addition.ratio > 1 and own <= 1:
         addition.words += ", which is divided by its own size"
     return [addition.result(), replacement.result()]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.clipping import audit_clipping
+from dpcheck.audits.numbers.rounding import Rounding, unit_of
 from dpcheck.audits.step_budget import MOST_RECORDS, affordable, chosen, cost
 from dpcheck.audits.step_findings import FIXED, StepFinding
 from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken, whole
@@ -46,7 +47,10 @@ def clipping_finding(
     if outlier is None and whole(records):
         outlier = _as_it_is
         looked += "; whole numbers were not made larger, which outlier= would do"
-    audit = audit_clipping(query, some, bound=step.clip, divisor=step.divisor, scale=outlier, seed=seed)
+    rounding = _rounding(step, records, beside)
+    audit = audit_clipping(
+        query, some, bound=step.clip, divisor=step.divisor, scale=outlier, seed=seed, rounding=rounding
+    )
     candidates = _candidates(some, outlier)
     moved = [_length(query(gathered(records, [each]))) for each in candidates]
     canary = candidates[int(np.argmax([length if length < math.inf else -1.0 for length in moved]))]
@@ -59,7 +63,7 @@ def clipping_finding(
         return StepFinding("clipping", "consistent", reason), canary
     times = _length(query(gathered(records, [canary] * _SAME))) / max(max(moved), 1e-300)
     most_noise = _FAR_OUT * step.noise * math.sqrt(len(beside))  # what noise that does not cancel can look like
-    if largest < step.clip / step.divisor + most_noise and _draws(step, records):
+    if largest < step.clip / step.divisor + most_noise and _draws(step, records, 2 * rounding.unit * rounding.beside):
         return StepFinding(
             "clipping", "inconclusive",
             "the gradient of a minibatch draws random numbers of its own, such as dropout or augmentation, so that it "
@@ -126,13 +130,26 @@ def _product(record: Any, factor: float) -> Any:
     return np.clip(larger, -largest, largest) if np.isfinite(record).all() else larger
 
 
+def _rounding(step: TrainingStep, records: Any, beside: Floats) -> Rounding:
+    """Return what rounding may do to the gradient, by the type of what is released, or of the sum before the noise."""
+    batch = taken(records, range(min(_SAME, len(records))))
+    released = np.concatenate([step.release(batch, np.random.default_rng(seed)) for seed in range(_SAME)])
+    sums = released[: len(beside)] - beside
+    error = 2.0**-22  # of what was computed in float32 after the coarser type
+    seen = [
+        unit_of(released, 0 * released), unit_of(released * step.divisor, error * np.abs(released) * step.divisor),
+        unit_of(sums * step.divisor, error * (np.abs(beside) + np.abs(sums)) * step.divisor),
+    ]  # fmt: skip
+    return Rounding(max(seen), float(np.linalg.norm(beside)), len(beside))
+
+
 def _length(vector: Floats) -> float:
     """Return the norm; what is not finite is longer than all else."""
     return float(np.linalg.norm(vector)) if np.isfinite(vector).all() else math.inf
 
 
-def _draws(step: TrainingStep, records: Any) -> bool:
+def _draws(step: TrainingStep, records: Any, rounded: float) -> bool:
     """Whether what an ordinary minibatch gets beside noise depends on the seed, by more than rounding explains."""
     batch = taken(records, range(min(_SAME, len(records))))
     one, other = (step.release(batch, np.random.default_rng(seed)) - step.noise_alone(records, seed) for seed in (0, 1))
-    return float(np.linalg.norm(one - other)) > _ROUNDED * step.clip / step.divisor
+    return float(np.linalg.norm(one - other)) > max(_ROUNDED * step.clip / step.divisor, rounded)

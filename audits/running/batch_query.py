@@ -32,6 +32,7 @@ class BatchQuery:
         self, query: Callable[[Any], Any], records: Sequence[Any], scale: Callable[[Any, float], Any] | None
     ) -> None:
         self.query, self.records = query, records
+        self.unit = 2.0**-52  # the coarsest relative distance of neighbouring numbers among the outputs' types
         self.scale = scale or (lambda record, factor: real_numbers(record, "records") * factor)
         self.member: Callable[[Member], Any] = cache(self._member)
         self.alone: Callable[[Member], Array] = cache(lambda member: self.on([member]))
@@ -63,7 +64,11 @@ class BatchQuery:
         """Return what the query returns on any batch; what it raises is the caller's."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # outliers overflow, empty batches have no mean
-            return real_numbers(self.query(self._as_given(batch)), "query", verb="return").ravel()
+            value = self.query(self._as_given(batch))
+            found = real_numbers(value, "query", verb="return").ravel()
+        kind = np.asarray(value).dtype
+        self.unit = max(self.unit, float(np.finfo(kind).eps) if kind.kind == "f" else 0.0)
+        return found
 
     def _as_given(self, batch: list[Any]) -> Any:
         """Return a batch as an array where the records are one."""

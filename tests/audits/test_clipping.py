@@ -186,3 +186,23 @@ def test_a_query_that_raises_on_the_empty_batch_says_so_and_is_audited_otherwise
     assert found.verdict == "inconclusive"
     assert "IndexError" in found.reason and "return zeros for it" in found.reason
     assert [test.verdict for test in found.tests if test.test != "empty batch"] == ["consistent"] * 3
+
+
+def in_half(bound):
+    """Clipped at the bound, added up and divided in float16."""
+
+    def query(x):
+        g = np.nan_to_num(np.asarray(x, np.float32))
+        g = g * np.minimum(1, np.float32(bound) / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-6))
+        total = np.zeros(3, np.float16)
+        for row in g:
+            total = total + row.astype(np.float16)
+        return total / np.float16(M)
+
+    return query
+
+
+def test_the_allowance_follows_the_type_of_the_outputs():
+    assert audit_clipping(in_half(C), RECORDS, bound=C, divisor=M).verdict == "consistent"
+    found = audit_clipping(in_half(1.01 * C), RECORDS, bound=C, divisor=M)
+    assert found.verdict == "violated" and found.reason.startswith("norm")
