@@ -14,7 +14,7 @@ from dpcheck.audits.step_parts import TrainingStep, taken
 from dpcheck.errors import raised
 from dpcheck.events import Scheme
 
-_MINIBATCHES = 200
+MINIBATCHES = 200
 FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
 
 
@@ -45,7 +45,7 @@ def sampling_finding(
     step: TrainingStep, population: int, batch: int, scheme: Scheme, confidence: float, seed: int
 ) -> StepFinding:
     """Hold the minibatches that the sampler gives against the scheme that was accounted."""
-    drawn = step.minibatches(population, np.random.default_rng([seed, 1]), _MINIBATCHES)
+    drawn = step.minibatches(population, np.random.default_rng([seed, 1]), MINIBATCHES)
     if len(drawn) < 10:
         return StepFinding(
             "sampling", "inconclusive", f"the sampler gave {len(drawn)} minibatches, at least 10 are compared",

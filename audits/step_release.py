@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.step_budget import affordable, cost
+from dpcheck.audits.step_cycles import cyclic_minibatches, turns
 from dpcheck.audits.step_findings import StepFinding
 from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken
 from dpcheck.errors import InputError
-from dpcheck.events import Event
+from dpcheck.events import Repeated, Sampled
 
 _USUAL = 2_000  # trials, where the user names no number
 _FEWEST = 200
@@ -22,23 +23,21 @@ _MOST_KEPT = 2_000
 
 
 def release_finding(
-    build: Callable[[Any], TrainingStep], records: Any, canary: Any, claim: Event, delta: float, trials: int | None,
-    confidence: float, seed: int,
+    build: Callable[[Any], TrainingStep], records: Any, canary: Any, sampled: Sampled, steps: int, cycle: int,
+    delta: float, trials: int | None, confidence: float, seed: int,
 ) -> tuple[StepFinding, float]:  # fmt: skip
     """Audit a few steps together on data with the canary and without; also return the audited epsilon.
 
+    sampled : the event of one step in which the canary can take part, one in ``cycle`` of them
     Under Poisson sampling all records but some are masked: they are drawn, but not put into the minibatch. What is
     released is then what the step releases on data without them, for which the same epsilon is claimed.
     """
-    from dpcheck.events import Repeated, Sampled
-
-    assert isinstance(claim, Repeated) and isinstance(claim.event, Sampled)
-    sampled, steps, last = claim.event, claim.count, len(records) - 1
+    last, claim = len(records) - 1, Repeated(sampled, turns(steps, cycle))
     removed = sampled.neighbours == "add_or_remove_one"
     rest = taken(records, range(last))
     full = {True: gathered(records, [*rest, canary])}
     full[False] = rest if removed else records
-    kept = _kept(sampled, last, seed)
+    kept = _kept(sampled, last, cycle, seed)
     place = {number: k for k, number in enumerate(kept)}
     data, neighbour = (
         (there, taken(full[there], [k for k in kept if k < len(full[there])])) for there in (True, False)
@@ -46,7 +45,7 @@ def release_finding(
     first = build(full[True])
     direction = first.release(gathered(records, [canary]), np.random.default_rng(0)) - first.noise_alone(full[True])
     if trials is None:
-        size = len(kept) * sampled.batch / len(records)
+        size = len(kept) * sampled.batch / len(records) / cycle
         trials = affordable(2 * steps * cost(size, len(direction)), least=_FEWEST, most=_USUAL)
 
     def release(step: TrainingStep, batch: Any, rng: np.random.Generator) -> Floats:
@@ -62,7 +61,7 @@ def release_finding(
         step, population = build(full[there]), len(full[there])
         drawn = (
             step.minibatches(population, rng, steps) if callable(step.sampler)
-            else _accounted(sampled, population, rng, steps)
+            else _accounted(sampled, cycle, population, rng, steps)
         )  # fmt: skip
         batches = [taken(some, [place[k] for k in members if k in place]) for members in drawn]
         released = np.array([release(step, batch, rng) for batch in batches])
@@ -95,19 +94,21 @@ def release_finding(
     return StepFinding("release", "violated", reason, change), audit.epsilon_lower
 
 
-def _kept(sampled: Any, last: int, seed: int) -> list[int]:
+def _kept(sampled: Sampled, last: int, cycle: int, seed: int) -> list[int]:
     """Return the records that are not masked, the last one, the canary, among them."""
-    most = min(_MOST_KEPT, math.ceil(_KEPT / max(sampled.rate, 1e-300)))
+    most = min(_MOST_KEPT, math.ceil(_KEPT * cycle / max(sampled.rate, 1e-300)))
     if sampled.scheme != "poisson" or most > last:
         return list(range(last + 1))
     drawn = np.random.default_rng([seed, 4]).choice(last, most - 1, replace=False)
     return [*sorted(drawn.tolist()), last]
 
 
-def _accounted(sampled: Any, population: int, rng: np.random.Generator, steps: int) -> list[list[int]]:
+def _accounted(
+    sampled: Sampled, cycle: int, population: int, rng: np.random.Generator, steps: int
+) -> Sequence[list[Any]]:
     """Draw minibatches as accounted, where the sampler is a loader of its own data."""
     size = int(sampled.batch)
     if sampled.scheme == "poisson":
-        return [np.flatnonzero(rng.random(population) < sampled.rate).tolist() for _ in range(steps)]
+        return cyclic_minibatches(population, sampled.rate, cycle, rng, steps)
     again = sampled.scheme == "with_replacement"
     return [rng.choice(population, size, replace=again).tolist() for _ in range(steps)]

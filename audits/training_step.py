@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from dpcheck.arrays import real_numbers
 from dpcheck.audits.numbers.number_text import plain
 from dpcheck.audits.step_clipping import clipping_finding
+from dpcheck.audits.step_cycles import cyclic_sampling_finding, turns
 from dpcheck.audits.step_findings import StepFinding, divisor_finding, empty_finding, sampling_finding
 from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
@@ -39,6 +40,11 @@ _UNTOLD = StepFinding(
     "clipping", "inconclusive", "the gradient cannot be told from noise that moves with the minibatch",
     "Mend the noise and the empty minibatch, then audit again",
 )  # fmt: skip
+_CORRELATED = StepFinding(
+    "accounting", "inconclusive",
+    "dpcheck does not certify noise that depends on that of steps before, as with matrix factorisation",
+    "Certify the whole run by its strategy matrix; the sampling and the clipping are audited below",
+)  # fmt: skip
 _ACCURACY = 2e-3  # relative: claims are calibrated by accountants that round
 
 
@@ -53,7 +59,8 @@ class TrainingStepAudit(Shown):
     audited : float
         Lower confidence bound on epsilon of ``released`` steps together; nan where they were not run.
     certified : float
-        Epsilon of all steps if the step does what it claims, at ``delta``.
+        Epsilon of all steps if the step does what it claims, at ``delta``; nan where dpcheck certifies none, as with
+        noise that is correlated over steps.
     claimed : float
         Epsilon that the accountant promised.
     delta : float
@@ -93,9 +100,10 @@ class TrainingStepAudit(Shown):
 
 def audit_training_step(
     step: TrainingStep | Callable[[Any], TrainingStep], records: Any, *, batch: int, steps: int,
-    scheme: Scheme = "poisson", neighbours: Neighbours = "add_or_remove_one", epsilon: float | None = None,
-    events: Any = None, delta: float = 1e-5, outlier: Callable[[Any, float], Any] | None = None,
-    trials: int | None = None, confidence: float = 0.95, seed: int = 0,
+    scheme: Scheme | Literal["cyclic_poisson"] = "poisson", cycle: int = 1,
+    neighbours: Neighbours = "add_or_remove_one", epsilon: float | None = None, events: Any = None,
+    delta: float = 1e-5, outlier: Callable[[Any, float], Any] | None = None, trials: int | None = None,
+    confidence: float = 0.95, seed: int = 0,
 ) -> TrainingStepAudit:  # fmt: skip
     """Audit a step of private training, part by part and as a whole, against what was accounted for.
 
@@ -111,8 +119,12 @@ def audit_training_step(
         Records in a minibatch as accounted, on average under Poisson sampling.
     steps : int
         Steps of the training.
-    scheme : {"poisson", "without_replacement", "with_replacement"}
-        How minibatches are said to be drawn.
+    scheme : {"poisson", "without_replacement", "with_replacement", "cyclic_poisson"}
+        How minibatches are said to be drawn. Cyclic: every record is in one of ``cycle`` groups, which take turns, and
+        is drawn at each turn of its group with probability ``batch * cycle / n``. Epsilon is certified for records that
+        are added or removed only where the groups of the others stay as they are.
+    cycle : int
+        Groups of cyclic Poisson sampling, >= 1; ``batch * cycle`` is at most the number of records.
     neighbours : {"add_or_remove_one", "replace_one"}
         The neighbouring relation of the claim; schemes of fixed size need the second.
     epsilon : float, optional
@@ -175,6 +187,10 @@ def audit_training_step(
     require_count(batch, "batch")
     require(batch <= len(records), "batch", f"be at most the number of records, {len(records)}", batch)
     require_count(steps, "steps")
+    require_count(cycle, "cycle")
+    cyclic = scheme == "cyclic_poisson"
+    require(cyclic or cycle == 1, "cycle", "be 1 unless scheme is cyclic_poisson", cycle)
+    require(batch * cycle <= len(records), "cycle", f"be at most {len(records) // batch}, records over batch", cycle)
     require((epsilon is None) != (events is None), "epsilon", "be given, or events in its place", epsilon)
     if epsilon is not None:
         require_epsilon(epsilon)
@@ -190,23 +206,31 @@ def audit_training_step(
     require(isinstance(here, TrainingStep), "step", "return a TrainingStep", type(here).__name__)
 
     each = 1 - (1 - confidence) / _STATISTICAL
-    event = here.event(scheme, len(records), batch, neighbours)
-    certified = certify(Repeated(event, steps), delta).epsilon
+    plain_scheme: Scheme = "poisson" if scheme == "cyclic_poisson" else scheme
+    event = here.event(plain_scheme, len(records), batch * cycle, neighbours)
+    certified = math.nan if here.correlated else certify(Repeated(event, turns(steps, cycle)), delta).epsilon
     claimed = float(epsilon) if epsilon is not None else certify(events, delta).epsilon
 
-    findings = [_accounting(certified, claimed, epsilon is None)]
-    findings.append(sampling_finding(here, len(records), batch, scheme, each, seed))
+    findings = [_CORRELATED if here.correlated else _accounting(certified, claimed, epsilon is None)]
+    findings.append(
+        cyclic_sampling_finding(here, len(records), batch, cycle, neighbours, each, seed) if cyclic
+        else sampling_finding(here, len(records), batch, plain_scheme, each, seed)
+    )  # fmt: skip
     if not isinstance(step, TrainingStep):
         findings.append(divisor_finding(build, records, batch))
     empty = empty_finding(here, records)
     noise, steady = noise_finding(here, records, batch, trials, each, seed, empty.verdict == "consistent")
+    if here.correlated:
+        noise = _of_first_step(noise)
     told = steady and empty.verdict != "violated"
     clipping, canary = clipping_finding(here, records, outlier, seed) if told else (_UNTOLD, None)
     findings += [empty, noise, clipping]
     released = min(steps, 3)
     audited = math.nan
-    if canary is not None:
-        finding, audited = release_finding(build, records, canary, Repeated(event, released), delta, trials, each, seed)
+    if canary is not None and not here.correlated:
+        finding, audited = release_finding(
+            build, records, canary, event, released, cycle, delta, trials, each, seed
+        )  # fmt: skip
         findings.append(finding)
     verdicts = [finding.verdict for finding in findings]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
@@ -233,6 +257,13 @@ def _require_outlier(records: Any, outlier: Any) -> None:
             raise InputError(f"outlier must {say}lambda record, factor: record where none can be made larger") from None
     else:
         require(callable(outlier), "outlier", "be callable", type(outlier).__name__)
+
+
+def _of_first_step(noise: StepFinding) -> StepFinding:
+    """Say what the noise of one step shows where its privacy lies in that of all steps together."""
+    seen = noise.reason.partition(":")[0]  # no more, as what it means for privacy is not known
+    reason = f"only the first step was audited, whose noise is correlated with that of later ones: {seen}"
+    return StepFinding("noise", "inconclusive", reason)
 
 
 def _accounting(certified: float, claimed: float, from_events: bool) -> StepFinding:

@@ -257,6 +257,19 @@ def test_a_plan_of_jax_privacy_on_records_of_parts():
         step.release([], np.random.default_rng(0))
 
 
+@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
+def test_a_plan_of_jax_privacy_with_two_bands():
+    """Its noise is correlated over steps, which the adapter sees: the sampling is audited, and nothing is certified."""
+    step, audit = planned(
+        lambda w, row: (row @ w).sum(), RECORDS, np.zeros(3, np.float32), bands=2, scheme="cyclic_poisson"
+    )
+    found = audit(cycle=2, neighbours="replace_one")
+    assert step.correlated and found.verdict == "inconclusive" and np.isnan(found.certified)
+    assert amiss(found).keys() == {"accounting", "noise"}
+    one, _ = planned(lambda w, row: (row @ w).sum(), RECORDS, np.zeros(3, np.float32))
+    assert not one.correlated
+
+
 def test_unused_adapters_import_nothing():
     said = "import sys, dpcheck; dpcheck.audit_training_step; print({'torch', 'jax', 'opacus'} & {*sys.modules})"
     ran = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
