@@ -54,7 +54,9 @@ def noise_finding(
     if not broken and uneven:
         return StepFinding("noise", "violated", uneven, "Draw noise of the gradient's own shape"), True
     if not broken:
-        reason = f"scale, shape, tails and independence agree with the claim, on minibatches of {_listed(sizes)} records"
+        reason = (
+            f"scale, shape, tails and independence agree with the claim, on minibatches of {_listed(sizes)} records"
+        )
         return StepFinding("noise", "consistent", reason), True
     if max(scales.values()) > _APART * min(scales.values()):
         each = ", ".join(f"{scale:.3g} for {size} records" for size, scale in scales.items())
