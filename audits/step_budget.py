@@ -56,4 +56,4 @@ def _norms(records: Any) -> Floats:
         )
         for start in range(0, len(records), 1_000)
     ]
-    return np.nan_to_num(np.concatenate(parts), nan=np.inf)
+    return np.asarray(np.nan_to_num(np.concatenate(parts), nan=np.inf))

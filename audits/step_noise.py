@@ -42,7 +42,7 @@ def noise_finding(
     for size in sizes:
         members, rng = taken(records, range(size)), np.random.default_rng([seed, 2, size])
         rows = np.array([step.release(members, rng) for _ in range(releases)])
-        uneven = uneven or _coordinates_amiss(rows, step.noise)
+        uneven = uneven or _coordinates_amiss(rows, step.noise, min(1e-4, 1 - confidence))
         places = np.unique(np.linspace(0, rows.shape[1] - 1, max(_COORDINATES, _NUMBERS // releases)).astype(int))
         samples[size] = rows[:, places]
         audits[size] = audit_noise_sample(samples[size], scale=step.noise, confidence=confidence, seed=seed)
@@ -86,17 +86,17 @@ def noise_finding(
     return StepFinding("noise", "violated", first.reason, _AFRESH), True
 
 
-def _coordinates_amiss(rows: Floats, scale: float) -> str:
+def _coordinates_amiss(rows: Floats, scale: float, level: float) -> str:
     """Name a coordinate with too little noise, or two with the same; nothing where there is none.
 
     Null: independent Gaussian noise of at least this scale in each of k coordinates. The least variance of n rows is
-    held against chi-squared at level 1e-4 over k, on each of three minibatches: 3e-4 beside the audit's own level. Two
-    coordinates are the same where they correlate above .99, which chance does in no 100 rows (below 1e-80).
+    held against chi-squared at the level, 1e-4 or less, over k, on each of three minibatches: 3e-4 beside the audit's
+    own. Two coordinates are the same where they correlate above .99, which chance does in no 100 rows (below 1e-80).
     """
     n, k = rows.shape
     spread = rows.std(0, ddof=1)
     least = int(np.argmin(spread))
-    too_little = stats.chi2.logcdf((n - 1) * (spread / scale) ** 2, n - 1) < math.log(1e-4 / k)
+    too_little = stats.chi2.logcdf((n - 1) * (spread / scale) ** 2, n - 1) < math.log(level / k)
     if too_little[least]:
         return (
             f"{np.sum(too_little)} of {k} coordinates have less noise than claimed, number {least} the least: "

@@ -37,7 +37,7 @@ class Rounding:
         """Return by how much one vector may be longer than the bound."""
         noise = 0.5 * self.unit * self.beside
         along = min(3 * noise, _FAR * noise / self.width**0.5)
-        return _LEAST * bound + 3 * self.unit * bound + along + 0.6 * noise**2 / bound
+        return float(_LEAST * bound + 3 * self.unit * bound + along + 0.6 * noise**2 / bound)
 
     def total(self, size: int, bound: float) -> float:
         """Return how far a sum of so many vectors may be from the vectors' own sum."""

@@ -52,10 +52,11 @@ def training_step(
 
     noisy = jax.jit(noise.update)
 
-    @jax.jit
-    def summed(at: Any, rows: Any, padded: Any) -> Any:
+    def clipped(at: Any, rows: Any, padded: Any) -> Any:
         found = gradient(at, rows, is_padding_example=padded)
         return found[0] if gradient.has_aux else found
+
+    summed = jax.jit(clipped)
 
     def release(at: Any, batch: Any, rng: np.random.Generator) -> Any:
         rows, padded = _padded(batch, padding, multiple)
