@@ -32,7 +32,8 @@ _FEWEST = 64  # events that are worth blocks
 _MOST_STEPS = 10**13  # beyond, the rounding of one step's loss, so many times, is too much
 _WINDOW = 30.0  # minus the logarithm of what lies outside of a window, about
 _PASSES = 12
-_MANY_KINDS, _GLANCE = 32, 25.0  # kinds of events that are worth a look on a grid that is coarser, by its tolerance
+# So many kinds of events are worth a look on a grid that is coarser, by its tolerance, and grids with points left out.
+_MANY_KINDS, _GLANCE = 32, 25.0
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,8 @@ def _bounded(problem: _Problem, plan: _Plan) -> Composition:
     orders = asides(_deviation(problem.rough.cumulants(tilt)[2], problem.finest), plan.blocks)
     factors, infinite = list[tuple[Tilted, int]](), 0.0
     for row, ((curves, count), reach) in enumerate(zip(problem.parts, problem.reaches, strict=True)):
-        grid = discretise(curves, interval, reach, partial(problem.rough.sparing, row, tilt))
+        sparing = partial(problem.rough.sparing, row, tilt) if len(problem.parts) >= _MANY_KINDS else None
+        grid = discretise(curves, interval, reach, sparing)
         factors.append((tilt_grid(grid, tilt, orders), count))
         infinite += count * grid.infinite
     if plan.blocks > 1:
