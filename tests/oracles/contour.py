@@ -42,7 +42,8 @@ class Steps:
         powers = (s + 1) if added else -s
         exponent = base + np.multiply.outer(powers, ratio)
         most = np.real(exponent).max(axis=1)
-        return self.count * (np.log(np.exp(exponent - most[:, None]).sum(axis=1)) + most)
+        with np.errstate(divide="ignore"):  # far out on the contour it may cancel to 0, which adds nothing
+            return self.count * (np.log(np.exp(exponent - most[:, None]).sum(axis=1)) + most)
 
 
 def contour_delta(steps: Sequence[Steps], epsilon: float, added: bool) -> float:
