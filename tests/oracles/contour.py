@@ -42,8 +42,9 @@ class Steps:
         powers = (s + 1) if added else -s
         exponent = base + np.multiply.outer(powers, ratio)
         most = np.real(exponent).max(axis=1)
-        with np.errstate(divide="ignore"):  # far out on the contour it may cancel to 0, which adds nothing
-            return self.count * (np.log(np.exp(exponent - most[:, None]).sum(axis=1)) + most)
+        total = np.exp(exponent - most[:, None]).sum(axis=1)
+        total[total == 0] = 1e-300  # far out on the contour it may cancel, and adds nothing
+        return self.count * (np.log(total) + most)
 
 
 def contour_delta(steps: Sequence[Steps], epsilon: float, added: bool) -> float:
