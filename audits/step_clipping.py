@@ -14,8 +14,9 @@ import numpy as np
 
 from dpcheck.audits.clipping import audit_clipping
 from dpcheck.audits.numbers.rounding import Rounding, unit_of
+from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.step_budget import MOST_RECORDS, affordable, chosen, cost
-from dpcheck.audits.step_findings import FIXED, StepFinding
+from dpcheck.audits.step_findings import FIXED
 from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken, whole
 
 _LARGE = 1e3  # a record so much larger is clipped

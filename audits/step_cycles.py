@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.sampling import audit_sampling
-from dpcheck.audits.step_findings import MINIBATCHES, StepFinding
+from dpcheck.audits.step_findings import MINIBATCHES
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.events import Neighbours
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpcheck.audits.constants import Difference, audit_constants
+from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.sampling import audit_sampling
 from dpcheck.audits.step_parts import TrainingStep, taken
 from dpcheck.errors import raised
@@ -16,29 +16,6 @@ from dpcheck.events import Scheme
 
 MINIBATCHES = 200
 FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
-
-
-@dataclass(frozen=True)
-class StepFinding:
-    """What one part of a training step shows.
-
-    Attributes
-    ----------
-    part : str
-        ``"accounting"``, ``"sampling"``, ``"divisor"``, ``"empty batch"``, ``"noise"``, ``"clipping"`` or
-        ``"release"``.
-    verdict : str
-        ``"violated"``, ``"inconclusive"`` or ``"consistent"``.
-    reason : str
-        What was seen.
-    change : str
-        What to change; where consistent, empty or what does not put the promise at risk.
-    """
-
-    part: str
-    verdict: str
-    reason: str
-    change: str = ""
 
 
 def sampling_finding(

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
+from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.step_budget import MOST_IN_A_MINIBATCH, affordable, cost
-from dpcheck.audits.step_findings import FIXED, StepFinding
+from dpcheck.audits.step_findings import FIXED
 from dpcheck.audits.step_parts import Floats, TrainingStep, taken
 
 _COORDINATES = 4  # whose noise is tested for scale, shape, tails and independence; more where there are few releases

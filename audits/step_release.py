@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.membership import audit_privacy
+from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.step_budget import affordable, cost
 from dpcheck.audits.step_cycles import cyclic_minibatches, turns
-from dpcheck.audits.step_findings import StepFinding
 from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken
 from dpcheck.errors import InputError
 from dpcheck.events import Repeated, Sampled

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dpcheck.arrays import real_numbers
-from dpcheck.audits.numbers.number_text import plain
+from dpcheck.audits.results.training_step_audit import StepFinding
+from dpcheck.audits.results.training_step_audit import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.step_clipping import clipping_finding
 from dpcheck.audits.step_cycles import cyclic_sampling_finding, turns
-from dpcheck.audits.step_findings import StepFinding, divisor_finding, empty_finding, sampling_finding
+from dpcheck.audits.step_findings import divisor_finding, empty_finding, sampling_finding
 from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.audits.step_release import release_finding
@@ -32,7 +32,6 @@ from dpcheck.errors import (
     require_seed,
 )
 from dpcheck.events import Neighbours, Repeated, Scheme
-from dpcheck.shown import Shown
 
 _STATISTICAL = 5  # sampling, noise of three sizes of minibatch, and the joint release
 # What is said of clipping where it cannot be tested.
@@ -46,56 +45,6 @@ _CORRELATED = StepFinding(
     "Certify the whole run by its strategy matrix (dpcheck.matrix_noise); sampling and clipping are audited below",
 )  # fmt: skip
 _ACCURACY = 2e-3  # relative: claims are calibrated by accountants that round
-
-
-@dataclass(frozen=True)
-class TrainingStepAudit(Shown):
-    """What a training step shows against its claims.
-
-    Attributes
-    ----------
-    verdict : str
-        ``"violated"``, ``"inconclusive"`` or ``"consistent"``: the worst of the findings.
-    audited : float
-        Lower confidence bound on epsilon of ``released`` steps together; nan where they were not run.
-    certified : float
-        Epsilon of all steps if the step does what it claims, at ``delta``; nan where dpcheck certifies none, as with
-        noise that is correlated over steps.
-    claimed : float
-        Epsilon that the accountant promised.
-    delta : float
-        At which all three are stated.
-    steps, released : int
-        Steps of the training, and steps audited together.
-    findings : tuple of StepFinding
-        What each part shows, and what to change.
-    """
-
-    verdict: str
-    audited: float
-    certified: float
-    claimed: float
-    delta: float
-    steps: int
-    released: int
-    findings: tuple[StepFinding, ...]
-
-    def _sentence(self) -> str:
-        sandwich = (
-            f"audited {self.audited:.3g} (of {self.released} steps) <= certified {self.certified:.4g} "
-            f"<= claimed {self.claimed:.4g} at delta {self.delta:g}"
-        )
-        notes = [f"{f.part}: {f.reason}. {f.change}" for f in self.findings if f.change]
-        if self.verdict == "consistent":
-            notes.insert(0, "no part of the step puts the promise at risk")
-        return "\n".join([f"{self.verdict}: {sandwich}", *notes])
-
-    def _facts(self) -> dict[str, Any]:
-        return {}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return {name: plain(v) if isinstance(v, float) else v for name, v in asdict(self).items()}
 
 
 def audit_training_step(
