@@ -125,7 +125,7 @@ def _mixture(inner: Array, log_chances: Array, shifts: Array, log_rate: float) -
         return x
 
     def alone(target: Array) -> Array:
-        """At least the root, as each part alone is less."""
+        """Return at least the root, as each part alone is less."""
         return np.asarray(np.min((target[:, None] - heights) / slopes, axis=1))
 
     if target.size > 2 * _FEW:  # start all from between a few

@@ -15,9 +15,9 @@ AUDIT = "audit"  # begins the profile of a report about mechanisms of one's own
 
 # The words that say a guarantee does not hold, and those that are no alarm by themselves; any other word is no verdict.
 BROKEN = frozenset({"violated", "refuted", "contradicted"})
-NO_ALARM = frozenset(
-    {"consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic"}
-)
+NO_ALARM = frozenset({
+    "consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic", "not checked",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
