@@ -594,6 +594,25 @@ def test_a_figure_without_some_of_its_panels_is_drawn():
     assert len(draw(experiment, results).axes) == 3
 
 
+def test_the_headline_on_zhang_s_baseline_counts_what_the_kept_runs_say():
+    with kept.path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
+        lines = [line for line in csv.DictReader(stream) if line["algorithm"] == "dp_sgda"]
+    shares = [float(line[EPSILON]) / float(line["epsilon"]) for line in lines if line["noise"] == PUBLISHED]
+    aucs: dict[tuple[str, float], list[float]] = {}
+    for line in lines:
+        if line["noise"] == CERTIFIED and line["classes"] == "balanced":
+            aucs.setdefault((line["data"], float(line["epsilon"])), []).append(float(line["AUC"]))
+    printed = {
+        (cell.keys["data"], cell.keys["epsilon"]): cell.published["AUC"] for cell in find("zhang2025.table_1").cells
+        if cell.keys["classes"] == "balanced" and cell.keys["algorithm"] == "dp_sgda"
+    }  # fmt: skip
+    above = [float(np.mean(values)) - printed[key] for key, values in aucs.items()]
+    said = next(sentence for sentence in headlines() if "Zhang" in sentence)
+    assert f"{min(shares):.2f} to {max(shares):.2f} of the claimed epsilon" in said
+    assert f"{sum(points > 0 for points in above)} of {len(above)} private cells" in said
+    assert f"by up to {max(above):.1f} points" in said
+
+
 def test_headlines_count_by_points_what_the_kept_runs_say():
     """From the CSV by plain Python: a mean far below the printed number with a large error reaches nothing."""
     experiment = find("yang2022.table_2")
