@@ -11,7 +11,7 @@ from dpcheck.commands.command import Command
 from dpcheck.commands.options import LISTED, add_backend, add_format
 from dpcheck.commands.outputs import require_picture, save_picture
 from dpcheck.commands.resources import chosen_executor, said_when_interrupted
-from dpcheck.errors import InputError, require
+from dpcheck.errors import require
 
 if TYPE_CHECKING:
     from dpcheck.experiments.experiment import Experiment
@@ -46,14 +46,7 @@ def run(options: Namespace) -> int:
         return _say_list(options.format)
     experiment = find(options.experiment)
     require_picture(options.plot)
-    cells = chosen(experiment, options.only)
-    if not cells:
-        first = experiment.cells[0]
-        raise InputError(
-            f"--only must name the cells of {experiment.id} to run, such as {next(iter(first.keys.values()))}: "
-            f"they are {first.not_run}"
-        )
-    asked = trials(experiment, cells, options.seeds)
+    asked = trials(experiment, chosen(experiment, options.only), options.seeds)
     with said_when_interrupted(options), chosen_executor(options) as workers, terminal.progress() as watch:
         results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
     code = terminal.say(experiment_text(experiment, results, options.format))

@@ -120,9 +120,9 @@ def test_cells_are_chosen_by_values_of_their_keys():
         chosen(experiment, "mnist,nispp")
 
 
-def test_an_experiment_that_runs_nothing_unasked_says_what_to_type(capsys):
-    assert main(["reproduce", "zhang2025.wgan"]) == 2
-    assert "--only must name the cells of zhang2025.wgan to run, such as dp_sgda" in capsys.readouterr().err
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_runs_something_unasked(name):
+    assert chosen(find(name), None)
 
 
 def test_a_start_brings_its_epsilon(capsys):
