@@ -88,8 +88,9 @@ def cause(
             {-1: _clipping_or_noise(cell), 1: gains}.get(signs[1], ""),
         ]
     elif experiment.id == "zhang2025.table_1":
-        first = MORE_NOISE if signs[0] < 0 and _wasteful(published, certified) else STEPS
-        found = [first if signs[0] else "", STEPS if signs[1] else ""]
+        usual = UNKNOWN if cell.plan["algorithm"] == "privatediff" else STEPS  # of which a run without noise was made
+        first = MORE_NOISE if signs[0] < 0 and _wasteful(published, certified) else usual
+        found = [first if signs[0] else "", usual if signs[1] else ""]
     else:
         found = [UNKNOWN]
     return BETWEEN.join(dict.fromkeys(sentence for sentence in found if sentence))

@@ -578,6 +578,15 @@ def test_the_page_says_what_the_kept_runs_say(name):
             assert re.search(rf"^- \({letter}\) \S", section, re.MULTILINE), letter
 
 
+def test_no_cause_rests_on_a_run_that_was_not_made():
+    """The step is named as the cause where a run without noise shows it, of the same algorithm."""
+    experiment = find("zhang2025.table_1")
+    results = kept.read(experiment)
+    silent = {run.trial.cell.keys["algorithm"] for run in results if run.trial.noise == NONE}
+    named = {row["algorithm"] for row in rows(experiment, results) if "without noise" in (row["cause"] or "")}
+    assert named == {"dp_sgda"} == silent & named
+
+
 def test_code_changes_are_other_runs():
     """What is stored by one version of a kernel is not taken for what another one measures."""
     assert runner.code(SENSING) != runner.code(find("yang2022.table_2"))
