@@ -1,4 +1,4 @@
-"""The clipping of a training step: its gradient without the noise, on records alone and on minibatches of many sizes.
+"""A test of how a training step clips: noise is taken away from its gradient, of single records and of minibatches.
 
 All records are looked at alone where they are few. Of many, the largest and the smallest are, others drawn by chance,
 and those of the minibatch whose gradient is the longest for its size; the finding says how many.

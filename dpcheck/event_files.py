@@ -25,6 +25,7 @@ from typing import Any
 
 from dpcheck import events as own
 from dpcheck.errors import InputError, one_line, require
+from dpcheck.json_text import once
 
 _OWN = {
     kind.__name__: kind
@@ -38,7 +39,7 @@ def read_event_file(path: str) -> Any:
     try:
         file = Path(path)
         require(file.stat().st_size <= _LARGEST_FILE, "FILE.json", "hold at most 50 megabytes", path)
-        found = json.loads(file.read_text(encoding="utf-8-sig"), parse_int=_whole, object_pairs_hook=_once)
+        found = json.loads(file.read_text(encoding="utf-8-sig"), parse_int=_whole, object_pairs_hook=once)
         if isinstance(found, dict) and "history" in found:
             found = found["history"]
         if _is_named_tuple(found):
@@ -56,14 +57,6 @@ def read_event_file(path: str) -> Any:
 def _whole(text: str) -> int:
     require(len(text) <= 400, "a number in FILE.json", "have at most 400 digits", f"{len(text)} digits")
     return int(text)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its fields, none of which may be given twice: readers differ in which of them counts."""
-    names = [name for name, _ in pairs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    require(not twice, "an object in FILE.json", "have each field once", f"{', '.join(twice)} twice")
-    return dict(pairs)
 
 
 def _is_named_tuple(item: Any) -> bool:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from dpcheck.errors import InputError, one_line
+from dpcheck.errors import InputError, one_line, require
 
 _DEEPEST = 64  # levels; as many axes as an array can have
 
@@ -20,7 +20,7 @@ def parse(text: str, name: str, wanted: str = "be JSON") -> Any:
         If the text, named ``name``, is not what is ``wanted`` of it, or is nested more than 64 levels deep.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_once)
+        value = json.loads(text, object_pairs_hook=once)
     except RecursionError:
         raise InputError(f"{name} must be nested at most {_DEEPEST} levels deep, got more") from None
     except ValueError as error:  # a number with thousands of digits, too
@@ -33,13 +33,12 @@ def parse(text: str, name: str, wanted: str = "be JSON") -> Any:
     raise InputError(f"{name} must be nested at most {_DEEPEST} levels deep, got more")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that is there twice: Python would take the last one without a word."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key in found if sum(key == other for other, _ in pairs) > 1)
-        raise ValueError(f"the key {twice!r} is there twice")
-    return found
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its fields, none of which may be there twice: readers differ in which of them counts."""
+    names = [name for name, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    require(not twice, "an object", "have each field once", f"{', '.join(twice)} twice")
+    return dict(pairs)
 
 
 def _inside(value: Any) -> Iterable[Any]:

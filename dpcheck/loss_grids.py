@@ -19,7 +19,7 @@ from dpcheck.privacy_curves import Array, Curve, CurvePair
 
 _LIFT = 1e-9  # of delta: covers the curves' own rounding
 _MANY = 400  # points of a grid that are worth choosing among
-_ADDED = 0.02  # of a grid's error, that leaving points out may add by the estimate; ten times that was seen
+_ADDED = 0.02  # of a grid's error, that leaving points out may add by the estimate; eight times that was seen
 _WIDE = 0.5  # widest gap, by its exponent
 _ROUGH_RATIO, _ROUGH_LEAST = 1.2, 1e-9  # the rough grid's points grow by this from this part of the reach
 

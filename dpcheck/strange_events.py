@@ -29,7 +29,7 @@ def _say(constraint: str, got: str) -> None:
 
 
 def _described(events: Any, item: Any) -> tuple[str, str]:
-    """What events must be, as far as it helps here, and what they are."""
+    """Say what events must be, for a reader who passed this item, and what was passed."""
     kind = type(item)
     name, library = kind.__name__, kind.__module__.partition(".")[0]
     if item is not events and hasattr(item, "get_epsilon_for_delta"):

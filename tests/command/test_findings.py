@@ -439,5 +439,5 @@ def test_a_report_without_findings_is_no_report(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_key_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="the key 'verdict' is there twice"):
+    with pytest.raises(InputError, match="have each field once, got verdict twice"):
         Report.from_json('{"findings": [{"verdict": "violated", "verdict": "consistent"}]}')
