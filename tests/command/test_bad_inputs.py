@@ -317,6 +317,12 @@ API: dict[str, Callable[[], object]] = {
     "minibatches of half a record": minibatches(batch=0.5),
     "minibatches seed -1": minibatches(seed=-1),
     # rates
+    "rate of a response whose squares overflow": rate(
+        pd.DataFrame({"n": [1.0, 2, 4, 8, 16], "gap": [1e308, 1e307, 1e306, 1e305, 1e304]})
+    ),
+    "rate of a response whose squares vanish": rate(
+        pd.DataFrame({"n": [1.0, 2, 4, 8, 16], "gap": [1e-200, 1e-201, 1e-202, 1e-203, 1e-204]})
+    ),
     "frame that is a list": rate([1, 2]),
     "frame without rows": rate(pd.DataFrame({"n": [], "gap": []})),
     "frame with a column twice": rate(pd.DataFrame([[1.0, 2.0, 3.0]] * 9, columns=["n", "n", "gap"])),
