@@ -114,6 +114,17 @@ def test_a_mechanism_that_ends_its_process_is_an_error(folder: Path, mechanism: 
     assert found.stdout == ""
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(("backend", "needs"), [("dask", "distributed"), ("ray", "ray")])
+def test_a_mechanism_ends_no_process_of_a_cluster(folder: Path, backend: str, needs: str) -> None:
+    pytest.importorskip(needs, reason=f"pip install 'dpcheck[{backend}]'")
+    asked = [*command("ends_once", 2, 2000), "--backend", backend]
+    found = subprocess.run(asked, capture_output=True, text=True, timeout=300)
+    said = "dpcheck: error: mechanism must return, got one that ended its process (exit code 0)"
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.splitlines()[-1].startswith(said), found.stderr
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_copy_that_a_mechanism_splits_off_does_not_go_on_with_the_audit(folder: Path, jobs: int) -> None:
     found = subprocess.run(command("splits_once", jobs, 2000), capture_output=True, text=True, timeout=120)
