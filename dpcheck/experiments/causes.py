@@ -5,6 +5,8 @@ Each sentence names what it rests on: numbers of the table itself, or a test tha
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dpcheck.experiments import clipped
 from dpcheck.experiments.experiment import Cell, Experiment
 from dpcheck.experiments.measured import Measured
@@ -15,6 +17,10 @@ FAR = 2.0  # standard errors beyond which a difference is explained
 STEPS = (
     "a missing hyperparameter: the paper takes a step of 0.02, 0.2 or 2 and does not say which; with 0.2 the run "
     "without noise does not give the printed number either"
+)
+STEP_AND_THRESHOLD = (
+    "missing hyperparameters: the paper prints neither C3 nor which of the steps 0.02, 0.2 and 2 it takes; with the "
+    "one that is best on training rows (kept/choices.csv) the run without noise does not give the printed number either"
 )
 MORE_NOISE = "more noise than needed: the noise as published is certified below the claimed epsilon"
 _TESTS = "tests/command/test_causes.py"
@@ -64,13 +70,17 @@ LESS_OF_IT = (
 )
 
 
-def cause(
-    experiment: Experiment, cell: Cell, published: Measured | None, certified: Measured | None, least: Measured | None
-) -> str:
-    """Return the sentences for the differences of a row, :data:`BETWEEN` them; unknown where no evidence names a cause.
+class Others(NamedTuple):
+    """What other cells of the same method measured: with the least noise as published, and without noise."""
 
-    least : what the same method measured with its least noise as published, at the largest epsilon
-    """
+    least: Measured | None
+    clear: Measured | None
+
+
+def cause(
+    experiment: Experiment, cell: Cell, published: Measured | None, certified: Measured | None, others: Others
+) -> str:
+    """Return sentences for the differences of a row, :data:`BETWEEN` them; unknown where no evidence names a cause."""
     signs = [_sign(one) for one in (published, certified)]
     if experiment.id.startswith("xu2026"):
         spider = "spider" in str(cell.plan.get("method"))
@@ -81,14 +91,15 @@ def cause(
             return OTHER_ROWS if "classes" in cell.plan else NO_NOISE
         linear = cell.plan["model"] == "linear"  # whose steps are the printed ones
         short = SHORT if cell.plan["data"] == "ijcnn1" and not linear else UNKNOWN
-        below = LESS_NOISE if least is None or _sign(least) >= 0 else short
+        below = LESS_NOISE if others.least is None or _sign(others.least) >= 0 else short
         gains = GAINS if cell.plan["data"] == "ijcnn1" and linear else UNKNOWN
         found = [
             {-1: below, 1: MORE if linear else UNKNOWN}.get(signs[0], ""),
             {-1: _clipping_or_noise(cell), 1: gains}.get(signs[1], ""),
         ]
     elif experiment.id == "zhang2025.table_1":
-        usual = UNKNOWN if cell.plan["algorithm"] == "privatediff" else STEPS  # of which a run without noise was made
+        missing = STEP_AND_THRESHOLD if cell.plan["algorithm"] == "privatediff" else STEPS
+        usual = missing if _sign(others.clear) else UNKNOWN
         first = MORE_NOISE if signs[0] < 0 and _wasteful(published, certified) else usual
         found = [first if signs[0] else "", usual if signs[1] else ""]
     else:

@@ -8,7 +8,8 @@ Yang et al. 2022, Table 2: linear scores have the printed step, and clipping nor
 steps as well. Without privacy a perceptron on digits has steps alone, and everything else has what is printed.
 
 Zhang et al. 2025, Table 1: PrivateDiff has steps in w, of the three that the paper names, on thinned Fashion-MNIST and
-with the noise as published. The largest is left out where there is noise, which carries w ten times as far as with 0.2.
+with the noise as published. The largest is left out where there is noise, which carries w ten times as far as with 0.2,
+and the smallest where there is none.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 
 from dpcheck.experiments import auc_runs, yang2022_table_2, zhang2025_table_1
 from dpcheck.experiments.choices import COLUMNS, FILE, group, tried
-from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Plan
+from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell
 from dpcheck.files import write_text
 
 CLIPS = (0.25, 0.5, 1.0, 2.0)
@@ -48,32 +49,39 @@ def _clips(clip: float) -> dict[str, Any]:
 
 
 class Choice(NamedTuple):
-    """The candidates that are compared, as plans, and the noise that they are run with."""
+    """The candidates that are compared, each with its plan, and the noise that they are run with."""
 
     words: set[str]
-    plans: list[tuple[dict[str, Any], Plan]]
+    plans: list[tuple[dict[str, Any], dict[str, Any]]]
     noise: str
 
 
 def choices() -> Iterator[Choice]:
     """Yield every choice."""
     for cell in yang2022_table_2.EXPERIMENT.cells:
-        if "epochs" not in cell.plan:  # a schedule of its own
-            continue
-        data, model, algorithm, epsilon = cell.keys.values()
-        assert isinstance(data, str) and isinstance(model, str) and isinstance(algorithm, str)
-        assert isinstance(epsilon, float)
-        private, plans = cell.noises != (NONE,), []
-        for candidate in candidates(data, model, private):
-            plan = yang2022_table_2.plan(data, model, algorithm, epsilon, 1e-6, candidate=candidate)
-            plans.append((candidate, plan if private else plan | {"published": {}}))
-        yield Choice({data, model, algorithm}, plans, CERTIFIED if private else NONE)
+        if "epochs" in cell.plan:  # no schedule of its own
+            yield _of_yang(cell)
     for epsilon in (*zhang2025_table_1.EPSILONS, math.inf):
-        private, plans = epsilon < math.inf, []
-        for eta in zhang2025_table_1.STEPS[:2] if private else zhang2025_table_1.STEPS[1:]:
-            plan = zhang2025_table_1.plan("fashion_mnist", "imbalanced", "privatediff", epsilon)
-            plans.append(({"eta_x": eta}, plan | {"settings": plan["settings"] | {"eta_x": eta}}))
-        yield Choice({"fashion_mnist", "mlp", "privatediff"}, plans, PUBLISHED if private else NONE)
+        yield _of_zhang(epsilon)
+
+
+def _of_yang(cell: Cell) -> Choice:
+    data, model, algorithm, epsilon = cell.keys.values()
+    assert isinstance(data, str) and isinstance(model, str) and isinstance(algorithm, str)
+    assert isinstance(epsilon, float)
+    private, plans = cell.noises != (NONE,), []
+    for candidate in candidates(data, model, private):
+        plan = yang2022_table_2.plan(data, model, algorithm, epsilon, 1e-6, candidate=candidate)
+        plans.append((candidate, plan if private else plan | {"published": {}}))
+    return Choice({data, model, algorithm}, plans, CERTIFIED if private else NONE)
+
+
+def _of_zhang(epsilon: float) -> Choice:
+    private, plans = epsilon < math.inf, []
+    for eta in zhang2025_table_1.STEPS[:2] if private else zhang2025_table_1.STEPS[1:]:
+        plan = zhang2025_table_1.plan("fashion_mnist", "imbalanced", "privatediff", epsilon)
+        plans.append(({"eta_x": eta}, plan | {"settings": plan["settings"] | {"eta_x": eta}}))
+    return Choice({"fashion_mnist", "mlp", "privatediff"}, plans, PUBLISHED if private else NONE)
 
 
 def choose(words: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dpcheck.experiments.causes import BETWEEN, FAR, cause
+from dpcheck.experiments.causes import BETWEEN, FAR, Others, cause
 from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Experiment
 from dpcheck.experiments.measured import measured
 from dpcheck.experiments.runner import Result
@@ -33,8 +33,11 @@ def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, An
             row["runs"] = max(each.runs for each in (first, second) if each is not None)
             far = [each for each in (first, second) if each and each.difference and abs(each.difference) > FAR]
             least = _least_noise(experiment, cell)
-            noiseless = measured(experiment, least, metric, PUBLISHED, results)
-            row["cause"] = cause(experiment, cell, first, second, noiseless) if far else ""
+            others = Others(
+                measured(experiment, least, metric, PUBLISHED, results),
+                measured(experiment, _without_noise(experiment, cell), metric, NONE, results),
+            )
+            row["cause"] = cause(experiment, cell, first, second, others) if far else ""
             found.append(row)
     return found
 
@@ -46,6 +49,12 @@ def _least_noise(experiment: Experiment, cell: Cell) -> Cell:
         if {**each.keys, "epsilon": 0.0} == {**cell.keys, "epsilon": 0.0} and each.keys.get("epsilon") != math.inf
     ]  # fmt: skip
     return max(alike, key=lambda each: float(each.keys.get("epsilon", 0.0)), default=cell)
+
+
+def _without_noise(experiment: Experiment, cell: Cell) -> Cell:
+    """Return the cell that differs from this one in its infinite epsilon alone; this one where there is none."""
+    wanted = {**cell.keys, "epsilon": math.inf}
+    return next((each for each in experiment.cells if each.keys == wanted), cell)
 
 
 def shown_rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, str]]:
