@@ -20,6 +20,7 @@ _NUMBERS = 4_000  # that those tests are made on
 _USUAL = 1_000  # releases of each minibatch, where the user names no number of trials
 _FEWEST = 100
 _APART = 1.15  # factor between two scales that chance does not explain
+_BESIDE = 1e-6  # level of the test of every coordinate, beside the audit's own
 _ALIKE = 0.99  # correlation of two coordinates' noise that is the same
 _AFRESH = "Draw each coordinate of each step afresh, from the claimed distribution"
 
@@ -43,7 +44,7 @@ def noise_finding(
     for size in sizes:
         members, rng = taken(records, range(size)), np.random.default_rng([seed, 2, size])
         rows = np.array([step.release(members, rng) for _ in range(releases)])
-        uneven = uneven or _coordinates_amiss(rows, step.noise, min(1e-4, 1 - confidence))
+        uneven = uneven or _coordinates_amiss(rows, step.noise, min(_BESIDE, 1 - confidence))
         places = np.unique(np.linspace(0, rows.shape[1] - 1, max(_COORDINATES, _NUMBERS // releases)).astype(int))
         samples[size] = rows[:, places]
         audits[size] = audit_noise_sample(samples[size], scale=step.noise, confidence=confidence, seed=seed)
@@ -91,8 +92,10 @@ def _coordinates_amiss(rows: Floats, scale: float, level: float) -> str:
     """Name a coordinate with too little noise, or two with the same; nothing where there is none.
 
     Null: independent Gaussian noise of at least this scale in each of k coordinates. The least variance of n rows is
-    held against chi-squared at the level, 1e-4 or less, over k, on each of three minibatches: 3e-4 beside the audit's
-    own. Two coordinates are the same where they correlate above .99, which chance does in no 100 rows (below 1e-80).
+    held against chi-squared at the level, 1e-6 or less, over k, on each of three minibatches: 3e-6 beside the audit's
+    own. That costs little power: in one of four coordinates of 100 rows it sees less than .66 of the claimed noise, where
+    a level of 1e-4 sees less than .72. Two coordinates are the same where they correlate above .99, which chance does in
+    no 100 rows (below 1e-80).
     """
     n, k = rows.shape
     spread = rows.std(0, ddof=1)

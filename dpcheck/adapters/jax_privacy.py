@@ -56,18 +56,18 @@ def training_step(
         found = gradient(at, rows, is_padding_example=padded)
         return found[0] if gradient.has_aux else found
 
-    summed = jax.jit(clipped)
+    summed, first = jax.jit(clipped), noise.init(params)
 
     def release(at: Any, batch: Any, rng: np.random.Generator) -> Any:
         rows, padded = _padded(batch, padding, multiple)
         total = summed(at, rows, padded)
-        found = noisy(total, renewed(noise.init(at), int(rng.integers(2**31))))[0]
+        found = noisy(total, renewed(first, int(rng.integers(2**31))))[0]
         return np.concatenate([np.asarray(leaf).ravel() for leaf in jax.tree.leaves(found)])
 
     def correlated() -> bool:
         """Whether the noise of a step changes with what was drawn for those before, its random key being the same."""
         nothing = jax.tree.map(jax.numpy.zeros_like, params)
-        state = first = renewed(noise.init(params), 0)
+        state = renewed(first, 0)
         for number in range(1, _STEPS_BACK):
             state = renewed(noisy(nothing, state)[1], number)
             pairs = zip(
