@@ -93,9 +93,9 @@ def _coordinates_amiss(rows: Floats, scale: float, level: float) -> str:
 
     Null: independent Gaussian noise of at least this scale in each of k coordinates. The least variance of n rows is
     held against chi-squared at the level, 1e-6 or less, over k, on each of three minibatches: 3e-6 beside the audit's
-    own. That costs little power: in one of four coordinates of 100 rows it sees less than .66 of the claimed noise, where
-    a level of 1e-4 sees less than .72. Two coordinates are the same where they correlate above .99, which chance does in
-    no 100 rows (below 1e-80).
+    own. That costs little power: in one of four coordinates of 100 rows it sees less than .66 of the claimed noise,
+    where a level of 1e-4 sees less than .72. Two coordinates are the same where they correlate above .99, which chance
+    does in no 100 rows (below 1e-80).
     """
     n, k = rows.shape
     spread = rows.std(0, ddof=1)
