@@ -651,6 +651,25 @@ def test_the_headline_on_zhang_s_baseline_counts_what_the_kept_runs_say():
     assert f"by up to {max(above):.1f} points" in said
 
 
+def test_the_headline_on_privatediff_counts_what_the_kept_runs_say():
+    aucs: dict[tuple[str, ...], list[float]] = {}
+    with kept.path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
+        for line in csv.DictReader(stream):
+            if line["classes"] == "imbalanced" and line["epsilon"] != "inf":
+                aucs.setdefault(tuple(line[key] for key in ("algorithm", "data", "epsilon", "noise")), []).append(
+                    float(line["AUC"])
+                )
+    mean = {key: float(np.mean(values)) for key, values in aucs.items()}
+    cells = [key[1:3] for key in mean if key[0] == "privatediff" and key[3] == PUBLISHED]
+    ahead = [
+        sum(mean["privatediff", *cell, PUBLISHED] > mean["dp_sgda", *cell, noise] for cell in cells)
+        for noise in (PUBLISHED, CERTIFIED)
+    ]
+    said = next(sentence for sentence in headlines() if "ahead of DP-SGDA" in sentence)
+    assert f"in {len(cells)} of {len(cells)} private cells" in said  # as printed
+    assert f"it is ahead in {ahead[0]}." in said and f"noise it is ahead in {ahead[1]}." in said
+
+
 def test_headlines_count_by_points_what_the_kept_runs_say():
     """From the CSV by plain Python: a mean far below the printed number with a large error reaches nothing."""
     experiment = find("yang2022.table_2")
