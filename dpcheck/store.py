@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import platform
 import sqlite3
 import time
@@ -68,20 +69,24 @@ def open_store(folder: str | PathLike[str], name: str = "--store", *, new: bool 
                              f"{error.strerror}") from error  # fmt: skip
     elif not (place / FILE).is_file():
         raise StoreError(f"{name} must be a folder that holds a store, got {one_line(place)[:200]}")
-    return Store(place / FILE)
+    return Store(place / FILE, reading=not new)
 
 
 class Store:
     """One file of results by key; a key holds everything that a result depends on, the code included."""
 
-    def __init__(self, path: str | PathLike[str], code: str | None = None) -> None:
+    def __init__(self, path: str | PathLike[str], code: str | None = None, *, reading: bool = False) -> None:
         """Open or create the file; StoreError if it cannot be, or is no store.
 
         code : a digest of the code that results depend on, that of the whole package by default
+        reading : whether the file is only read, which a folder that cannot be written allows too
         """
         self._path, self.code = Path(path), code_and_libraries() if code is None else code
+        written = self._path.with_name(f"{self._path.name}-wal").exists()  # and not yet in the file
+        sealed = reading and not written and not os.access(self._path.parent, os.W_OK)
+        file = f"{self._path.absolute().as_uri()}?immutable=1" if sealed else self._path
         try:
-            self._connection = sqlite3.connect(self._path, isolation_level=None, timeout=_PATIENCE)
+            self._connection = sqlite3.connect(file, isolation_level=None, timeout=_PATIENCE, uri=sealed)
             self._prepare()
         except sqlite3.Error as error:
             raise StoreError(f"the store {self._path} must be a writable file of dpcheck: {one_line(error)}") from error

@@ -167,6 +167,25 @@ def test_a_report_that_cannot_be_read_hides_no_other_run(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_a_folder_that_cannot_be_written_is_listed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read without the files that SQLite keeps beside one that others may write."""
+    monkeypatch.chdir(tmp_path)
+    store = open_store("runs")
+    keep_run(store, report(audited(300, 100)))
+    store.close()
+    monkeypatch.setattr("dpcheck.store.os.access", lambda path, mode: False)
+    for file in (tmp_path / "runs").iterdir():
+        file.chmod(0o400)
+    (tmp_path / "runs").chmod(0o500)
+    try:
+        assert [run["findings"] for run in history("runs")] == [1]
+        assert [file.name for file in (tmp_path / "runs").iterdir()] == ["dpcheck.sqlite"]
+    finally:
+        (tmp_path / "runs").chmod(0o700)
+
+
 def test_runs_are_found_by_number_and_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
