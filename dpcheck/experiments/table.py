@@ -33,10 +33,11 @@ def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, An
             row["runs"] = max(each.runs for each in (first, second) if each is not None)
             far = [each for each in (first, second) if each and each.difference and abs(each.difference) > FAR]
             least = _least_noise(experiment, cell)
+            silent = _without_noise(experiment, cell)
             others = Others(
                 measured(experiment, least, metric, PUBLISHED, results),
-                measured(experiment, _without_noise(experiment, cell), metric, NONE, results),
-            )
+                measured(experiment, silent, metric, NONE, results), silent,
+            )  # fmt: skip
             row["cause"] = cause(experiment, cell, first, second, others) if far else ""
             found.append(row)
     return found

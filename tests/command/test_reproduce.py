@@ -377,6 +377,9 @@ def test_privatediff_takes_the_best_step_of_those_that_were_tried():
     """What is chosen on thinned Fashion-MNIST serves the other data too."""
     tried = {group[3]: pairs for group, pairs in choices.tried().items() if group[2] == "privatediff"}
     assert len(tried) == len(zhang2025_table_1.EPSILONS) + 1
+    assert all(
+        [candidate["eta_x"] for _, candidate in pairs] == list(zhang2025_table_1.STEPS) for pairs in tried.values()
+    )
     for cell in find("zhang2025.table_1").cells:
         if cell.keys["algorithm"] == "privatediff":
             _, best = max(tried[f"{cell.keys['epsilon']:g}"], key=lambda pair: pair[0])
@@ -653,9 +656,13 @@ def test_the_headline_on_zhang_s_baseline_counts_what_the_kept_runs_say():
 
 def test_the_headline_on_privatediff_counts_what_the_kept_runs_say():
     aucs: dict[tuple[str, ...], list[float]] = {}
+    certified: list[tuple[float, float, float]] = []
     with kept.path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
         for line in csv.DictReader(stream):
             if line["classes"] == "imbalanced" and line["epsilon"] != "inf":
+                if (line["algorithm"], line["noise"]) == ("privatediff", PUBLISHED):
+                    claimed, shown = float(line["epsilon"]), float(line[EPSILON])
+                    certified.append((shown / claimed, shown, claimed))
                 aucs.setdefault(tuple(line[key] for key in ("algorithm", "data", "epsilon", "noise")), []).append(
                     float(line["AUC"])
                 )
@@ -668,6 +675,7 @@ def test_the_headline_on_privatediff_counts_what_the_kept_runs_say():
     said = next(sentence for sentence in headlines() if "ahead of DP-SGDA" in sentence)
     assert f"in {len(cells)} of {len(cells)} private cells" in said  # as printed
     assert f"it is ahead in {ahead[0]}." in said and f"noise it is ahead in {ahead[1]}." in said
+    assert "certified at {1:.1f} where {2:g} is claimed".format(*max(certified)) in said
 
 
 def test_headlines_count_by_points_what_the_kept_runs_say():
