@@ -51,7 +51,17 @@ class KeptRun(NamedTuple):
 
 
 def open_store(folder: str | PathLike[str], name: str = "--store", *, new: bool = True) -> Store:
-    """Open the store in a folder, which is created if it is missing; not ``new``: for reading alone.
+    """Open the store in a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+        Where it lies.
+    name : str
+        What error messages call the folder.
+    new : bool
+        Whether a folder that is missing is created; if not, the store is only read, and its folder need not be
+        writable.
 
     Raises
     ------

@@ -1,14 +1,15 @@
 """Choose what the papers do not print, by one rule and on training rows alone.
 
 ``python -m dpcheck.experiments.choosing [data] [model]`` tries the candidates of each group that is not yet in
-``kept/choices.csv`` and writes them there. A candidate is run at the privacy of its cell, with certified noise and seed
-0, on four fifths of the training rows of that seed, and scored on the other fifth.
+``kept/choices.csv`` and writes them there. A candidate is run at the privacy of its cell, with seed 0, on four fifths
+of the training rows of that seed, and scored on the other fifth.
 
-Yang et al. 2022, Table 2: linear scores have the printed step, and clipping norms C in w and C/2 in v; perceptrons have
-steps as well. Without privacy a perceptron on digits has steps alone, and everything else has what is printed.
+Yang et al. 2022, Table 2, with certified noise: linear scores have the printed step, and clipping norms C in w and C/2
+in v; perceptrons have steps as well. Without privacy a perceptron on digits has steps alone, and everything else has
+what is printed.
 
-Zhang et al. 2025, Table 1: PrivateDiff has the three steps in w that the paper names, on thinned Fashion-MNIST and with
-the noise as published.
+Zhang et al. 2025, Table 1, with the noise as published: PrivateDiff has the three steps in w that the paper names, on
+Fashion-MNIST with thinned positives.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Choice(NamedTuple):
     noise: str
 
 
-def choices() -> Iterator[Choice]:
+def every_choice() -> Iterator[Choice]:
     """Yield every choice."""
     for cell in yang2022_table_2.EXPERIMENT.cells:
         if "epochs" in cell.plan:  # no schedule of its own
@@ -85,7 +86,7 @@ def _of_zhang(epsilon: float) -> Choice:
 
 def choose(words: Sequence[str]) -> None:
     """Make the choices that have all of these words and are not made yet."""
-    for choice in choices():
+    for choice in every_choice():
         if not set(words) <= choice.words or not choice.plans or group(choice.plans[0][1]) in tried():
             continue
         lines = []

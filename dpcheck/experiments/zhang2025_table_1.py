@@ -45,7 +45,8 @@ def plan(data: str, classes: str, algorithm: str, epsilon: float) -> dict[str, A
         "epsilon": None if epsilon == float("inf") else epsilon, "delta": n**-1.1, "epochs": 80, "batch": 2048,
         "settings": clips, "published": printed, "as_printed": True,
     }  # fmt: skip
-    clips |= chosen(made | {"data": "fashion_mnist", "delta": ROWS["imbalanced"] ** -1.1})  # nothing for DP-SGDA
+    where_chosen = made | {"data": "fashion_mnist", "delta": ROWS["imbalanced"] ** -1.1}
+    made["settings"] = clips | chosen(where_chosen)  # nothing for DP-SGDA
     return made | {"imbalance": 0.1} if imbalanced else made
 
 

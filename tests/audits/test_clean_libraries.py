@@ -1,9 +1,9 @@
 """False alarms of clean training steps on the libraries themselves: five configurations of each, in float32.
 
 Null: the step as claimed. The level of an audit is 5e-5, and 3e-6 more for single coordinates of the noise: 1,000
-audits of one library give at most .053 alarms on average, so that none is due. The 1.8 million
-simulations that minibatches are compared with at that level take some minutes; they are made once and shared, which
-leaves the expected number of alarms as it is.
+audits of one library give at most .053 alarms on average, so that none is due. The 1.8 million simulations that
+minibatches are compared with at that level take some minutes; they are made once and shared, which leaves the expected
+number of alarms as it is.
 
     CLEAN_REPEATS=200 pytest -n 0 -s -m experiment --keep-tables tests/audits/test_clean_libraries.py
 

@@ -525,3 +525,19 @@ def test_a_cycle_needs_its_scheme_and_enough_records():
         audit_training_step(step(), RECORDS, **TURNS | {"scheme": "poisson"})
     with pytest.raises(InputError, match="cycle must be at most 4, records over batch, got 5"):
         audit_training_step(step(), RECORDS, **TURNS | {"cycle": 5})
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.69, "consistent"), (0.64, "violated")])
+def test_a_coordinate_that_is_low_by_chance_is_no_alarm(share, verdict):
+    """Of 100 draws .69 of the claimed noise has p = 2e-6: one of four coordinates has that once in 39,000 audits."""
+    draws = np.random.default_rng(1).normal(size=(3, 100, 4))
+    draws /= draws.std(1, ddof=1, keepdims=True)
+    draws[0, :, 3] *= share
+    rows = iter(draws.reshape(-1, 4))
+
+    def release(start, batch, rng):
+        return np.zeros(4) if len(batch) == 1 else next(rows)
+
+    step = TrainingStep(release, poisson, clip=CLIP, noise=1.0, divisor=1.0)
+    found, _ = noise_finding(step, RECORDS, BATCH, 200, 0.99, 0, empty=True)
+    assert found.verdict == verdict, found.reason

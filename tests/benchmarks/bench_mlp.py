@@ -7,8 +7,8 @@ minibatches of 20,000 records drawn with replacement. A timing is of ``STEPS[bat
 clipping, its "fast gradient clipping") and JAX (per-record gradients by vmap(grad), and ghost clipping written out by
 hand) are run in double precision and in single.
 DPCHECK_BENCH_CORES sets how many cores all of them get, 1 by default. Read the ratios within one run. Where two are
-within a few per cent of each other, other work decides which of two timings comes out ahead: ``-s -k in_turn`` times
-dpcheck and JAX's ghost clipping in turn and prints the ratio of each pair.
+within a few per cent of each other, other work on the machine decides which one comes out ahead. ``-s -k in_turn``
+therefore times dpcheck and JAX's ghost clipping in turn, and prints the ratio of such pairs.
 
 The peers use their own threads. dpcheck goes through a minibatch on one thread; all that runs in parallel is what
 SciPy's BLAS does within a product, on DPCHECK_BENCH_BLAS threads, as many as cores by default. That loses where other
@@ -253,5 +253,5 @@ def test_in_turn(batch, dtype):
     mine, jax = np.median(each, axis=0)
     print(
         f"\n{dtype}, batch {batch}: {mine:.2f} ms a step, JAX {jax:.2f}; ours over JAX's {middle:.2f} "
-        f"({low:.2f} to {high:.2f} in eight of ten of {TURNS} pairs)"
+        f"({low:.2f} to {high:.2f} from the first to the ninth decile of {TURNS} pairs)"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -167,23 +168,27 @@ def test_a_report_that_cannot_be_read_hides_no_other_run(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("beside", [False, True])
 def test_a_folder_that_cannot_be_written_is_listed_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
 ) -> None:
-    """Read without the files that SQLite keeps beside one that others may write."""
+    """Read as a file that nobody changes, but not where work that is not yet in it lies beside it."""
     monkeypatch.chdir(tmp_path)
     store = open_store("runs")
     keep_run(store, report(audited(300, 100)))
     store.close()
+    if beside:
+        (tmp_path / "runs" / "dpcheck.sqlite-wal").touch()
+    opened, connect = [], sqlite3.connect
+
+    def recorded(file: object, **options: Any) -> sqlite3.Connection:
+        opened.append(str(file))
+        return connect(file, **options)  # type: ignore[call-overload,no-any-return]
+
+    monkeypatch.setattr("dpcheck.store.sqlite3.connect", recorded)
     monkeypatch.setattr("dpcheck.store.os.access", lambda path, mode: False)
-    for file in (tmp_path / "runs").iterdir():
-        file.chmod(0o400)
-    (tmp_path / "runs").chmod(0o500)
-    try:
-        assert [run["findings"] for run in history("runs")] == [1]
-        assert [file.name for file in (tmp_path / "runs").iterdir()] == ["dpcheck.sqlite"]
-    finally:
-        (tmp_path / "runs").chmod(0o700)
+    assert [run["findings"] for run in history("runs")] == [1]
+    assert [file.endswith("?immutable=1") for file in opened] == [not beside]
 
 
 def test_runs_are_found_by_number_and_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
