@@ -1,12 +1,9 @@
-"""``dpcheck reproduce``: named experiments, cells, a store that goes on, kept runs and the tables made of them."""
+"""``dpcheck reproduce``: named experiments, cells, a store that goes on, chosen settings, and the command."""
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -30,18 +27,13 @@ from dpcheck.experiments import (
     choosing,
     find,
     kept,
-    page,
     runner,
     starts,
     zhang2025_table_1,
 )
-from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
-from dpcheck.experiments.headlines import headlines
-from dpcheck.experiments.measured import measured
-from dpcheck.experiments.picture import draw
-from dpcheck.experiments.rendering import listing, not_run, to_dict
-from dpcheck.experiments.runner import FILE, Result, chosen, run_all, trials
-from dpcheck.experiments.table import causes, rows, shown_rows
+from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED
+from dpcheck.experiments.rendering import listing
+from dpcheck.experiments.runner import FILE, chosen, run_all, trials
 from dpcheck.problems.auc import AUC, auc_score
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -260,102 +252,9 @@ def test_a_killed_run_goes_on_with_the_same_bits(tmp_path, wanted, keep):
         keep("reproduce_kills", pd.DataFrame([row]))
 
 
-# Tables from runs
-
-
-def made_up(values, *, published=10.0, noise=CERTIFIED, runs=1):
-    cell = Cell({"method": "a"}, {}, {"Phi": published})
-    experiment = replace(SENSING, cells=(cell,), metrics=("Phi",), runs=runs)
-    return experiment, [Result(Trial(cell, noise, seed), {"Phi": value, EPSILON: 2.0 + seed}, 1.0)
-                        for seed, value in enumerate(values)]  # fmt: skip
-
-
-def test_means_errors_and_differences_by_hand():
-    experiment, results = made_up([11.0, 12.0, 13.0, 14.0])
-    found = measured(experiment, experiment.cells[0], "Phi", CERTIFIED, results)
-    spread = math.sqrt(5 / 3)
-    assert found.mean == 12.5
-    assert found.error == pytest.approx(spread / 2)
-    assert found.difference == pytest.approx(2.5 / (spread * math.sqrt(1 / 4 + 1)))  # one run is behind the printed one
-    assert found.epsilon == 5.0  # the largest
-    exact = measured(replace(experiment, runs=0), experiment.cells[0], "Phi", CERTIFIED, results)
-    assert exact.difference == pytest.approx(2.5 / (spread / 2))
-    assert measured(experiment, experiment.cells[0], "Phi", PUBLISHED, results) is None
-
-
-def test_one_run_has_no_error_and_no_difference():
-    experiment, results = made_up([11.0])
-    (row,) = rows(experiment, results)
-    assert row["difference, certified noise"] is None and row["cause"] == ""
-    assert shown_rows(experiment, results)[0]["certified noise"] == "11.000"
-
-
-def test_a_difference_beyond_two_errors_has_a_cause():
-    experiment, results = made_up([20.0, 20.1, 19.9])
-    (row,) = rows(experiment, results)
-    assert row["difference, certified noise"] > 2 and row["cause"]
-    assert causes(experiment, results) == {"a": row["cause"]}
-    near, few = made_up([9.0, 11.5, 10.0])
-    assert causes(near, few) == {}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_tables_follow_from_the_kept_runs(name):
-    """Means, errors and certificates of every row, from the CSV by plain Python."""
-    experiment = find(name)
-    if not kept.path(experiment).exists():
-        pytest.skip("nothing of it is kept")
-    with kept.path(experiment).open(encoding="utf-8") as stream:
-        lines = list(csv.DictReader(stream))
-    found = rows(experiment, kept.read(experiment))
-    assert found
-    for row in found:
-        metric = row.get("metric", experiment.metrics[0])
-        keys = {key: row[key] if isinstance(row[key], str) else f"{row[key]:g}" for key in experiment.keys}
-        mine = [line for line in lines if all(line[key] == keys[key] for key in keys)]
-        for noise, name in ((CERTIFIED, ", certified noise"), (PUBLISHED, ""), (NONE, "")):
-            group = [line for line in mine if line["noise"] == noise]
-            if not group:
-                continue
-            assert sorted(int(line["seed"]) for line in group) == list(range(len(group)))
-            values = [float(line[metric]) for line in group]
-            mean = sum(values) / len(values)
-            assert row[f"measured{name}"] == pytest.approx(mean, rel=1e-12)
-            if len(values) > 1:
-                spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-                assert row[f"standard error{name}"] == pytest.approx(spread / math.sqrt(len(values)), rel=1e-9)
-            assert row[f"certified epsilon{name}"] == max(float(line[EPSILON]) for line in group)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_certified_noise_keeps_the_claim(name):
-    """Every kept run with certified noise is certified at what its cell claims."""
-    experiment = find(name)
-    for result in kept.read(experiment):
-        if result.trial.noise == CERTIFIED:
-            claimed = result.trial.cell.plan.get("epsilon", 2.0)
-            assert result.values[EPSILON] <= claimed * (1 + 1e-9)
-        if result.trial.noise == NONE:
-            assert result.values[EPSILON] == math.inf
-
-
-@pytest.mark.parametrize("format", ["csv", "markdown", "latex", "json", "terminal"])
-def test_formats(format):
-    experiment, results = made_up([20.0, 20.1, 19.9])
-    said = experiment_text(experiment, results, format)
-    assert "20" in said and "10" in said
-    if format == "json":
-        found = json.loads(said)
-        assert found["rows"][0]["measured, certified noise"] == pytest.approx(20.0)
-        assert len(found["runs"]) == 3
-
-
-def test_what_was_not_run_is_listed_with_why_and_cost():
-    experiment = find("zhang2025.table_1")
-    said = dict(not_run(experiment, []))
-    assert any("CIFAR" in part for part in said)
-    assert any("of one core" in why for why in said.values())
-    assert to_dict(experiment, [])["not run"]
+def test_code_changes_are_other_runs():
+    """What is stored by one version of a kernel is not taken for what another one measures."""
+    assert runner.code(SENSING) != runner.code(find("yang2022.table_2"))
 
 
 # The choices
@@ -547,148 +446,3 @@ def test_a_start_takes_the_cell_with_the_nearest_epsilon():
     found = starts.start("xu2026.table_2:dp_rgda", "dp_rgda", None, 0)
     assert (found.epsilon, found.delta, found.settings["K"]) == (2.0, 1e-6, 5)
     assert set(found.score(found.problem.initial)) == {"Phi", "gradient norm", "lambda_min"}
-
-
-# The page
-
-
-def test_the_page_has_the_tables_of_the_kept_runs():
-    """``python -m dpcheck.experiments.page docs/reproduce.md`` changes nothing."""
-    written = (ROOT / "docs" / "reproduce.md").read_text("utf-8")
-    assert page.renewed(written) == written
-    assert len(re.findall(r"<!-- kept: (\S+) -->", written)) == len(NAMES) + 1  # and the headlines
-
-
-def printed_rows(name):
-    """The text of an experiment's section of the page, and its table's rows by heading."""
-    section = (
-        (ROOT / "docs" / "reproduce.md").read_text("utf-8").split(f"<!-- kept: {name} -->")[1].split("<!-- end")[0]
-    )
-    lines = section.split("\n\n")[2].splitlines()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    return section, [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if kept.path(find(name)).exists()])
-def test_the_page_says_what_the_kept_runs_say(name):
-    """Every number of the page that was measured, from the CSV by plain Python; and every difference beyond two
-    standard errors has a letter, which a sentence below the table explains."""
-    experiment = find(name)
-    with kept.path(experiment).open(encoding="utf-8") as stream:
-        lines = list(csv.DictReader(stream))
-    section, printed = printed_rows(name)
-    assert printed
-    for row in printed:
-        keys = {key: "inf" if row[key] == "no privacy" else row[key] for key in experiment.keys}
-        mine = [line for line in lines if all(line[key] == keys[key] for key in keys)]
-        for noises, heading, certified in (
-            ((NONE, PUBLISHED), "measured", "epsilon of the noise"), ((CERTIFIED,), "certified noise", "its epsilon"),
-        ):  # fmt: skip
-            values = [float(line[row.get("metric", experiment.metrics[0])]) for line in mine if line["noise"] in noises]
-            assert bool(values) == bool(row.get(heading))
-            if values:
-                mean, *error = (float(part) for part in row[heading].split(" ± "))
-                assert mean == pytest.approx(np.mean(values), rel=0.05 if abs(mean) >= 1e5 else 1e-3, abs=5e-4)
-                if len(set(values)) > 1 and error:
-                    assert error[0] == pytest.approx(np.std(values, ddof=1) / math.sqrt(len(values)), rel=0.06)
-                else:
-                    assert len(values) == 1 or np.ptp(values) <= 1e-12 * abs(mean)
-                epsilon = max(float(line[EPSILON]) for line in mine if line["noise"] in noises)
-                assert float(row[certified].replace("none", "inf")) == pytest.approx(epsilon, rel=6e-3)
-        far = any(abs(float(row.get(each) or 0)) > 2.05 for each in ("difference", "its difference"))
-        why = row.get("why", "")  # a column that is empty everywhere is left out
-        assert bool(why) >= far
-        for letter in filter(None, why.split(", ")):
-            assert re.search(rf"^- \({letter}\) \S", section, re.MULTILINE), letter
-
-
-def test_no_cause_rests_on_a_run_that_was_not_made():
-    """A step is named as the cause where a run without noise shows it, of the same algorithm on the same rows."""
-    experiment = find("zhang2025.table_1")
-    results = kept.read(experiment)
-
-    def setting(keys):
-        return keys["data"], keys["classes"], keys["algorithm"]
-
-    silent = {setting(run.trial.cell.keys) for run in results if run.trial.noise == NONE}
-    named = {setting(row) for row in rows(experiment, results) if "without noise" in (row["cause"] or "")}
-    assert named and named <= silent
-    without = [run for run in results if run.trial.noise != NONE]
-    assert not any("without noise" in (row["cause"] or "") for row in rows(experiment, without))
-
-
-def test_code_changes_are_other_runs():
-    """What is stored by one version of a kernel is not taken for what another one measures."""
-    assert runner.code(SENSING) != runner.code(find("yang2022.table_2"))
-
-
-def test_a_stated_spread_stands_in_for_the_measured_one():
-    experiment, results = made_up([11.0, 12.0, 13.0, 14.0])
-    stated = measured(replace(experiment, runs=5, spread=0.1), experiment.cells[0], "Phi", CERTIFIED, results)
-    assert stated.difference == pytest.approx(2.5 / math.sqrt(5 / 3 / 4 + 0.1**2 / 5))
-
-
-def test_a_figure_without_some_of_its_panels_is_drawn():
-    experiment = find("yang2022.figure_1")
-    cells = [cell for cell in experiment.cells if cell.keys["panel"] == "a"]
-    results = [Result(each, {"AUC": 90.0, "sigma": 1.0, EPSILON: 1.0}, 1.0) for each in trials(experiment, cells, 2)]
-    assert len(draw(experiment, results).axes) == 3
-
-
-def test_the_headline_on_zhang_s_baseline_counts_what_the_kept_runs_say():
-    with kept.path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
-        lines = [line for line in csv.DictReader(stream) if line["algorithm"] == "dp_sgda"]
-    shares = [float(line[EPSILON]) / float(line["epsilon"]) for line in lines if line["noise"] == PUBLISHED]
-    aucs: dict[tuple[str, float], list[float]] = {}
-    for line in lines:
-        if line["noise"] == CERTIFIED and line["classes"] == "balanced":
-            aucs.setdefault((line["data"], float(line["epsilon"])), []).append(float(line["AUC"]))
-    printed = {
-        (cell.keys["data"], cell.keys["epsilon"]): cell.published["AUC"] for cell in find("zhang2025.table_1").cells
-        if cell.keys["classes"] == "balanced" and cell.keys["algorithm"] == "dp_sgda"
-    }  # fmt: skip
-    above = [float(np.mean(values)) - printed[key] for key, values in aucs.items()]
-    said = next(sentence for sentence in headlines() if "Zhang" in sentence)
-    assert f"{min(shares):.2f} to {max(shares):.2f} of the claimed epsilon" in said
-    assert f"{sum(points > 0 for points in above)} of {len(above)} private cells" in said
-    assert f"by up to {max(above):.1f} points" in said
-
-
-def test_the_headline_on_privatediff_counts_what_the_kept_runs_say():
-    aucs: dict[tuple[str, ...], list[float]] = {}
-    certified: list[tuple[float, float, float]] = []
-    with kept.path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
-        for line in csv.DictReader(stream):
-            if line["classes"] == "imbalanced" and line["epsilon"] != "inf":
-                if (line["algorithm"], line["noise"]) == ("privatediff", PUBLISHED):
-                    claimed, shown = float(line["epsilon"]), float(line[EPSILON])
-                    certified.append((shown / claimed, shown, claimed))
-                aucs.setdefault(tuple(line[key] for key in ("algorithm", "data", "epsilon", "noise")), []).append(
-                    float(line["AUC"])
-                )
-    mean = {key: float(np.mean(values)) for key, values in aucs.items()}
-    cells = [key[1:3] for key in mean if key[0] == "privatediff" and key[3] == PUBLISHED]
-    apart = {
-        noise: [mean["privatediff", *cell, PUBLISHED] - mean["dp_sgda", *cell, noise] for cell in cells]
-        for noise in (PUBLISHED, CERTIFIED)
-    }
-    said = next(sentence for sentence in headlines() if "ahead of DP-SGDA" in sentence)
-    assert f"in {len(cells)} of {len(cells)} private cells" in said  # as printed
-    for noise, words in ((PUBLISHED, "as each is published, it"), (CERTIFIED, "with certified noise it")):
-        ahead, behind = sum(each > 0.5 for each in apart[noise]), sum(each < -0.5 for each in apart[noise])
-        assert f"{words} is ahead in {ahead} and behind in {behind}." in said
-    assert "certified at {1:.1f} where {2:g} is claimed".format(*max(certified)) in said
-
-
-def test_headlines_count_by_points_what_the_kept_runs_say():
-    """From the CSV by plain Python: a mean far below the printed number with a large error reaches nothing."""
-    experiment = find("yang2022.table_2")
-    runs = kept.read(experiment)
-    for model, name in (("linear", "linear scores"), ("mlp", "perceptrons")):
-        short = []
-        for cell in experiment.cells:
-            values = [run.values["AUC"] for run in runs if run.trial.cell is cell and run.trial.noise == CERTIFIED]
-            if values and cell.keys["model"] == model and "AUC" in cell.published:
-                short.append(cell.published["AUC"] - float(np.mean(values)))
-        said = f"{sum(each <= 0.5 for each in short)} of {len(short)} private cells of {name}"
-        assert any(said in sentence and f"up to {max(short):.0f} points" in sentence for sentence in headlines())
