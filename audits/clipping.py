@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dpcheck.audits.numbers.number_text import brief, plain
 from dpcheck.audits.numbers.rounding import Rounding
 from dpcheck.audits.running.batch_query import ENDS, BatchQuery, Member
+from dpcheck.audits.running.records import read
 from dpcheck.errors import raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
@@ -110,8 +111,8 @@ def audit_clipping(
     ----------
     query : callable
         ``batch -> number or array``, without noise.
-    records : ndarray (n, ...) or list
-        At least two records; batches are taken from them, as arrays where they are an array.
+    records : array (n, ...) or list
+        At least two records; batches are taken from them, as arrays of NumPy, torch or JAX where they are one.
     bound : float
         Claimed l2 norm of one record's vector, > 0.
     divisor : float or "size"
@@ -156,7 +157,7 @@ def audit_clipping(
     'violated'
     """
     require(callable(query), "query", "be callable", type(query).__name__)
-    require(hasattr(records, "__len__"), "records", "be an array or a list", type(records).__name__)
+    given = read(records)
     require(len(records) >= 2, "records", "hold at least two", len(records))
     require(scale is None or callable(scale), "scale", "be callable", scale)
     require_positive(bound, "bound")
@@ -169,7 +170,8 @@ def audit_clipping(
     def divided(size: int) -> float:
         return float(size if by_size else divisor)
 
-    asked, rng = BatchQuery(query, records, scale), np.random.default_rng(seed)
+    asked = BatchQuery(lambda batch: query(given.back(batch)), given.values, given.grown(scale))
+    rng = np.random.default_rng(seed)
     outliers = [(int(k), f) for k in rng.integers(0, len(records), 3) for f in (*_FACTORS, -1e3)]
     norm = _Worst("norm")
     first = asked.alone(outliers[0])

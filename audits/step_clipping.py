@@ -26,6 +26,7 @@ _FAR_OUT = 10  # standard deviations that no noise reaches
 _SAME = 6  # outliers in one minibatch
 _TOGETHER = 64  # records in a minibatch that are looked at together
 _FEWEST = 64  # records that are looked at alone, however large the model
+_TELLING = 64  # numbers that show by which type they were rounded
 Query = Callable[[Any], Floats]
 
 
@@ -135,11 +136,15 @@ def _rounding(step: TrainingStep, records: Any, beside: Floats) -> Rounding:
     """Return what rounding may do to the gradient, by the type of what is released, or of the sum before the noise."""
     batch = taken(records, range(min(_SAME, len(records))))
     released = np.concatenate([step.release(batch, np.random.default_rng(seed)) for seed in range(_SAME)])
-    sums = released[: len(beside)] - beside
+    starts = range(min(len(records), math.ceil(_TELLING / len(beside))))  # of more minibatches for a small model
+    sums = np.array([
+        step.release(taken(records, range(start, min(start + _SAME, len(records)))), np.random.default_rng(0)) - beside
+        for start in starts
+    ])  # fmt: skip
     error = 2.0**-22  # of what was computed in float32 after the coarser type
     seen = [
         unit_of(released, 0 * released), unit_of(released * step.divisor, error * np.abs(released) * step.divisor),
-        unit_of(sums * step.divisor, error * (np.abs(beside) + np.abs(sums)) * step.divisor),
+        unit_of((sums * step.divisor).ravel(), (error * (np.abs(beside) + np.abs(sums)) * step.divisor).ravel()),
     ]  # fmt: skip
     return Rounding(max(seen), float(np.linalg.norm(beside)), len(beside))
 

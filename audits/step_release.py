@@ -12,7 +12,7 @@ from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.step_budget import affordable, cost
 from dpcheck.audits.step_cycles import cyclic_minibatches, turns
-from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken
+from dpcheck.audits.step_parts import UNSEEDED, Floats, TrainingStep, gathered, taken
 from dpcheck.errors import InputError
 from dpcheck.events import Repeated, Sampled
 
@@ -76,11 +76,7 @@ def release_finding(
     except InputError as error:
         if "seeded=False" not in str(error):
             raise
-        raise InputError(
-            "gradient must draw all its randomness from rng, got two different releases for one seed: seed the "
-            "library's own generator from rng in each call, such as torch.manual_seed(int(rng.integers(2**62))), "
-            "switch dropout off, and keep no state"
-        ) from error
+        raise InputError(UNSEEDED) from error
     reason = f"{steps} steps together have epsilon >= {audit.epsilon_lower:.3g}, {audit.epsilon:.3g} is claimed"
     if len(kept) <= last:
         reason += f", on {len(kept)} of the {len(records)} records"

@@ -11,19 +11,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
+
+import numpy as np
 
 from dpcheck.arrays import real_numbers
 from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.results.training_step_audit import TrainingStepAudit as TrainingStepAudit
+from dpcheck.audits.running.records import read
 from dpcheck.audits.step_clipping import clipping_finding
 from dpcheck.audits.step_cycles import cyclic_sampling_finding, turns
 from dpcheck.audits.step_findings import divisor_finding, empty_finding, sampling_finding
 from dpcheck.audits.step_noise import noise_finding
-from dpcheck.audits.step_parts import TrainingStep
+from dpcheck.audits.step_parts import UNSEEDED, TrainingStep, taken
 from dpcheck.audits.step_release import release_finding
 from dpcheck.errors import (
     InputError,
+    raised,
     require,
     require_confidence,
     require_count,
@@ -62,8 +67,9 @@ def audit_training_step(
         What the step is made of (:class:`~.step_parts.TrainingStep`); or the code that sets it up, ``records ->
         TrainingStep``, which is then run on neighbouring data: a divisor or a noise that it takes from the private
         number of records is found only so.
-    records : ndarray (n, ...) or list
-        At least 8 records, made up or public ones.
+    records : array (n, ...) or list
+        At least 8 records, made up or public ones. Minibatches of them are arrays of NumPy, torch or JAX where they are
+        one, and lists where they are anything else.
     batch : int
         Records in a minibatch as accounted, on average under Poisson sampling.
     steps : int
@@ -131,7 +137,8 @@ def audit_training_step(
     """
     from dpcheck.accounting import certify
 
-    require(hasattr(records, "__len__"), "records", "be an array or a list of records", type(records).__name__)
+    given = read(records)
+    records = given.values
     require(len(records) >= 8, "records", "hold at least 8", len(records))
     require_count(batch, "batch")
     require(batch <= len(records), "batch", f"be at most the number of records, {len(records)}", batch)
@@ -149,10 +156,17 @@ def audit_training_step(
     require_confidence(confidence)
     require_seed(seed)
     _require_outlier(records, outlier)
-    build: Callable[[Any], TrainingStep] = _always(step) if isinstance(step, TrainingStep) else step
-    require(callable(build), "step", "be a TrainingStep, or code that returns one", type(step).__name__)
+    outlier = given.grown(outlier)
+    code: Callable[[Any], Any] = _always(step) if isinstance(step, TrainingStep) else step
+    require(callable(code), "step", "be a TrainingStep, or code that returns one", type(step).__name__)
+
+    def build(data: Any) -> TrainingStep:
+        made: TrainingStep = code(given.back(data))
+        require(isinstance(made, TrainingStep), "step", "return a TrainingStep", type(made).__name__)
+        return replace(made, gradient=lambda params, batch, rng: made.gradient(params, given.back(batch), rng))
+
     here = build(records)
-    require(isinstance(here, TrainingStep), "step", "return a TrainingStep", type(here).__name__)
+    _require_gradient(here, records)
 
     each = 1 - (1 - confidence) / _STATISTICAL
     plain_scheme: Scheme = "poisson" if scheme == "cyclic_poisson" else scheme
@@ -189,6 +203,19 @@ def audit_training_step(
 def _always(step: TrainingStep) -> Callable[[Any], TrainingStep]:
     """Return set-up code that ignores the data."""
     return lambda _: step
+
+
+def _require_gradient(step: TrainingStep, records: Any) -> None:
+    """Require that the gradient takes records, and that the generator alone decides what it returns."""
+    some = taken(records, range(4))
+    try:
+        one, other = (step.release(some, np.random.default_rng(0)) for _ in range(2))
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InputError(f"gradient must take a minibatch of the records, got {raised(error)}") from error
+    if not np.array_equal(one, other, equal_nan=True):
+        raise InputError(UNSEEDED)
 
 
 def _require_outlier(records: Any, outlier: Any) -> None:

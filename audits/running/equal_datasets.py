@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.running.foreign_arrays import as_numpy
 from dpcheck.audits.running.unchanged import fingerprint, is_plain
 
 _NUMBER = (int, float, complex, np.number, np.bool_)
@@ -28,6 +29,7 @@ def equal_datasets(data: Any, neighbour: Any) -> bool:
 
 
 def _same(first: Any, other: Any) -> bool:
+    first, other = (value if (tensor := as_numpy(value)) is None else tensor[0] for value in (first, other))
     if hasattr(first, "iloc") or hasattr(other, "iloc"):
         return _same_tables(first, other)
     if isinstance(first, dict) or isinstance(other, dict):

@@ -54,7 +54,7 @@ class Runner:
     datasets: tuple[Any, Any]
     vectorized: bool
     seed: int
-    # What the datasets held after the first runs: one may clip its data in place, which changes nothing twice.
+    # What the datasets held before the first run, which may tell what every later one finds overwritten.
     held: list[str | None] = field(default_factory=lambda: [None, None], repr=False, compare=False)
     # Whether the first runs, from one seed, gave the same outputs on both: set by ``probe``.
     alike: list[bool] = field(default_factory=lambda: [False], repr=False, compare=False)
@@ -113,12 +113,12 @@ class Runner:
     def probe(self, *, seeded: bool = True) -> int:
         """Return the width k of the outputs, equal on both datasets; InputError if a seed does not fix them."""
         found: list[Floats | RunError] = []
-        for dataset in self.datasets:
+        self.held[:] = map(fingerprint, self.datasets)
+        for side in (0, 1):
             try:
-                found.append(self._probed(dataset, seeded))
+                found.append(self._probed(side, seeded))
             except RunError as error:
                 found.append(error)
-        self.held[:] = map(fingerprint, self.datasets)
         failures = {side: each for side, each in enumerate(found) if isinstance(each, RunError)}
         if failures:
             first, without = next(iter(failures.values())), [2 * PROBES, 2 * PROBES]
@@ -131,17 +131,17 @@ class Runner:
         self.alike[0] = seeded and bool(same(*outputs).all())
         return a[0]
 
-    def _probed(self, dataset: Any, seeded: bool) -> Floats:
+    def _probed(self, side: int, seeded: bool) -> Floats:
         """Return outputs on one dataset, after two runs that must agree."""
+        dataset = self.datasets[side]
         rngs = np.random.default_rng(0), np.random.default_rng(0)
         first = self.outputs(dataset, rngs[0], PROBES)
-        before = fingerprint(dataset)
+        require_unchanged(dataset, self.held[side])
         try:
             again = self.outputs(dataset, rngs[1], PROBES)
         except RunError as error:
             error.ran += PROBES
             raise
-        require_unchanged(dataset, before)
         if seeded and not (first.shape == again.shape and same(first, again).all()):
             raise InputError(
                 "mechanism must draw all its randomness from rng, got two different outputs for one seed; where it "

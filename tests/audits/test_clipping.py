@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcheck import InputError
@@ -156,6 +157,9 @@ def test_exceptions_are_reported_and_not_judged():
     [
         ({"query": 3}, "query must be callable, got int"),
         ({"records": RECORDS[:1]}, "records must hold at least two, got 1"),
+        ({"records": pd.DataFrame(RECORDS)}, "records must be an array or a list, got DataFrame: take its to_numpy()"),
+        ({"records": {0: RECORDS[0]}}, "records must be an array or a list, got dict"),
+        ({"records": iter(RECORDS)}, "records must be an array or a list, got iterator"),
         ({"bound": 0}, "bound must be a finite number > 0, got 0"),
         ({"divisor": -1}, "divisor must be a finite number > 0, got -1"),
         ({"query": lambda x: 1 / 0}, "query must return numbers, got ZeroDivisionError: division by zero"),

@@ -21,6 +21,7 @@ from dpcheck.audits.neighbours import canary
 from dpcheck.audits.numbers.nan_equality import among, same
 from dpcheck.audits.numbers.number_text import shown
 from dpcheck.audits.one_run import audit_one_run
+from dpcheck.audits.running.unchanged import fingerprint
 from dpcheck.audits.scores.histograms import Coordinate, Pair, histogram
 from dpcheck.audits.scores.nan_or_minus_zero import specials
 from dpcheck.audits.scores.set_text import intervals, values
@@ -251,7 +252,7 @@ class TestFailures:
 class TestDatasets:
     """A dataset is the same in every run, or the runs are not of one law."""
 
-    SAID = r"^mechanism must leave its datasets as they are, got one that it changed$"
+    SAID = r"^mechanism must leave its datasets as they are, got one that it changed: let it work on a copy$"
 
     @pytest.mark.parametrize("audit", [audit_privacy, audit_sequential])
     def test_that_is_changed(self, audit: Callable[..., Any]) -> None:
@@ -277,13 +278,31 @@ class TestDatasets:
         with pytest.raises(InputError, match=self.SAID):
             audit_privacy(adds, pd.DataFrame({"a": [0.0]}), pd.DataFrame({"a": [1.0]}), epsilon=1.0)
 
-    def test_that_only_seems_to(self) -> None:
-        """Clipping in place changes nothing twice; what cannot be compared is not accused."""
+    @pytest.mark.parametrize("seeded", [True, False])
+    def test_that_is_overwritten_once(self, seeded: bool) -> None:
+        """A first run may tell everything, and every later one nothing."""
+        own = np.random.default_rng(0)
 
-        def clips(data: Any, rng: np.random.Generator) -> Any:
-            return np.clip(data, 0, 1, out=data).sum() + rng.laplace()
+        def tells_once(data: Any, rng: np.random.Generator) -> Any:
+            told = data.sum() + 0.01 * own.normal() if not seeded else rng.normal()
+            data[0] = 0.0
+            return told
 
-        assert audit_privacy(clips, np.full(3, 0.5), np.full(3, 7.0), epsilon=2.0, trials=200).verdict == "consistent"
+        with pytest.raises(InputError, match=self.SAID):
+            audit_privacy(tells_once, np.ones(3), np.array([0.0, 1.0, 1.0]), epsilon=1.0, seeded=seeded)
+
+    def test_that_is_read_only(self) -> None:
+        """A table may be arranged anew when it is read; what cannot be compared is not accused."""
+        table = pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, 3.0]})
+        table["c"], table["d"] = ["x", "y"], 1.0
+        assert fingerprint(table) == fingerprint(table.copy())  # which puts all columns of numbers together
+        other = table.copy()
+        other.loc[0, "a"] = 1.0
+
+        def reads(data: Any, rng: np.random.Generator) -> Any:
+            return data[["a", "b"]].values.sum() + data.values.size + data["c"].str.len().sum() + rng.laplace()
+
+        assert audit_privacy(reads, table, other, epsilon=1.5, trials=200).verdict == "consistent"
         own = np.random.default_rng(0)
         with pytest.raises(InputError, match="draw all its randomness from rng"):
             audit_privacy(lambda data, rng: own.laplace(), lambda: 0, lambda: 0, epsilon=1.0)
