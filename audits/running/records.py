@@ -28,13 +28,13 @@ class Records:
         return lambda record, factor: read(scale(self.back(record), factor)).values
 
 
-def read(records: Any) -> Records:
+def read(records: Any, name: str = "records") -> Records:
     """Read records: an array of NumPy, torch or JAX, or a sequence of anything, which stays as it is."""
     found = as_numpy(records)
     if found is not None:
         return Records(*found)
     kind = type(records).__name__
-    require(not hasattr(records, "to_numpy"), "records", "be an array or a list", f"{kind}: take its to_numpy()")
+    require(not hasattr(records, "to_numpy"), name, "be an array or a list", f"{kind}: take its to_numpy()")
     ordered = hasattr(records, "__len__") and hasattr(records, "__getitem__") and not isinstance(records, Mapping | str)
-    require(ordered, "records", "be an array or a list", kind)
+    require(ordered, name, "be an array or a list", kind)
     return Records(records)

@@ -46,10 +46,10 @@ class _Held(pickle.Pickler):
         return list, ([type(value).__name__, *held],)
 
 
-def require_unchanged(dataset: Any, before: str | None) -> None:
+def require_unchanged(dataset: Any, before: str | None, name: str = "mechanism") -> None:
     """Require that a dataset is what it was when its :func:`fingerprint` was taken."""
     unchanged = before is None or before == fingerprint(dataset)
-    require(unchanged, "mechanism", "leave its datasets as they are", "one that it changed: let it work on a copy")
+    require(unchanged, name, "leave its datasets as they are", "one that it changed: let it work on a copy")
 
 
 def is_plain(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck import InputError, audit_clipping, audit_privacy, audit_training_step
+from dpcheck import InputError, audit_clipping, audit_privacy, audit_sensitivity, audit_training_step
 from dpcheck.audits.running.records import read
 from dpcheck.audits.step_parts import TrainingStep
 
@@ -64,6 +64,20 @@ def test_a_query_gets_its_own_kind_of_array(made):
         return (rows / np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))).sum(0)
 
     assert audit_clipping(query, records, bound=1.0).verdict == "consistent"
+
+
+@pytest.mark.parametrize("made", [torch_rows, jax_rows])
+def test_sensitivity_on_its_own_kind_of_array(made):
+    """Fractions that take the place of whole numbers stay fractions."""
+    records, array = made("int32")
+
+    def query(data):
+        assert isinstance(data, array)
+        return np.clip(np.array(data.tolist()), 0, 0.5).sum()
+
+    found = audit_sensitivity(query, records[:, 0], [0.0, 0.25, 0.5], claimed=0.25)
+    assert (found.verdict, found.sensitivity) == ("violated", 0.5)
+    assert audit_sensitivity(query, records[:, 0], [0.0, 0.25], claimed=0.5).verdict == "consistent"
 
 
 def test_a_minibatch_of_tensors_is_a_copy():

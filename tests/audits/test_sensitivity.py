@@ -135,3 +135,16 @@ def test_whole_numbers_make_room_for_fractions():
 
 def test_a_budget_for_less_than_one_pair_a_base():
     assert audit_sensitivity(np.mean, np.zeros(4), [0.0, 1.0, 2.0, 3.0], claimed=1, budget=12).verdict == "consistent"
+
+
+@pytest.mark.parametrize("dataset", [np.zeros(5), [0.0] * 5, np.arange(5.0)])
+def test_a_query_that_overwrites_its_data_is_refused_and_not_accused(dataset):
+    """What it changed is no neighbour of what it was asked for."""
+
+    def overwrites(data):
+        total = np.sum(data)
+        data[:] = np.zeros(len(data))
+        return total
+
+    with pytest.raises(InputError, match=r"^query must leave its datasets as they are, got one that it changed"):
+        audit_sensitivity(overwrites, dataset, [0.0, 1.0], claimed=1.0)
