@@ -30,6 +30,7 @@ from dpcheck.arrays import real_numbers
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.numbers.low_bits import low_bits, unreachable
 from dpcheck.audits.running.recorder import Recorder, Silenced
+from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
 from dpcheck.errors import require, require_confidence, require_seed
 from dpcheck.shown import Shown
 
@@ -145,8 +146,11 @@ def audit_floating_point(
     def once(dataset: Any, rng: np.random.Generator) -> Any:
         return mechanism(dataset, rng, 1)[0] if vectorized else mechanism(dataset, rng)
 
+    held = [(dataset, fingerprint(dataset)) for dataset in (data, neighbour)]
     grid = _grid(once, data, seed)
     bits = _LowBits(mechanism, _laplace(once, data, neighbour, seed) if laplace is None else laplace)
+    for dataset, before in held:
+        require_unchanged(dataset, before)
     views: tuple[Callable[..., Array], ...] = (bits, _Rounded(mechanism, grid))
     audits = []
     for k, seen in enumerate(views):

@@ -29,6 +29,7 @@ from dpcheck.audits.laws.noise_laws import LAWS
 from dpcheck.audits.laws.noise_statistics import SIMULATIONS, about_centre, room, statistics
 from dpcheck.audits.laws.repeated_values import repeats
 from dpcheck.audits.numbers.precision import DOUBLE, precision, rounded
+from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
@@ -129,11 +130,12 @@ def audit_noise(
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(trials, "trials", least=50)
     require_seed(seed)
-    rng = np.random.default_rng(seed)
+    rng, before = np.random.default_rng(seed), fingerprint(data)
     rows: list[Array] = []
     for _ in range(trials):
         rows.append(returned_numbers(mechanism, "mechanism", data, rng).ravel())
         require(rows[-1].shape == rows[0].shape, "mechanism", "keep its output's shape", rows[-1].shape)
+    require_unchanged(data, before)
     return audit_noise_sample(np.array(rows), distribution=distribution, scale=scale, confidence=confidence, seed=seed)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.numbers.number_text import brief
 from dpcheck.audits.running.recorder import Draw, Recorder
-from dpcheck.errors import require
+from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
 
 Array = NDArray[np.float64]
 Run = Callable[[Any, np.random.Generator], Array]
@@ -43,7 +43,7 @@ class Observation:
 
 def source(run: Run, dataset: Any, seed: int) -> Observation | None:
     """Observe randomness from outside the generator, or noise kept between calls; None if neither shows."""
-    before = dataset.copy() if isinstance(dataset, np.ndarray) else dataset
+    before = fingerprint(dataset)
     plain, legacy = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002  # watched, not used
     recorders = [Recorder(seed) for _ in range(_REPEATS)]
     try:
@@ -52,9 +52,7 @@ def source(run: Run, dataset: Any, seed: int) -> Observation | None:
     finally:
         random.setstate(plain)
         np.random.set_state(legacy)  # noqa: NPY002
-    if isinstance(dataset, np.ndarray):
-        unchanged = before.tobytes() == dataset.tobytes()
-        require(unchanged, "mechanism", "leave its dataset as it is", "an array that it changed")
+    require_unchanged(dataset, before)
     used = " and ".join(name for name, was in moved.items() if was)
     if used:
         return Observation("source", "violated", f"it draws from {used} instead of rng")

@@ -16,7 +16,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcheck import audit_neighbours, audit_privacy, audit_sequential
+from dpcheck import (
+    audit_floating_point,
+    audit_neighbours,
+    audit_noise,
+    audit_privacy,
+    audit_randomness,
+    audit_sequential,
+)
 from dpcheck.audits.neighbours import canary
 from dpcheck.audits.numbers.nan_equality import among, same
 from dpcheck.audits.numbers.number_text import shown
@@ -290,6 +297,26 @@ class TestDatasets:
 
         with pytest.raises(InputError, match=self.SAID):
             audit_privacy(tells_once, np.ones(3), np.array([0.0, 1.0, 1.0]), epsilon=1.0, seeded=seeded)
+
+    @pytest.mark.parametrize("kind", [np.array, list])
+    @pytest.mark.parametrize(
+        "audit",
+        [
+            lambda mechanism, data, other: audit_noise(mechanism, data, scale=1.0, trials=50),
+            lambda mechanism, data, other: audit_floating_point(mechanism, data, other, trials=200),
+            lambda mechanism, data, other: audit_randomness(mechanism, data, other),
+            lambda mechanism, data, other: audit_neighbours(mechanism, [(data, other)], trials=200),
+        ],
+        ids=["noise", "floating point", "randomness", "neighbours"],
+    )
+    def test_that_is_changed_in_any_audit(self, audit: Callable[..., Any], kind: Callable[..., Any]) -> None:
+        def overwrites(data: Any, rng: np.random.Generator) -> Any:
+            told = sum(data) + rng.normal()
+            data[0] *= 0.9
+            return told
+
+        with pytest.raises(InputError, match=self.SAID):
+            audit(overwrites, kind([100.0, 0.0]), kind([50.0, 0.0]))
 
     def test_that_is_read_only(self) -> None:
         """A table may be arranged anew when it is read; what cannot be compared is not accused."""

@@ -274,7 +274,7 @@ def test_infinity_is_json_ready():
         ({"mechanism": lambda x, rng: np.nan}, "mechanism must return finite numbers, got [nan]"),
         (
             {"mechanism": lambda x, rng: x.sort() or rng.normal()},
-            "mechanism must leave its dataset as it is, got an array that it changed",
+            "mechanism must leave its datasets as they are, got one that it changed: let it work on a copy",
         ),
         ({"epsilon": -1}, "epsilon must be a finite number >= 0, got -1"),
     ],
