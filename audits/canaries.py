@@ -7,13 +7,14 @@ the last model, or every noisy gradient (white box).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import real_numbers, returned_numbers
+from dpcheck.audits.running.records import read
 from dpcheck.errors import require, require_count, require_positive, require_seed
 
 Floats = NDArray[np.float64]
@@ -70,10 +71,10 @@ def planted(
     ----------
     train : callable
         ``(data, rng) -> output``, the training code; ``data`` has the records, then the included canaries.
-    records : ndarray (n, ...) or list
-        Records that are always in the data.
-    canaries : ndarray (m, ...) or list
-        Records like those; an array of numbers with an array, a list with a list.
+    records : array (n, ...) or list
+        Records that are always in the data, which are of the same kind: an array of NumPy, torch or JAX, or a list.
+    canaries : array (m, ...) or list
+        Records like those: any array with an array, a list with a list. The score gets them as they are.
     score : callable
         ``(output, canaries) -> scores`` (m,), from the output alone, higher where a canary looks included; such as the
         negative loss of each canary, or :func:`along`.
@@ -99,16 +100,17 @@ def planted(
     """
     require(callable(train), "train", "be callable", type(train).__name__)
     require(callable(score), "score", "be callable", type(score).__name__)
-    arrays = isinstance(records, np.ndarray)
-    require(arrays == isinstance(canaries, np.ndarray), "canaries", "be an array where records are", type(canaries))
-    require(len(canaries) > 0, "canaries", "hold at least one", 0)
-    shapes = np.shape(canaries)[1:] == np.shape(records)[1:] if arrays else isinstance(canaries, Sequence)
-    require(shapes, "canaries", "have the shape of records", np.shape(canaries)[1:])
+    given, planting = read(records), read(canaries, "canaries").values
+    arrays = isinstance(given.values, np.ndarray)
+    require(arrays == isinstance(planting, np.ndarray), "canaries", "be an array where records are", type(canaries))
+    require(len(planting) > 0, "canaries", "hold at least one", 0)
+    shapes = not arrays or planting.shape[1:] == given.values.shape[1:]
+    require(shapes, "canaries", "have the shape of records", np.shape(planting)[1:])
 
     def algorithm(included: Bools, rng: np.random.Generator) -> Floats:
         joined: Any = (
-            np.concatenate([records, canaries[included]]) if arrays
-            else [*records, *(canary for canary, here in zip(canaries, included, strict=True) if here)]
+            given.back(np.concatenate([given.values, planting[included]])) if arrays
+            else [*given.values, *(canary for canary, here in zip(planting, included, strict=True) if here)]
         )  # fmt: skip
         return returned_numbers(score, "score", train(joined, rng), canaries)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, audit_clipping, audit_privacy, audit_sensitivity, audit_training_step
+from dpcheck.audits.canaries import made_canaries, planted
 from dpcheck.audits.running.records import read
 from dpcheck.audits.step_parts import TrainingStep
 
@@ -64,6 +65,21 @@ def test_a_query_gets_its_own_kind_of_array(made):
         return (rows / np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))).sum(0)
 
     assert audit_clipping(query, records, bound=1.0).verdict == "consistent"
+
+
+@pytest.mark.parametrize("made", [torch_rows, jax_rows])
+def test_canaries_are_planted_among_its_own_kind_of_array(made):
+    records, array = made("float32")
+    canaries = made_canaries(records, 3)
+
+    def train(data, rng):
+        assert isinstance(data, array) and data.dtype == records.dtype
+        return np.array(data.tolist()).sum(0)
+
+    algorithm = planted(train, records, canaries, lambda released, rows: rows @ released)
+    included = np.array([True, False, True])
+    due = canaries @ (ROWS.sum(0) + canaries[included].sum(0))
+    assert algorithm(included, np.random.default_rng(0)) == pytest.approx(due, rel=1e-5)
 
 
 @pytest.mark.parametrize("made", [torch_rows, jax_rows])
