@@ -52,6 +52,24 @@ def _normalised_alone(batch: Any) -> Any:
     return _clip((batch - centre) / (spread + 1e-5)).sum(0)
 
 
+def _coefficients(batch: Any) -> Any:
+    return np.minimum(1, BOUND / np.maximum(np.linalg.norm(batch, axis=1), 1e-12))
+
+
+def _losses_in_a_column(batch: Any) -> Any:
+    batch = np.nan_to_num(batch, posinf=0, neginf=0)
+    losses = np.ones((len(batch), 1))  # in units of each one's own
+    weights = _coefficients(batch) * losses  # a row a loss, a column a coefficient
+    return weights.sum(1) @ batch
+
+
+def _losses_in_a_row(batch: Any) -> Any:
+    batch = np.nan_to_num(batch, posinf=0, neginf=0)
+    losses = np.ones(len(batch))
+    weights = _coefficients(batch) * losses
+    return weights @ batch
+
+
 EXPECTED = 8.0
 
 
@@ -146,6 +164,15 @@ BUGS = (
         "healthy, the accountant is right about a different program, and records with large gradients pay. A test "
         "that feeds one huge record, and looks at the norm, sees it.",
         _bound_not_passed_on, _sum_of_clipped, Clipping(GRADIENTS, BOUND),
+    ),
+    Bug(
+        "losses-in-a-column",
+        "Losses of shape (n, 1) are multiplied by clipping coefficients of shape (n,)",
+        "meta-pytorch/opacus pull request 668 (ghost clipping, DPTensorFastGradientClipping.backward), so in 1.6.0",
+        "Ghost clipping weighs each record's loss with a coefficient and takes one gradient of the sum. A mean squared "
+        "error of outputs (n, 1) gives losses (n, 1); times (n,) that is a table of every loss with every coefficient, "
+        "and no gradient is clipped. Losses and coefficients have one shape.",
+        _losses_in_a_column, _losses_in_a_row, Clipping(GRADIENTS, BOUND),
     ),
     Bug(
         "weights-clipped",

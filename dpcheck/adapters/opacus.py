@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.step_parts import TrainingStep
+from dpcheck.errors import require
 
 
 def training_step(model: Any, optimizer: Any, loader: Any, loss: Callable[[Any, Any], Any]) -> TrainingStep:
@@ -32,9 +33,16 @@ def training_step(model: Any, optimizer: Any, loader: Any, loss: Callable[[Any, 
     -------
     TrainingStep
         The step, its clip, noise and divisor read from the optimizer.
+
+    Raises
+    ------
+    InputError
+        For an optimizer that adapts its clip: each step then has another claim.
     """
     import torch
 
+    adaptive = hasattr(optimizer, "target_unclipped_quantile")
+    require(not adaptive, "optimizer", "keep its clip from step to step", f"adaptive {type(optimizer).__name__}")
     device = optimizer.params[0].device
     # torch.manual_seed writes a stack trace in each call, for accelerators that may begin later: a third of an audit
     seed = torch.default_generator.manual_seed if device.type == "cpu" else torch.manual_seed

@@ -122,6 +122,47 @@ def mean_output(model, batch):
 
 
 @pytest.mark.filterwarnings("ignore")  # as Opacus works
+@pytest.mark.parametrize("column", [True, False])
+def test_opacus_with_ghost_clipping(column):
+    """A loss of shape (n, 1) is multiplied with (n,) coefficients, each with each: no gradient is clipped."""
+    torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
+    from dpcheck.adapters.opacus import training_step
+
+    torch.manual_seed(0)
+    data = torch.utils.data.TensorDataset(torch.as_tensor(RECORDS, dtype=torch.float32))
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    model, optimizer, criterion, loader = opacus.PrivacyEngine().make_private(
+        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0), criterion=torch.nn.MSELoss(),
+        data_loader=torch.utils.data.DataLoader(data, batch_size=BATCH), noise_multiplier=1.0, max_grad_norm=1.0,
+        grad_sample_mode="ghost",
+    )  # fmt: skip
+
+    def loss(model, batch):
+        output = model(torch.as_tensor(np.asarray(batch), dtype=torch.float32))
+        output = output if column else output.squeeze(1)
+        return criterion(output, torch.ones_like(output))
+
+    audit = audit_training_step(training_step(model, optimizer, loader, loss), RECORDS, **CLAIM)
+    assert set(amiss(audit)) == ({"clipping"} if column else set())
+
+
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
+def test_opacus_with_adaptive_clipping_is_refused():
+    torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
+    from dpcheck.adapters.opacus import training_step
+
+    data = torch.utils.data.TensorDataset(torch.as_tensor(RECORDS, dtype=torch.float32))
+    model = torch.nn.Linear(3, 1)
+    made = opacus.PrivacyEngine().make_private(
+        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0), clipping="adaptive", max_grad_norm=1.0,
+        data_loader=torch.utils.data.DataLoader(data, batch_size=BATCH), noise_multiplier=1.0, min_clipbound=0.1,
+        target_unclipped_quantile=0.5, clipbound_learning_rate=0.2, max_clipbound=10.0, unclipped_num_std=1.0,
+    )  # fmt: skip
+    with pytest.raises(InputError, match=r"^optimizer must keep its clip from step to step, got adaptive AdaClip"):
+        training_step(*made, loss=lambda model, batch: model(batch).mean())
+
+
+@pytest.mark.filterwarnings("ignore")  # as Opacus works
 def test_opacus_with_dropout():
     """Layers of dropout are off while the gradient is taken, and on again; what torch draws next stays the same."""
     torch = pytest.importorskip("torch")
