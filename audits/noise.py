@@ -200,8 +200,8 @@ def audit_noise_sample(
 
     level = (1 - confidence) / _TESTS
     simulations = max(SIMULATIONS, math.ceil(2 / level))  # fewer could not reject
-    require(simulations <= _MOST, "confidence", f"be at most {1 - 2 * _TESTS / _MOST:g}, where p-values are simulated",
-            confidence)  # fmt: skip
+    most = most_confidence()
+    require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
     observed = {name: float(v[0]) for name, v in statistics(noise[None], law, scale, centred).items()}
     null: dict[str, list[float]] = {name: [] for name in observed}
     at_once = min(simulations, 1 + _NUMBERS // noise.size)
@@ -259,3 +259,8 @@ def _reasons(
         "lattice": f"{impossible} values are no whole numbers apart",
     }
     return [words[name] for name, p in p_values.items() if p <= level]
+
+
+def most_confidence() -> float:
+    """Return the largest confidence at which as many simulations as are made can still reject."""
+    return 1 - 2 * _TESTS / _MOST

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpcheck.arrays import real_numbers
+from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.results.training_step_audit import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.running.records import read
@@ -99,7 +100,7 @@ def audit_training_step(
         1,000, fewer for large models and minibatches: as many as take some two CPU minutes in all for a convolutional
         network with 26,000 parameters.
     confidence : float
-        One minus the level of all statistical parts together, in (0.5, 1).
+        One minus the level of all statistical parts together, in (0.5, 0.99975].
     seed : int
         Seed of all randomness, >= 0.
 
@@ -154,6 +155,8 @@ def audit_training_step(
     if trials is not None:
         require_count(trials, "trials", least=200)
     require_confidence(confidence)
+    most = 1 - _STATISTICAL * (1 - most_confidence())
+    require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
     require_seed(seed)
     _require_outlier(records, outlier)
     outlier = given.grown(outlier)

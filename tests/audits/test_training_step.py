@@ -222,6 +222,8 @@ def test_a_loader_and_bad_arguments():
     assert audit.verdict == "consistent"
     with pytest.raises(InputError, match="epsilon must be given, or events in its place"):
         audit_training_step(step(), RECORDS, **CLAIM)
+    with pytest.raises(InputError, match=r"^confidence must be at most 0.99975, .* got 0.9998$"):
+        audit_training_step(step(), RECORDS, events=EVENTS, **CLAIM, confidence=0.9998)
     with pytest.raises(InputError, match="sampler must be callable or iterable, got int"):
         step(sampler=3)
 
