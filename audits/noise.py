@@ -203,7 +203,7 @@ def audit_noise_sample(
     most = most_confidence()
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
     observed = {name: float(v[0]) for name, v in statistics(noise[None], law, scale, centred).items()}
-    null: dict[str, list[float]] = {name: [] for name in observed}
+    null = {name: _Null(value, two_sided=name == "scale") for name, value in observed.items()}
     at_once = min(simulations, 1 + _NUMBERS // noise.size)
     for start in range(0, simulations, at_once):
         drawn = law.draw(rng, (min(at_once, simulations - start), *noise.shape), scale)
@@ -211,10 +211,10 @@ def audit_noise_sample(
             drawn = rounded(drawn + centre, bits)
         simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
         for name, values in simulated.items():
-            null[name].extend(values.tolist())
-        if all(_beyond_doubt(name, observed[name], null[name], level * (simulations + 1)) for name in observed):
+            null[name].see(values)
+        if all(each.beyond_doubt(level * (simulations + 1)) for each in null.values()):
             break  # whatever the further simulations are, none of these tests can reject
-    p_values = {name: _p_value(name, observed[name], null[name]) for name in observed}
+    p_values = {name: each.p_value for name, each in null.items()}
     if law.discrete:
         impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
         p_values["lattice"] = 0.0 if impossible else 1.0
@@ -229,20 +229,35 @@ def audit_noise_sample(
     )  # fmt: skip
 
 
-def _beyond_doubt(name: str, observed: float, null: list[float], most: float) -> bool:
-    """Whether more simulations lie above, and of the scale below too, than a rejection allows; and 30 at least."""
-    above = sum(value >= observed for value in null)
-    below = sum(value <= observed for value in null) if name == "scale" else above
-    return min(above, below) > max(most, 30)
+@dataclass
+class _Null:
+    """How an observed statistic lies among those simulated under the null so far."""
 
+    observed: float
+    two_sided: bool
+    seen: int = 0
+    above: int = 0
+    below: int = 0
 
-def _p_value(name: str, observed: float, null: list[float]) -> float:
-    """Return the Monte Carlo p-value, two-sided for the scale."""
-    above = (1 + sum(value >= observed for value in null)) / (1 + len(null))
-    if name != "scale":
-        return above
-    below = (1 + sum(value <= observed for value in null)) / (1 + len(null))
-    return min(1.0, 2 * min(above, below))
+    def see(self, simulated: Array) -> None:
+        """Count further simulations."""
+        self.seen += simulated.size
+        self.above += int((simulated >= self.observed).sum())
+        self.below += int((simulated <= self.observed).sum())
+
+    @property
+    def _beyond(self) -> int:
+        return min(self.above, self.below) if self.two_sided else self.above
+
+    def beyond_doubt(self, most: float) -> bool:
+        """Whether more simulations lie beyond it than a rejection allows, and 30 at least."""
+        return self._beyond > max(most, 30)
+
+    @property
+    def p_value(self) -> float:
+        """The Monte Carlo p-value."""
+        p = (1 + self._beyond) / (1 + self.seen)
+        return min(1.0, 2 * p) if self.two_sided else p
 
 
 def _reasons(
