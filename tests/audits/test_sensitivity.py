@@ -139,7 +139,7 @@ def test_a_budget_for_less_than_one_pair_a_base():
 
 @pytest.mark.parametrize("dataset", [np.zeros(5), [0.0] * 5, np.arange(5.0)])
 def test_a_query_that_overwrites_its_data_is_refused_and_not_accused(dataset):
-    """What it changed is no neighbour of what it was asked for."""
+    """Once the query has changed its data, the next dataset differs from them in more than one record."""
 
     def overwrites(data):
         total = np.sum(data)
