@@ -74,15 +74,16 @@ def test_every_dependency_says_why():
 def test_what_runs_needs_no_extra():
     """Whatever dpcheck imports is in Python or among its dependencies, save what is imported where it is used:
 
-    Adapters read the objects of their libraries, argcomplete completes names, dp_accounting reads its own events,
-    gymnasium plays its environments, hypothesis draws from its strategies, clusters of Dask and Ray are reached through
-    their own packages, and only pytest loads the plugin.
+    Adapters read the objects of their libraries, tensors become arrays through the library that made them, argcomplete
+    completes names, dp_accounting reads its own events, gymnasium plays its environments, hypothesis draws from its
+    strategies, clusters of Dask and Ray are reached through their own packages, and only pytest loads the plugin.
     """
     extras = {
         "dpcheck/adapters/jax_privacy.py": {"jax", "jax_privacy"}, "dpcheck/adapters/opacus.py": {"opacus", "torch"},
         "dpcheck/completion.py": {"argcomplete"}, "dpcheck/event_files.py": {"dp_accounting"},
         "dpcheck/other_events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"},
-        "audits/neighbours.py": {"hypothesis"}, "dpcheck/pytest_plugin.py": {"pytest"},
+        "audits/neighbours.py": {"hypothesis"}, "audits/running/foreign_arrays.py": {"jax", "torch"},
+        "dpcheck/pytest_plugin.py": {"pytest"},
         "dpcheck/executors/dask_cluster.py": {"cloudpickle", "distributed"},
         "dpcheck/executors/ray_cluster.py": {"ray"},
     }  # fmt: skip
