@@ -26,7 +26,7 @@ def others() -> set[str]:
     texts = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "MANIFEST.in"}
     texts |= {"CITATION.cff"}
     found = [path for folder in ("tests", "notebooks", "docs") for path in (ROOT / folder).rglob("*")]
-    return texts | {".ci/run", ".ci/coq", ".ci/browser"} | {
+    return texts | {".ci/run", ".ci/coq", ".ci/browser", ".ci/libraries"} | {
         path.relative_to(ROOT).as_posix()
         for path in found
         if path.is_file() and not generated(path.relative_to(ROOT))
