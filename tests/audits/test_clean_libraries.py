@@ -7,8 +7,8 @@ number of alarms as it is.
 
     CLEAN_REPEATS=200 pytest -n 0 -s -m experiment --keep-tables tests/audits/test_clean_libraries.py
 
-Each configuration writes its row of ``tests/measured/clean_libraries.csv`` when it is finished: one takes 10 to 30
-minutes of a core.
+Each configuration writes its row of ``tests/measured/clean_libraries.csv`` when it is finished: one takes 7 to 40
+minutes of a core, and ``two layers`` of Opacus took 103.
 """
 
 from __future__ import annotations
@@ -129,5 +129,6 @@ def test_no_false_alarm_on_clean_configurations(made, name, shared_simulations, 
 
 def test_no_kept_configuration_was_called_violated():
     kept = kept_rows()
-    assert set(kept["configuration"]) <= set(CONFIGURATIONS) and len(kept) > 0
-    assert (kept["audits"] == 200).all() and (kept["violated"] == 0).all()
+    measured = sorted((library, name) for library in ("jax_privacy", "opacus") for name in CONFIGURATIONS)
+    assert sorted(zip(kept["library"], kept["configuration"], strict=True)) == measured
+    assert (kept["audits"] == 200).all() and (kept["violated"] == 0).all() and (kept["inconclusive"] == 0).all()
