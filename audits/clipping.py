@@ -32,6 +32,10 @@ Array = NDArray[np.float64]
 _FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
 # The records of every other batch are multiplied by this; a bound that depends on the batch shrinks with them.
 _SMALL = 1 / 16
+# Records in a batch that is not of a size asked for, at most.
+FEW = 32
+# Records that large batches are made of: each is asked for alone, too, and what it gives is kept.
+_POOL = 64
 # What the empty batch may differ from zero by.
 _ROUNDING = 1e-4
 
@@ -98,8 +102,8 @@ class ClippingAudit(Shown):
 
 def audit_clipping(
     query: Callable[[Any], Any], records: Sequence[Any], *, bound: float, divisor: float | Literal["size"] = 1.0,
-    scale: Callable[[Any, float], Any] | None = None, finite: bool = True, batches: int = 20, seed: int = 0,
-    rounding: Rounding | None = None,
+    scale: Callable[[Any, float], Any] | None = None, finite: bool = True, batches: int = 20,
+    sizes: Sequence[int] = (), seed: int = 0, rounding: Rounding | None = None,
 ) -> ClippingAudit:  # fmt: skip
     """Test whether a gradient step clips its records one by one, as its sensitivity assumes.
 
@@ -124,7 +128,10 @@ def audit_clipping(
     finite : bool
         False where a record may hold NaN or infinity, which then count for the verdict.
     batches : int
-        Batches of several records to try, at least 1.
+        Batches of 2 to 32 records to try, at least 1.
+    sizes : sequence of int
+        Batches of so many records to try beside them, such as those of the training; each at least 2. They are made of
+        64 records, which are in a large batch more than once.
     seed : int
         Seed of the choice of batches, >= 0.
     rounding : Rounding, optional
@@ -164,6 +171,8 @@ def audit_clipping(
     if divisor != "size":
         require_positive(divisor, "divisor")
     require_count(batches, "batches")
+    for size in sizes:
+        require_count(size, "sizes", least=2)
     require_seed(seed)
     by_size = divisor == "size"
 
@@ -180,7 +189,8 @@ def audit_clipping(
         words = f"a batch of record {brief(asked.member(each))} alone"
         due = bound / divided(1)
         norm.see(float(np.linalg.norm(asked.alone(each))), due, words, rounds.alone(due))
-    tests = [norm.result(), *_with_others(asked, outliers, bound, divided, batches, rng, rounds)]
+    few = [int(size) for size in rng.integers(2, min(len(records), FEW) + 1, batches)]
+    tests = [norm.result(), *_with_others(asked, outliers, bound, divided, [*few, *sizes], rng, rounds)]
     odd_one = _not_finite(asked, bound, divided)
     if odd_one is not None and not finite:
         tests.append(odd_one)
@@ -213,15 +223,16 @@ class _Worst:
 
 
 def _with_others(
-    asked: BatchQuery, outliers: list[Member], bound: float, divided: Callable[[int], float], batches: int,
+    asked: BatchQuery, outliers: list[Member], bound: float, divided: Callable[[int], float], sizes: Sequence[int],
     rng: np.random.Generator, rounds: Rounding,
 ) -> list[Clipping]:  # fmt: skip
     """Test batches with an outlier against the sum of their records, and against the batch with an ordinary one."""
     addition, replacement, own = _Worst("sum"), _Worst("replacement"), 0.0
     count = len(asked.records)
-    for number in range(batches):
-        size = int(rng.integers(2, min(count, 32) + 1))
-        usual = [(int(k), _SMALL if number % 2 else 1.0) for k in rng.choice(count, size, replace=False)]
+    pool = rng.choice(count, min(count, _POOL), replace=False)
+    for number, size in enumerate(sizes):
+        chosen = rng.choice(pool, size, replace=True) if size > len(pool) else rng.choice(count, size, replace=False)
+        usual = [(int(k), _SMALL if number % 2 else 1.0) for k in chosen]
         odd = outliers[rng.integers(len(outliers))]
         members = [*usual[1:], odd]
         whole, before = asked.on(members), asked.on(usual)

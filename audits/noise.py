@@ -36,7 +36,7 @@ from dpcheck.shown import Shown
 Array = NDArray[np.float64]
 # Numbers that are simulated at once, so that time goes to arithmetic and not to calls.
 _NUMBERS = 50_000
-_TESTS = 5  # scale, shape, tails, dependence, and values that repeat or lie off the lattice
+TESTS = 5  # scale, shape, tails, dependence, and values that repeat or lie off the lattice
 _MOST = 200_000  # simulated samples
 
 
@@ -198,7 +198,7 @@ def audit_noise_sample(
     centre = 0.0 if centred else sample.mean(0)  # what noise is added to sets the resolution of the sum
     rng, rng_of_repeats = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
 
-    level = (1 - confidence) / _TESTS
+    level = (1 - confidence) / TESTS
     simulations = max(SIMULATIONS, math.ceil(2 / level))  # fewer could not reject
     most = most_confidence()
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
@@ -278,4 +278,4 @@ def _reasons(
 
 def most_confidence() -> float:
     """Return the largest confidence at which as many simulations as are made can still reject."""
-    return 1 - 2 * _TESTS / _MOST
+    return 1 - 2 * TESTS / _MOST

@@ -174,6 +174,8 @@ def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch:
         "again": "a whole minibatch comes again",
         "size": f"mean size {observed['size']:.3g} is not {batch}",
         "spread": f"sizes have standard deviation {observed['spread']:.3g}",
+        "least": f"the smallest minibatch holds {observed['least']:g} records, {due['least']:g} are due",
+        "most": f"the largest minibatch holds {observed['most']:g} records, {due['most']:g} are due",
         "distinct": f"{observed['distinct']:g} of {steps} minibatches hold no record twice",
         "evenness": "some records are drawn more often than others"
         if more["evenness"]

@@ -6,6 +6,7 @@ the gradient of one record of a small model costs.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,15 @@ def cost(size: float, width: int) -> float:
 def affordable(units: float, *, least: int, most: int) -> int:
     """Return how often something that costs so many units is done in one part of the audit."""
     return max(least, min(most, int(_WORK / units)))
+
+
+def batch_sizes(scheme: str, batch: int, population: int) -> list[int]:
+    """Return sizes of minibatches as training has them, the largest first: of Poisson sampling 4 sd more than usual."""
+    if scheme in ("with_replacement", "without_replacement"):
+        return [batch]
+    spread = math.sqrt(batch * (1 - batch / population))
+    sizes = [round(batch + times * spread) for times in (4, 0, 2, 1, -2)]
+    return list(dict.fromkeys(min(max(size, 1), population) for size in [*sizes, batch + 1]))
 
 
 def chosen(records: Any, count: int, seed: int) -> list[int]:

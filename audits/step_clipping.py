@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.clipping import audit_clipping
+from dpcheck.audits.clipping import FEW, audit_clipping
 from dpcheck.audits.numbers.rounding import Rounding, unit_of
 from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.step_budget import MOST_RECORDS, affordable, chosen, cost
 from dpcheck.audits.step_findings import FIXED
 from dpcheck.audits.step_parts import Floats, TrainingStep, gathered, taken, whole
+from dpcheck.errors import InputError, raised
 
 _LARGE = 1e3  # a record so much larger is clipped
 _ROUNDED = 0.02  # of a record's clip: what rounding may change in a gradient of which noise was taken away
@@ -26,21 +27,30 @@ _FAR_OUT = 10  # standard deviations that no noise reaches
 _SAME = 6  # outliers in one minibatch
 _TOGETHER = 64  # records in a minibatch that are looked at together
 _FEWEST = 64  # records that are looked at alone, however large the model
+_REACHED = 0.9  # of the clip: a longer gradient was clipped, or is as long as one that was
+_REFUSED = (
+    "gradient must take {} records, some of them made larger, got {}: where a record holds a label or another number "
+    "that may not grow, say by outlier= how it is made larger"
+)
 _TELLING = 64  # numbers that show by which type they were rounded
 Query = Callable[[Any], Floats]
 
 
 def clipping_finding(
-    step: TrainingStep, records: Any, outlier: Callable[[Any, float], Any] | None, seed: int
+    step: TrainingStep, records: Any, sizes: list[int], outlier: Callable[[Any, float], Any] | None, seed: int
 ) -> tuple[StepFinding, Any]:
     """Audit clipping without noise; also return the record that moves the gradient farthest.
 
-    outlier : (record, factor) -> the record so many times as large; by default the product
+    sizes : of minibatches, as training has them;  outlier : (record, factor) -> the record so many times as large; by
+    default the product
     """
     beside = step.noise_alone(records)
 
     def query(members: Any) -> Floats:
-        return step.release(members, np.random.default_rng(0)) - beside
+        try:
+            return step.release(members, np.random.default_rng(0)) - beside
+        except (Exception, SystemExit) as error:
+            raise InputError(_REFUSED.format(len(members), raised(error))) from error
 
     numbers, together = _looked_at(query, records, len(beside), seed)
     some = taken(records, numbers)
@@ -50,22 +60,30 @@ def clipping_finding(
         outlier = _as_it_is
         looked += "; whole numbers were not made larger, which outlier= would do"
     rounding = _rounding(step, records, beside)
+    large = _affordable_sizes(sizes, len(beside))
+    looked += f"; minibatches of up to {max([min(len(some), FEW), *large])}"
     audit = audit_clipping(
-        query, some, bound=step.clip, divisor=step.divisor, scale=outlier, seed=seed, rounding=rounding
+        query, some, bound=step.clip, divisor=step.divisor, scale=outlier, sizes=large, seed=seed, rounding=rounding
     )
     candidates = _candidates(some, outlier)
     moved = [_length(query(gathered(records, [each]))) for each in candidates]
     canary = candidates[int(np.argmax([length if length < math.inf else -1.0 for length in moved]))]
     norm = next(test for test in audit.tests if test.test == "norm")
     largest = max(norm.found if norm.verdict == "violated" else 0.0, *moved)
-    too_large = norm.verdict == "violated" or largest > _TOO_LARGE * step.clip / step.divisor
+    clip = step.clip / step.divisor
+    too_large = norm.verdict == "violated" or largest > max(_TOO_LARGE * clip, clip + rounding.alone(clip))
     others = [test.verdict for test in audit.tests if test.test != "empty batch"]  # which is a part of its own
     if set(others) <= {"consistent"} and not too_large:
+        longest = max(norm.found, *moved)
+        if longest < _REACHED * clip:
+            reason = f"no record was seen to be clipped: norms are at most {longest:.3g}, the clip is {clip:.3g}"
+            change = "Audit at params where gradients are longer than the clip, such as trained ones, or lower the clip"
+            return StepFinding("clipping", "inconclusive", f"{reason} ({looked})", change), canary
         reason = f"every batch tried is a sum of clipped vectors ({looked})"
         return StepFinding("clipping", "consistent", reason), canary
     times = _length(query(gathered(records, [canary] * _SAME))) / max(max(moved), 1e-300)
     most_noise = _FAR_OUT * step.noise * math.sqrt(len(beside))  # what noise that does not cancel can look like
-    if largest < step.clip / step.divisor + most_noise and _draws(step, records, 2 * rounding.unit * rounding.beside):
+    if largest < clip + most_noise and _draws(step, records, 2 * rounding.unit * rounding.beside):
         return StepFinding(
             "clipping", "inconclusive",
             "the gradient of a minibatch draws random numbers of its own, such as dropout or augmentation, so that it "
@@ -73,8 +91,7 @@ def clipping_finding(
             FIXED,
         ), canary  # fmt: skip
     if too_large:
-        allowed = step.clip / step.divisor
-        reason = f"one record alone has a gradient of norm {largest:.4g}, at most {allowed:.4g} is allowed ({looked})"
+        reason = f"one record alone has a gradient of norm {largest:.4g}, at most {clip:.4g} is allowed ({looked})"
         change = "Clip each record's gradient to the claimed norm, over all parameters together"
     elif times < 1.01:
         reason = f"{_SAME} equal records move the gradient no farther than one: clipping comes after averaging"
@@ -89,6 +106,19 @@ def clipping_finding(
         reason, change = audit.reason, "Make the gradient a sum of clipped gradients, each of its own record alone"
     verdict = "violated" if too_large else audit.verdict
     return StepFinding("clipping", verdict, reason, change), canary
+
+
+def alone_finding(step: TrainingStep, records: Any) -> StepFinding | None:
+    """Return what a gradient shows that cannot take one record alone, such as one with batch norm; else nothing."""
+    try:
+        step.release(taken(records, [0]), np.random.default_rng(0))
+    except (Exception, SystemExit) as error:
+        return StepFinding(
+            "clipping", "inconclusive",
+            f"a minibatch of one record raises {raised(error)}: sums of gradients, each of its own record, do not",
+            "Let each record's gradient depend on it alone: no batch norm in training, no statistic of a minibatch",
+        )  # fmt: skip
+    return None
 
 
 def _looked_at(query: Query, records: Any, width: int, seed: int) -> tuple[list[int], int]:
@@ -106,6 +136,12 @@ def _looked_at(query: Query, records: Any, width: int, seed: int) -> tuple[list[
         return numbers, 0
     longest = int(np.argmax([_length(query(taken(records, group))) for group in groups]))
     return sorted([*numbers, *groups[longest].tolist()]), groups.size - _TOGETHER
+
+
+def _affordable_sizes(sizes: list[int], width: int) -> list[int]:
+    """Return the sizes whose minibatches are affordable together, from the first on."""
+    spent = np.cumsum([2 * cost(size, width) for size in sizes])
+    return [size for size, units in zip(sizes, spent, strict=True) if size > 1 and affordable(units, least=0, most=1)]
 
 
 def _candidates(records: Any, outlier: Callable[[Any, float], Any] | None) -> list[Any]:

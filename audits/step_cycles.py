@@ -34,7 +34,7 @@ def cyclic_sampling_finding(
 ) -> StepFinding:
     """Hold the minibatches that the sampler gives against cyclic Poisson sampling with so many groups."""
     rng = np.random.default_rng([seed, 1])
-    drawn = step.minibatches(population, rng, MINIBATCHES * cycle)
+    drawn = step.minibatches(population, rng, MINIBATCHES * cycle, again=False)
     count = len(drawn) // cycle
     if count < _FEWEST:
         return StepFinding(

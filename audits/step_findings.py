@@ -12,9 +12,11 @@ from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.sampling import audit_sampling
 from dpcheck.audits.step_parts import TrainingStep, taken
 from dpcheck.errors import raised
-from dpcheck.events import Scheme
+from dpcheck.events import Neighbours, Scheme
 
 MINIBATCHES = 200
+_GRADIENT = "noisy gradient"
+_COLUMNS = 8  # whose least and greatest records are replaced
 FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
 
 
@@ -32,7 +34,7 @@ def sampling_finding(
         drawn, scheme=scheme, population=population, batch=batch, confidence=confidence, seed=seed
     )  # fmt: skip
     if audit.verdict == "consistent":
-        return StepFinding("sampling", "consistent", audit.reason)
+        return StepFinding("sampling", "consistent", f"{audit.reason} ({len(drawn)} of them)")
     shuffled = _shuffled(drawn, population)
     words = "minibatches are cut from a shuffled epoch" if shuffled else audit.reason
     return StepFinding(
@@ -51,38 +53,75 @@ def _shuffled(drawn: list[list[int]], population: int) -> bool:
     return len(seen) > population - max(map(len, drawn)) - 1
 
 
-def divisor_finding(build: Callable[[Any], TrainingStep], records: Any, batch: int) -> StepFinding:
-    """Set the step up on data with ever fewer records: neighbours must get the same constants and gradients."""
+def divisor_finding(
+    build: Callable[[Any], TrainingStep], records: Any, batch: int, neighbours: Neighbours
+) -> StepFinding:
+    """Set the step up on neighbouring data: its constants and gradients must be the same.
+
+    First records are replaced, those that hold the least and the greatest numbers among them. Unless the number of
+    records is public, then there are ever fewer.
+    """
     some = taken(records, range(4))
 
     def configure(data: Any) -> dict[str, Any]:
         step = build(data)
         released = step.release(some, np.random.default_rng(0))
-        constants = {"divisor": step.divisor, "noise": step.noise, "clip": step.clip}
-        return constants | {"the noisy gradient of one minibatch": released}
+        return {"divisor": step.divisor, "noise": step.noise, "clip": step.clip, _GRADIENT: released}
 
-    def differing(more: int, fewer: int) -> tuple[Difference, ...]:
-        return audit_constants(configure, taken(records, range(more)), [taken(records, range(fewer))]).differences
+    count, replaced = len(records), _replacements(records)
+    neighbouring = (taken(records, [other if k == number else k for k in range(count)]) for number, other in replaced)
+    if differences := audit_constants(configure, records, neighbouring).differences:
+        number = replaced[differences[0].neighbour][0]
+        return StepFinding(
+            "divisor", "violated",
+            f"set up on data in which another record stands for record {number}, the step {_changes(differences)}: "
+            "it is computed from the private records",
+            "Take the divisor, the noise, the clip and any scaling of records from public numbers",
+        )  # fmt: skip
+    alike = StepFinding("divisor", "consistent", "set up on neighbouring data, the step has the same constants")
+    if neighbours == "replace_one":
+        return alike
 
     # A whole number n * rate changes within so many records; by halves, two neighbours are found between which it does.
-    more, fewer = len(records), max(4, len(records) - 2 - len(records) // batch)
+    def fewer_matter(more: int, fewer: int) -> tuple[Difference, ...]:
+        return audit_constants(configure, taken(records, range(more)), [taken(records, range(fewer))]).differences
+
+    more, fewer = count, max(4, count - 2 - count // batch)
     for number in (more - 1, more - 2, fewer):
-        if differing(more, number):
+        if fewer_matter(more, number):
             fewer = number
             break
     else:
-        return StepFinding("divisor", "consistent", "set up on neighbouring data, the step has the same constants")
+        return alike
     while more - fewer > 1:
         middle = (more + fewer) // 2
-        more, fewer = (more, middle) if differing(more, middle) else (middle, fewer)
-    differences = differing(more, fewer)
-    names, first = ", ".join(each.name for each in differences), differences[0]
+        more, fewer = (more, middle) if fewer_matter(more, middle) else (middle, fewer)
     return StepFinding(
         "divisor", "violated",
-        f"set up on {more} and on {fewer} records, the step has another {names} "
-        f"({first.on_data} and {first.on_neighbour}): it is taken from the private number of records",
+        f"set up on {more} and on {fewer} records, the step {_changes(fewer_matter(more, fewer))}: "
+        "it is taken from the private number of records",
         "Fix the expected size of a minibatch and the noise beforehand, as public numbers",
     )  # fmt: skip
+
+
+def _changes(differences: tuple[Difference, ...]) -> str:
+    """Say which constants differ, and how the first number among them does."""
+    names = " and another ".join(each.name for each in differences)
+    number = next((each for each in differences if each.name != _GRADIENT), None)
+    return f"has another {names}" + (f" ({number.on_data} and {number.on_neighbour})" if number else "")
+
+
+def _replacements(records: Any) -> list[tuple[int, int]]:
+    """Return pairs of records, of which the second replaces the first: the first, the last, and the extreme ones."""
+    extreme = {0, len(records) - 1}
+    if isinstance(records, np.ndarray) and records.dtype.kind in "fiub":
+        flat = records.reshape(len(records), -1)
+        columns = flat[:, np.unique(np.linspace(0, flat.shape[1] - 1, _COLUMNS).astype(int))]
+        extreme |= {*columns.argmin(0).tolist(), *columns.argmax(0).tolist()}
+    usual = len(records) // 2
+    while usual in extreme and usual > 1:
+        usual -= 1
+    return [(number, usual) for number in sorted(extreme)]
 
 
 def empty_finding(step: TrainingStep, records: Any) -> StepFinding:

@@ -77,7 +77,9 @@ class TrainingStep:
         ndarray, (k,)
             The vector.
         """
-        return real_numbers(self.gradient(self.params, batch, rng), "gradient", verb="return").ravel()
+        vector = self.gradient(self.params, batch, rng)
+        require(vector is not None, "gradient", "return numbers", None)
+        return real_numbers(vector, "gradient", verb="return").ravel()
 
     def noise_alone(self, records: Any, seed: int = 0) -> Floats:
         """Return what a minibatch gets for a seed beside its gradient: what the empty one gets.
@@ -103,7 +105,9 @@ class TrainingStep:
             once, twice = (self.release(taken(records, [0] * k), np.random.default_rng(seed)) for k in (1, 2))
             return np.asarray(2 * once - twice)
 
-    def minibatches(self, population: int, rng: np.random.Generator, steps: int) -> list[list[int]]:
+    def minibatches(
+        self, population: int, rng: np.random.Generator, steps: int, *, again: bool = True
+    ) -> list[list[int]]:
         """Return the record numbers of so many minibatches; fewer where an iterator or a list ends.
 
         A loader or sampler that serves one epoch is asked for the next.
@@ -116,21 +120,32 @@ class TrainingStep:
             Source of the draws.
         steps : int
             How many minibatches.
+        again : bool
+            Whether a callable is called again where what it returned ends; groups that it dealt are then others.
 
         Returns
         -------
         list of list of int
             The minibatches.
         """
-        source = self.sampler(population, rng) if callable(self.sampler) else self.sampler
-        source = getattr(source, "batch_sampler", None) or source  # of a loader, which itself gives no numbers
         try:
-            drawn = [np.asarray(batch).ravel() for batch in islice(_epochs(source), steps)]
+            drawn = [np.asarray(batch).ravel() for batch in islice(self._drawn(population, rng, again), steps)]
         except (Exception, SystemExit) as error:
             raise InputError(f"sampler must give minibatches of record numbers, got {raised(error)}") from error
         kinds = [batch.dtype.kind for batch in drawn if batch.size]
         require(all(kind in "iu" for kind in kinds), "sampler", "give minibatches of record numbers", kinds[:1])
         return [batch.astype(int).tolist() for batch in drawn]
+
+    def _drawn(self, population: int, rng: np.random.Generator, again: bool) -> Iterator[Any]:
+        if not callable(self.sampler):
+            yield from _epochs(_batches(self.sampler))
+            return
+        some = True
+        while some:
+            some = False
+            for batch in _epochs(_batches(self.sampler(population, rng))):
+                some = again
+                yield batch
 
     def event(self, scheme: Scheme, population: int, batch: int, neighbours: Neighbours) -> Sampled:
         """Return what this step releases if it keeps its own claims.
@@ -151,6 +166,11 @@ class TrainingStep:
         """
         moved = self.clip / self.divisor * (2 if neighbours == "replace_one" else 1)
         return Sampled((Gaussian(self.noise / moved),), scheme, population, batch, neighbours)
+
+
+def _batches(source: Any) -> Any:
+    """Return the sampler of a loader, which itself gives no record numbers; anything else as it is."""
+    return getattr(source, "batch_sampler", None) or source
 
 
 def _epochs(source: Iterable[Any]) -> Iterator[Any]:

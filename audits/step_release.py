@@ -43,6 +43,7 @@ def release_finding(
         (there, taken(full[there], [k for k in kept if k < len(full[there])])) for there in (True, False)
     )  # fmt: skip
     first = build(full[True])
+    follows = callable(first.sampler) and _same_draws(first, len(records), steps)
     direction = first.release(gathered(records, [canary]), np.random.default_rng(0)) - first.noise_alone(full[True])
     if trials is None:
         size = len(kept) * sampled.batch / len(records) / cycle
@@ -60,7 +61,7 @@ def release_finding(
         there, some = side
         step, population = build(full[there]), len(full[there])
         drawn = (
-            step.minibatches(population, rng, steps) if callable(step.sampler)
+            step.minibatches(population, rng, steps) if follows
             else _accounted(sampled, cycle, population, rng, steps)
         )  # fmt: skip
         batches = [taken(some, [place[k] for k in members if k in place]) for members in drawn]
@@ -90,6 +91,12 @@ def release_finding(
     return StepFinding("release", "violated", reason, change), audit.epsilon_lower
 
 
+def _same_draws(step: TrainingStep, population: int, steps: int) -> bool:
+    """Whether the sampler draws from the generator alone; one of its own cannot be drawn from anew for each trial."""
+    one, other = (step.minibatches(population, np.random.default_rng(0), steps) for _ in range(2))
+    return one == other
+
+
 def _kept(sampled: Sampled, last: int, cycle: int, seed: int) -> list[int]:
     """Return the records that are not masked, the last one, the canary, among them."""
     most = min(_MOST_KEPT, math.ceil(_KEPT * cycle / max(sampled.rate, 1e-300)))
@@ -102,7 +109,7 @@ def _kept(sampled: Sampled, last: int, cycle: int, seed: int) -> list[int]:
 def _accounted(
     sampled: Sampled, cycle: int, population: int, rng: np.random.Generator, steps: int
 ) -> Sequence[list[Any]]:
-    """Draw minibatches as accounted, where the sampler is a loader of its own data."""
+    """Draw minibatches as accounted, where the sampler is a loader of its own data, or has a generator of its own."""
     size = int(sampled.batch)
     if sampled.scheme == "poisson":
         return cyclic_minibatches(population, sampled.rate, cycle, rng, steps)

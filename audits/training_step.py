@@ -21,7 +21,8 @@ from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.results.training_step_audit import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.running.records import read
-from dpcheck.audits.step_clipping import clipping_finding
+from dpcheck.audits.step_budget import batch_sizes
+from dpcheck.audits.step_clipping import alone_finding, clipping_finding
 from dpcheck.audits.step_cycles import cyclic_sampling_finding, turns
 from dpcheck.audits.step_findings import divisor_finding, empty_finding, sampling_finding
 from dpcheck.audits.step_noise import noise_finding
@@ -183,13 +184,16 @@ def audit_training_step(
         else sampling_finding(here, len(records), batch, plain_scheme, each, seed)
     )  # fmt: skip
     if not isinstance(step, TrainingStep):
-        findings.append(divisor_finding(build, records, batch))
+        findings.append(divisor_finding(build, records, batch, neighbours))
     empty = empty_finding(here, records)
-    noise, steady = noise_finding(here, records, batch, trials, each, seed, empty.verdict == "consistent")
+    sizes = batch_sizes(scheme, batch, len(records))
+    noise, steady = noise_finding(here, records, sizes, trials, each, seed, empty.verdict == "consistent")
     if here.correlated:
         noise = _of_first_step(noise)
-    told = steady and empty.verdict != "violated"
-    clipping, canary = clipping_finding(here, records, outlier, seed) if told else (_UNTOLD, None)
+    clipping, canary = _UNTOLD, None
+    if steady and empty.verdict != "violated":
+        alone = alone_finding(here, records)
+        clipping, canary = (alone, None) if alone else clipping_finding(here, records, sizes, outlier, seed)
     findings += [empty, noise, clipping]
     released = min(steps, 3)
     audited = math.nan

@@ -13,7 +13,7 @@ Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # The statistics of one run of T minibatches, which :func:`describe` explains.
-STATISTICS = ("size", "spread", "distinct", "evenness", "overlap", "groups", "halves", "parity")
+STATISTICS = ("size", "spread", "distinct", "evenness", "overlap", "groups", "halves", "parity", "least", "most")
 # Each minibatch is compared with so many before it, one bit of a word for each.
 _LAGS = 16
 
@@ -37,7 +37,7 @@ def draw(rng: np.random.Generator, order: Index, sizes: Index, replace: bool, ou
 
 @njit("float64[::1](int64[:, ::1], int64)", cache=True, nogil=True)
 def describe(drawn: Index, population: int) -> Floats:
-    """Return statistics (8,) of minibatches (T, capacity), whose unused places are negative.
+    """Return statistics (10,) of minibatches (T, capacity), whose unused places are negative.
 
     size, spread : mean and standard deviation of the sizes;  distinct : minibatches without a repeat
     evenness : standard deviation of how often a record is drawn
@@ -45,6 +45,7 @@ def describe(drawn: Index, population: int) -> Floats:
     groups : standard deviation of the number shared with one of the 15 before that; records that always come in groups
         are shared in groups
     halves, parity : standard deviation of the excess of the first half of the records, of even places
+    least, most : the smallest size and the largest
     """
     steps = drawn.shape[0]
     sizes, halves, parity = np.zeros(steps), np.zeros(steps), np.zeros(steps)
@@ -80,4 +81,7 @@ def describe(drawn: Index, population: int) -> Floats:
             total += shared[t, lag]
             square += shared[t, lag] ** 2
     groups = math.sqrt(max(square / count - (total / count) ** 2, 0.0))
-    return np.array([sizes.mean(), sizes.std(), distinct, hits.std(), overlap, groups, halves.std(), parity.std()])
+    return np.array([
+        sizes.mean(), sizes.std(), distinct, hits.std(), overlap, groups, halves.std(), parity.std(), sizes.min(),
+        sizes.max(),
+    ])  # fmt: skip

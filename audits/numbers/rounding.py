@@ -13,6 +13,7 @@ _DIGITS = (8, 11)
 _SINGLE = 2.0**-23
 _LEAST = 1e-4  # relative: enough for single precision, whatever the query does in it
 _MANY = 16  # numbers that all lie on a coarse grid by no chance
+_ODD = 1 / 8  # share of rounded numbers whose last digit is 1, where a half is due: small whole numbers have none
 _FAR = 6  # standard deviations of the rounding of noise along a gradient
 
 
@@ -57,6 +58,8 @@ def unit_of(values: Floats, errors: Floats) -> float:
         spacing = np.ldexp(1.0, exponents - digits)
         telling = (values != 0) & (errors < spacing / 16)
         nearest = np.ldexp(np.rint(np.ldexp(mantissas, digits)), exponents - digits)
-        if telling.sum() >= _MANY and (np.abs(values - nearest) <= errors)[telling].all():
+        odd = np.rint(np.ldexp(mantissas, digits)) % 2 == 1
+        of_type = (np.abs(values - nearest) <= errors)[telling].all() and odd[telling].sum() >= _ODD * telling.sum()
+        if telling.sum() >= _MANY and of_type:
             return 2.0 ** (1 - digits)
     return _SINGLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,17 @@ def training_step(
     -------
     TrainingStep
         The step, its clip read from ``gradient``.
+
+    Raises
+    ------
+    InputError
+        For noise that is the same in each step, and noise whose random key is not in its state.
     """
     import jax
 
     def renewed(state: Any, number: int) -> Any:
-        return jax.tree.map(lambda leaf: _fresh(leaf, number), state)
+        leaves, structure = jax.tree.flatten(state)
+        return structure.unflatten([_fresh(leaf, [number, place]) for place, leaf in enumerate(leaves)])
 
     noisy = jax.jit(noise.update)
 
@@ -77,6 +84,8 @@ def training_step(
                 return True
         return False
 
+    _require_fresh(noisy, first, renewed, jax.tree.map(jax.numpy.zeros_like, params))
+
     def sampler(population: int, rng: np.random.Generator) -> Any:
         return strategy.batch_iterator(population, rng)
 
@@ -84,15 +93,31 @@ def training_step(
     return TrainingStep(release, sampler, clip, stddev, divisor, params, correlated=correlated())
 
 
-def _fresh(leaf: Any, number: int) -> Any:
+def _require_fresh(noisy: Any, first: Any, renewed: Callable[[Any, int], Any], nothing: Any) -> None:
+    """Require noise that is another in each step, and that another random key in its state changes."""
+
+    def drawn(state: Any) -> list[Any]:
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(noisy(nothing, state)[0])]
+
+    import jax
+
+    once = drawn(first)
+    again = all(map(np.array_equal, once, drawn(noisy(nothing, first)[1])))
+    require(not again, "noise", "be drawn afresh in each step: split its random key", "the same noise twice")
+    stuck = all(map(np.array_equal, drawn(renewed(first, 1)), drawn(renewed(first, 2))))
+    require(not stuck, "noise", "keep its random key in its state, where the audit draws it anew", "no key there")
+
+
+def _fresh(leaf: Any, numbers: list[int]) -> Any:
     """Return another random key in place of one, of the same kind; all else stays."""
     import jax
 
     if not hasattr(leaf, "dtype"):
         return leaf
+    key = jax.random.fold_in(jax.random.key(numbers[0]), numbers[1])
     if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        return jax.random.key(number)
-    return jax.random.PRNGKey(number) if leaf.dtype == np.uint32 and leaf.shape == (2,) else leaf
+        return key
+    return jax.random.key_data(key) if leaf.dtype == np.uint32 and leaf.shape == (2,) else leaf
 
 
 def _padded(batch: Any, padding: Any, multiple: int) -> tuple[Any, Any]:

@@ -112,6 +112,8 @@ def test_what_minibatches_share_is_counted(seed, population, capacity, lowest):
     assert found["groups"] == pytest.approx(np.std([number for row in shared for number in row[1:]]), abs=1e-9)
     excess = [((row[row >= 0] < population // 2) * 2 - 1).sum() for row in drawn]
     assert found["halves"] == pytest.approx(np.std(excess))
+    sizes = (drawn >= 0).sum(1)
+    assert (found["least"], found["most"]) == (sizes.min(), sizes.max())
 
 
 def test_the_batches_of_a_mechanism_are_read_from_its_draws():

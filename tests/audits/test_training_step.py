@@ -239,7 +239,7 @@ def test_the_size_with_the_least_noise_decides():
     """More than is stated on an empty minibatch, and less on those that are drawn."""
     falling = lambda w, batch, rng: rng.normal(scale=1.06 - 0.015 * len(batch), size=3)  # noqa: E731
     made = TrainingStep(falling, poisson, clip=1.0, noise=1.0, divisor=8, params=np.zeros(3))
-    found, _ = noise_finding(made, np.zeros((32, 3)), 8, 6000, 0.99, 0, empty=True)
+    found, _ = noise_finding(made, np.zeros((32, 3)), [8], 6000, 0.99, 0, empty=True)
     assert found.verdict == "violated"
     assert "0.94" in found.reason
 
@@ -305,7 +305,7 @@ def test_every_coordinate_of_the_noise_is_looked_at(width, spoil):
         pytest.skip("a layer of ten needs more")
     made = of_width(width, spoil or (lambda drawn: None))
     records = np.random.default_rng(0).normal(size=(40, width))
-    finding, _ = noise_finding(made, records, BATCH, 400, 0.95, 0, True)
+    finding, _ = noise_finding(made, records, [BATCH], 400, 0.95, 0, True)
     assert finding.verdict == ("violated" if spoil else "consistent"), finding
 
 
@@ -369,7 +369,7 @@ def test_a_divisor_that_changes_far_from_all_the_records_is_found_in_few_set_ups
         built.append(len(records))
         return step(divisor=len(records) // 400)
 
-    found = divisor_finding(of_size, MANY[:19_999], 50)
+    found = divisor_finding(of_size, MANY[:19_999], 50, "add_or_remove_one")
     assert found.verdict == "violated" and "set up on 19600 and on 19599 records" in found.reason
     assert len(built) < 50
 
@@ -465,7 +465,7 @@ def test_rounding_in_float16_is_no_excess_but_one_percent_is(width, single_after
     """A sum of 30 gradients in float16 is off by 1e-3 of one: four times what float32 may be."""
     records = np.random.default_rng(0).normal(size=(N, width)).astype(np.float32)
     for excess, verdict in ((1.0, "consistent"), (1.01, "violated")):
-        found, _ = clipping_finding(in_half(width, excess, single_after), records, None, 0)
+        found, _ = clipping_finding(in_half(width, excess, single_after), records, [], None, 0)
         assert found.verdict == verdict, found.reason
 
 
@@ -544,8 +544,8 @@ def test_a_coordinate_that_is_low_by_chance_is_no_alarm(share, verdict):
     rows = iter(draws.reshape(-1, 4))
 
     def release(start, batch, rng):
-        return np.zeros(4) if len(batch) == 1 else next(rows)
+        return np.zeros(4) if len(batch) == 4 else next(rows)
 
     step = TrainingStep(release, poisson, clip=CLIP, noise=1.0, divisor=1.0)
-    found, _ = noise_finding(step, RECORDS, BATCH, 200, 0.99, 0, empty=True)
+    found, _ = noise_finding(step, RECORDS, [BATCH], 200, 0.99, 0, empty=True)
     assert found.verdict == verdict, found.reason
