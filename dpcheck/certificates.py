@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from dpcheck.errors import require_delta
 from dpcheck.event_counts import EventCounts
 from dpcheck.event_curves import curves_of
-from dpcheck.events import Laplace, Sampled, shift_of
+from dpcheck.events import Laplace, RandomAllocation, Sampled, shift_of
 from dpcheck.laplace_sums import has_laplace_sum, laplace_sum_curve
 from dpcheck.losses import Composition, compose
 from dpcheck.privacy_curves import Array, Curve, CurvePair, gaussian_log_delta
@@ -117,7 +117,12 @@ def _total_variation(events: EventCounts, delta: float) -> float:
 
 def _looseness(events: EventCounts) -> str:
     """Say for which sampling the bound is not known to be sharp."""
-    schemes = {event.scheme for event, _ in events.others if isinstance(event, Sampled)}
+    sampled = [event for event, _ in events.others if isinstance(event, Sampled)]
+    schemes = {event.scheme for event in sampled}
+    if any(isinstance(event, RandomAllocation) for event, _ in events.others):
+        return f"; random allocation: {_LOOSE[0]}"
+    if any(event.laplace and event.scheme == "poisson" and event.neighbours == "replace_one" for event in sampled):
+        return f"; Laplace noise where a record is replaced: {_LOOSE[0]}"
     if "with_replacement" in schemes:
         return f"; with replacement: {_LOOSE[0]}"
     if "without_replacement" in schemes and events.steps > 1:

@@ -83,7 +83,9 @@ def sampled_pure(event: Sampled, epsilon: float) -> float:
     rate = event.rate
     if event.scheme == "poisson" and event.neighbours == "replace_one":
         half = epsilon / 2
-        return half + math.log(rate + event.rest * math.exp(-half)) - math.log(event.rest + rate * math.exp(-half))
+        if half > 300:  # where the exponential may be no number
+            return half + math.log(rate + event.rest * math.exp(-half)) - math.log(event.rest + rate * math.exp(-half))
+        return math.log1p(rate * math.expm1(half)) - math.log1p(rate * math.expm1(-half))
     return epsilon if epsilon > 700 else math.log1p(rate * math.expm1(epsilon))
 
 

@@ -13,7 +13,7 @@ Where to look, for the tilt and the grid, is found beforehand from coarse grids;
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -41,26 +41,30 @@ class Composition:
     """Upper bound on the curve of a composition, from ``lowest * interval`` upwards.
 
     ``log_delta[i]`` bounds log delta at epsilon = (lowest + i) * interval; between the points
-    delta is linear in e^epsilon; past the last, its value there. ``tilt`` is the Chernoff exponent.
+    delta is linear in e^epsilon; past the last, its value there. ``tilt`` is the Chernoff exponent. At ``most``, the
+    sum of the largest losses, all that is left is ``log_rest``.
     """
 
     interval: float
     lowest: int
     log_delta: Array
     tilt: float
+    most: float = math.inf
+    log_rest: float = 0.0
 
     def epsilon(self, delta: float) -> float:
         """The least epsilon >= 0 shown to satisfy (epsilon, delta); inf if none is."""
         target = math.log(delta)
+        most = self.most if target >= self.log_rest else math.inf
         index = int(np.searchsorted(-self.log_delta, -target))
         if index == self.log_delta.size:
-            return math.inf
+            return most
         if index == 0:
-            return max(0.0, self.lowest * self.interval)
+            return min(most, max(0.0, self.lowest * self.interval))
         above, below = self.log_delta[index - 1 : index + 1]
         part = math.expm1(target - above) / math.expm1(below - above)
         left = (self.lowest + index - 1) * self.interval
-        return max(0.0, left + math.log1p(part * math.expm1(self.interval)))
+        return min(most, max(0.0, left + math.log1p(part * math.expm1(self.interval))))
 
     def delta(self, epsilon: Array) -> Array:
         """Bound delta at each epsilon, (n,) -> (n,), from above; 1 below the window."""
@@ -71,7 +75,8 @@ class Composition:
         part = np.expm1(excess) / math.expm1(self.interval)
         bounds = np.exp(np.minimum(self.log_delta, 0.0))  # no delta is above 1, whatever a bound says
         left, right = bounds[index], bounds[np.minimum(index + 1, last)]
-        return np.where(place < 0, 1.0, np.minimum(left + part * (right - left), 1.0))
+        bound = np.where(place < 0, 1.0, np.minimum(left + part * (right - left), 1.0))
+        return np.where(epsilon < self.most, bound, np.minimum(bound, math.exp(self.log_rest)))
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,8 @@ def compose(
                 break
             tilt = problem.rough.order_at(min(found, guess))
         epsilon = min(found, guess)
-    return best
+    most = sum(count * reach.up for (_, count), reach in zip(parts, reaches, strict=True))
+    return best and replace(best, most=most * (1 + 1e-12), log_rest=math.log(delta * _NEGLIGIBLE))
 
 
 def _plan(problem: _Problem, tilt: float, scale: float, tolerance: float) -> _Plan | None:
