@@ -32,6 +32,7 @@ _FEWEST = 64  # events that are worth blocks
 _MOST_STEPS = 10**13  # beyond, the rounding of one step's loss, so many times, is too much
 _WINDOW = 30.0  # minus the logarithm of what lies outside of a window, about
 _PASSES = 12
+_CLOSE = 0.02  # of epsilon: between points so close delta bends by little, where all but rare losses lie about epsilon
 # So many kinds of events are worth a look on a grid that is coarser, by its tolerance, and grids with points left out.
 _MANY_KINDS, _GLANCE = 32, 25.0
 
@@ -136,9 +137,9 @@ def compose(
     best: Composition | None = None
     last: _Plan | None = None
     for number in range(_PASSES):
-        scale = max(epsilon, floor, 0.1 * deviation)
+        scale, near_zero = (max(epsilon, floor, share * deviation) for share in (0.1, 0.001))
         coarse = _GLANCE if number == 0 and len(parts) >= _MANY_KINDS else 1.0
-        plan = _plan(problem, tilt, scale, tolerance * coarse)
+        plan = _plan(problem, tilt, scale, tolerance * coarse, _CLOSE * near_zero * coarse)
         if plan is None or plan == last:
             break
         result, last = _bounded(problem, plan), plan
@@ -152,7 +153,9 @@ def compose(
             tilt *= 2
         else:
             near = abs(found - centre) <= 4 * math.sqrt(variance) + 0.01 * scale
-            if coarse == 1 and near and max(found, floor, 0.1 * deviation) >= 0.7 * scale:
+            settled = max(found, floor, 0.1 * deviation) >= 0.7 * scale
+            settled = settled and max(found, floor, 0.001 * deviation) >= 0.7 * near_zero
+            if coarse == 1 and near and settled:
                 break
             tilt = problem.rough.order_at(min(found, guess))
         epsilon = min(found, guess)
@@ -160,8 +163,11 @@ def compose(
     return best and replace(best, most=most * (1 + 1e-12), log_rest=math.log(delta * _NEGLIGIBLE))
 
 
-def _plan(problem: _Problem, tilt: float, scale: float, tolerance: float) -> _Plan | None:
-    """The grid that suits the tilt and epsilon's ``scale``; None if the sum's loss is too long for any."""
+def _plan(problem: _Problem, tilt: float, scale: float, tolerance: float, close: float) -> _Plan | None:
+    """The grid that suits the tilt and epsilon's ``scale``; None if the sum's loss is too long for any.
+
+    close : the interval at most, if there are no blocks: next to epsilon, delta is no straight line
+    """
     growth, _, variance = problem.rough.cumulants(tilt)
     orders = asides(_deviation(variance, problem.finest), 1)
     growths = np.array([problem.rough.cumulants(tilt + order)[0] for order in orders]) - growth
@@ -181,6 +187,7 @@ def _plan(problem: _Problem, tilt: float, scale: float, tolerance: float) -> _Pl
         ratio = max(1, math.floor(coarse / max(interval, problem.finest)))
         if max(interval, problem.finest, width / _MOST_POINTS / ratio) * ratio * tilt > _MOST_EXPONENT:
             interval, blocks, ratio = wanted(steps, tolerance), 1, 1
+    interval = min(interval, close) if blocks == 1 else interval
     interval = min(max(interval, problem.finest, width / _MOST_POINTS / ratio), _WIDEST)
     return _Plan(tilt, interval, ratio, blocks) if width / (interval * ratio) <= 2 * _MOST_POINTS else None
 
