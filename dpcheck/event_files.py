@@ -42,6 +42,7 @@ def read_event_file(path: str) -> Any:
         found = json.loads(file.read_text(encoding="utf-8-sig"), parse_int=_whole, object_pairs_hook=once)
         if isinstance(found, dict) and "history" in found:
             found = found["history"]
+            require(found != [], "the history in FILE.json", "be that of a training that began", "an empty one")
         if _is_named_tuple(found):
             return _event(found)
         rows = isinstance(found, list) and found and all(isinstance(row, list) for row in found)

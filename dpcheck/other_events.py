@@ -51,6 +51,8 @@ def _singles(events: Iterable[Any]) -> Iterable[tuple[Any, int]]:
         event, count = waiting.pop()
         match type(event).__name__:
             case "ComposedDpEvent":
+                several = isinstance(event.events, list | tuple)
+                require(several, "the events of a ComposedDpEvent", "be a list", type(event.events).__name__)
                 waiting.extend((part, count) for part in reversed(event.events))
             case "SelfComposedDpEvent":
                 waiting.append((event.event, count * _whole(event.count, "count")))
@@ -175,7 +177,7 @@ def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str]:
                 if event is None or not accountant.supports(event):
                     continue
                 epsilon = float(accountant.compose(event).get_epsilon(delta))
-            except (NotImplementedError, ValueError, OverflowError, RecursionError) as error:
+            except (NotImplementedError, TypeError, ValueError, OverflowError, RecursionError) as error:
                 raise InputError(
                     f"events must be such as dp_accounting accepts, got {one_line(error)[:200]}"
                 ) from error

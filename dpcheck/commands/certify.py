@@ -141,7 +141,7 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
     for name in _FEWER:
         missing = getattr(options, name) is None and not (options.sampling == "none" and name != "steps")
         require(not missing, f"--{name}", "be given, or FILE.json", "nothing")
-    require_count(options.steps, "--steps", least=0)
+    require_count(options.steps, "--steps", least=0 if options.epsilon is None else 1)
     return lambda multiplier: _events(options, multiplier), "noise multiplier"
 
 
@@ -164,9 +164,8 @@ def _events(options: Namespace, multiplier: float) -> Event:
     require(1 <= batch <= options.population, "--batch", f"lie in [1, population = {options.population}]", batch)
     if scheme == "balls_in_bins":
         require(isinstance(noise, Gaussian), "--noise", "be gaussian with balls_in_bins", options.noise)
-        require(
-            options.neighbours != "replace_one", "--neighbours", "be add_or_remove_one with balls_in_bins", "it not"
-        )
+        added = "be add_or_remove_one with balls_in_bins"
+        require(options.neighbours != "replace_one", "--neighbours", added, options.neighbours)
         bins = _bins(options)
         return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"

@@ -184,6 +184,16 @@ NESTED = '{"class_name": "Repeated", "count": 1, "event": ' * 100_000
         ("[[1.1, 256, 100]]", "lie in [0, 1]"),
         ("[[1.1, 256]]", "events must be"),
         ("[[]]", "events must be"),
+        ('{"history": []}', "the history in FILE.json must be that of a training that began"),
+        (
+            '{"class_name": "ComposedDpEvent", "events": {"class_name": "GaussianDpEvent", "noise_multiplier": 1}}',
+            "the events of a ComposedDpEvent must be a list, got GaussianDpEvent",
+        ),
+        (
+            '{"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.1, "event": {"class_name": "Gaussian", '
+            '"noise_multiplier": 1}}',
+            "events must be such as dp_accounting accepts",
+        ),
     ],
 )
 def test_files_that_hold_something_else(
@@ -203,6 +213,9 @@ def test_files_that_hold_something_else(
         (f"--multiplier -1 {RUN}", "--multiplier must be a number >= 0, got -1"),
         (f"--multiplier nan {RUN}", "--multiplier must be a number >= 0, got nan"),
         (f"--epsilon 0 {RUN}", "--epsilon must be a finite number > 0"),
+        ("--epsilon 2 --batch 1 --population 9 --steps 0 --delta 1e-5", "--steps must be a whole number >= 1, got 0"),
+        ("--epsilon 2 --batch 1 --population 9 --steps 3 --delta 0", "delta must be above 0 with Gaussian noise"),
+        (f"--multiplier 1 --sampling balls_in_bins --neighbours replace_one {RUN}", "got replace_one"),
         (
             "--multiplier 1 --batch 5.5 --population 10 --steps 3 --delta 0 --sampling fixed",
             "be a whole number, got 5.5",

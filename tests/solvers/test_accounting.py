@@ -327,7 +327,7 @@ def test_calibrated_noise_is_enough_and_hardly_more(scheme: str, epsilon: float,
 def test_calibration_covers_tiny_and_huge_noise() -> None:
     assert calibrate(Laplace, epsilon=1e-6, delta=0.0) == pytest.approx(1e6, rel=2e-3)
     assert calibrate(Laplace, epsilon=1e6, delta=0.0) == pytest.approx(1e-6, rel=2e-3)
-    with pytest.raises(InputError, match="make_events must reach epsilon"):
+    with pytest.raises(InputError, match="delta must be above 0 with Gaussian noise"):
         calibrate(Gaussian, epsilon=1.0, delta=0.0)
 
 

@@ -6,11 +6,13 @@ import math
 import time
 from itertools import pairwise
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laplace_sums import laplace_delta
+from scipy import stats
 
 from dpcheck import certify
 from dpcheck.accounting import privacy_curve
@@ -176,3 +178,57 @@ def test_the_sum_of_total_variations_is_enough_where_little_is_released() -> Non
     assert certificate.method.startswith("total variation")
     assert 2 * float(privacy_curve(Laplace(1e13))(0.0)) < 1.01e-13
     assert certify(Repeated(Laplace(1e13), 2), 1e-14).epsilon == pytest.approx(2e-13, rel=1e-3)
+
+
+def two_sampled(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
+    """Integrate delta of two Poisson-sampled Gaussians, each (rate, shift), over the first output with the record."""
+    x = np.linspace(-12, 24, 6_000_001)
+    (rate, shift), (other, moved) = first, second
+    density = (1 - rate) * stats.norm.pdf(x) + rate * stats.norm.pdf(x - shift)
+    left = math.exp(epsilon) / (1 - rate + rate * np.exp(shift * x - shift**2 / 2))  # e to what is left for the second
+    with np.errstate(invalid="ignore", divide="ignore"):
+        place = (np.log((left - (1 - other)) / other) + moved**2 / 2) / moved
+    part = other * stats.norm.sf(place - moved) + (1 - other - left) * stats.norm.sf(place)
+    return float(np.trapezoid(density * np.where(left <= 1 - other, 1 - left, part), x))
+
+
+@pytest.mark.parametrize(
+    ("rates", "multipliers", "delta"),
+    [
+        ((3.1207e-5, 3.1207e-5), (0.6023, 0.6023), 2.67e-6),
+        ((1.32e-5, 1.32e-5), (0.417, 0.417), 1.02e-5),
+        ((3.5e-5, 1.08e-4), (0.439, 1.748), 3e-5),
+        ((0.01, 0.02), (1.0, 2.0), 1e-5),
+    ],
+)
+def test_two_rare_steps_are_as_tight_as_many(
+    rates: tuple[float, float], multipliers: tuple[float, float], delta: float
+) -> None:
+    """All but rare losses lie within a millionth of 0, and epsilon not far from it: a coarse grid adds up to a half."""
+    steps = [
+        Sampled((Gaussian(z),), "poisson", 10**12, rate * 1e12, "add_or_remove_one")
+        for rate, z in zip(rates, multipliers, strict=True)
+    ]
+    epsilon = certify(steps, delta).epsilon
+    pairs = [(rate, 1 / z) for rate, z in zip(rates, multipliers, strict=True)]
+    assert two_sampled(epsilon, *pairs) <= delta * (1 + 1e-9)
+    assert two_sampled(epsilon * (1 - 1e-3), *pairs) > delta
+
+
+@pytest.mark.parametrize(("steps", "delta"), [(2, 1e-16), (3, 1e-16), (5, 1e-20)])
+def test_few_rare_steps_cost_less_than_more_of_them(steps: int, delta: float) -> None:
+    """With the record removed no loss is above the rate, however small delta is."""
+    step = Sampled((Gaussian(0.5),), "poisson", 10**6, 100, "add_or_remove_one")
+    few, more = (certify(Repeated(step, count), delta).epsilon for count in (steps, 4 * steps))
+    assert certify(step, delta).epsilon < few < more < 1.5 * few
+
+
+@pytest.mark.parametrize("population", [10**9, 10**14, 10**17])
+@pytest.mark.parametrize("z", [1.0, 1e5])
+def test_rare_laplace_samples_are_certified_to_rounding(population: int, z: float) -> None:
+    step = Sampled((Laplace(z),), "poisson", population, 1, "replace_one")
+    with mpmath.workdps(60):
+        rate, half = mpmath.mpf(1) / population, mpmath.mpf(1) / z  # Laplace(z) is over what one record contributes
+        exact = 10**6 * (mpmath.log1p(rate * mpmath.expm1(half / 2)) - mpmath.log1p(rate * mpmath.expm1(-half / 2)))
+    epsilon = certify(Repeated(step, 10**6), 0).epsilon
+    assert exact <= epsilon <= exact * (1 + mpmath.mpf(10) ** -10)
