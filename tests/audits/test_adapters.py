@@ -250,6 +250,48 @@ def test_jax_privacy(factor):
     assert not found.keys() - {"noise", "release"}
 
 
+def noise_of(jax, init, key_and_rest):
+    """Noise as a transformation of optax, of a random key that its state gives, and the state after it."""
+    import optax
+
+    def update(gradient, state, params=None):
+        key, state = key_and_rest(state)
+        return jax.tree.map(lambda leaf: leaf + jax.random.normal(key, leaf.shape), gradient), state
+
+    return optax.GradientTransformation(lambda params: init, update)
+
+
+@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
+def test_random_keys_of_noise_in_jax_privacy():
+    """Keys that are never split, and keys out of reach, are refused; the keys of two parts are drawn apart."""
+    jax = pytest.importorskip("jax")
+    pytest.importorskip("jax_privacy")
+    import optax
+    from jax_privacy import batch_selection, clipping
+
+    from dpcheck.adapters.jax_privacy import training_step
+
+    gradient = clipping.clipped_grad(
+        lambda w, row: (row @ w["a"]).sum() + (row @ w["b"]).sum(), l2_clip_norm=1.0, keep_batch_dim=False
+    )
+    strategy = batch_selection.CyclicPoissonSampling(sampling_prob=BATCH / N, iterations=1000)
+    params = {"a": np.zeros(3, np.float32), "b": np.zeros(3, np.float32)}
+
+    def described(noise):
+        return training_step(gradient, strategy, noise, params, stddev=1.0)
+
+    key = jax.random.key(0)
+    with pytest.raises(InputError, match="noise must be drawn afresh in each step: split its random key"):
+        described(noise_of(jax, key, lambda state: (state, state)))
+    with pytest.raises(InputError, match="noise must keep its random key in its state"):
+        described(noise_of(jax, 0, lambda count: (jax.random.fold_in(key, count), count + 1)))
+    parts = {name: noise_of(jax, jax.random.key(k), jax.random.split) for k, name in enumerate("ab")}
+    apart = described(optax.multi_transform(parts, {"a": "a", "b": "b"}))
+    drawn = np.array([apart.release(RECORDS[:0], np.random.default_rng(seed)) for seed in range(300)])
+    correlations = np.corrcoef(drawn.T)
+    assert np.abs(correlations - np.eye(6)).max() < 0.3
+
+
 def planned(gradient, records, params, bands=1, **options):
     """Audit a plan of jax_privacy as it makes it; skip where it is not installed."""
     execution_plan = pytest.importorskip("jax_privacy.experimental.execution_plan")
