@@ -15,7 +15,7 @@ from dpcheck import InputError, audit_training_step
 
 N, BATCH = 32, 8
 RECORDS = np.random.default_rng(0).normal(size=(N, 3))
-CLAIM = {"batch": BATCH, "steps": 2, "epsilon": 30.0, "trials": 200}
+CLAIM = {"batch": BATCH, "steps": 2, "epsilon": 30.0, "trials": 200, "confidence": 0.999}
 
 
 def amiss(audit):
@@ -67,7 +67,7 @@ def test_opacus_takes_its_divisor_from_the_private_number_of_records():
 
     found = amiss(audit_training_step(built, RECORDS[:16], **CLAIM | {"batch": 4}))
     assert "set up on 16 and on 15 records" in found["divisor"]
-    assert "divisor, noise" in found["divisor"]
+    assert "has another divisor and another noise" in found["divisor"]
 
 
 @pytest.mark.filterwarnings("ignore")  # as Opacus works
