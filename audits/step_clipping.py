@@ -74,9 +74,9 @@ def clipping_finding(
     too_large = norm.verdict == "violated" or largest > max(_TOO_LARGE * clip, clip + rounding.alone(clip))
     others = [test.verdict for test in audit.tests if test.test != "empty batch"]  # which is a part of its own
     if set(others) <= {"consistent"} and not too_large:
-        longest = max(norm.found, *moved)
-        if longest < _REACHED * clip:
-            reason = f"no record was seen to be clipped: norms are at most {longest:.3g}, the clip is {clip:.3g}"
+        longest = max(norm.found, *moved) * step.divisor
+        if longest < _REACHED * step.clip:
+            reason = f"no record was seen to be clipped: norms are at most {longest:.3g}, the clip is {step.clip:.3g}"
             change = "Audit at params where gradients are longer than the clip, such as trained ones, or lower the clip"
             return StepFinding("clipping", "inconclusive", f"{reason} ({looked})", change), canary
         reason = f"every batch tried is a sum of clipped vectors ({looked})"

@@ -32,7 +32,8 @@ class TrainingStep:
         ``(params, batch, rng) -> vector``, the noisy gradient of a minibatch of records; all noise from ``rng``.
     sampler : callable or iterable
         ``(population, rng) -> iterable`` of minibatches, each a sequence of record numbers; or such an iterable. One
-        that serves an epoch at a time is asked for the next; of a ``DataLoader`` the ``batch_sampler`` is.
+        that serves an epoch at a time is asked for the next, a callable called again; of a ``DataLoader`` the
+        ``batch_sampler`` is asked.
     clip : float
         Claimed l2 norm of one record's gradient, > 0.
     noise : float
