@@ -7,7 +7,7 @@ number of alarms as it is.
 
     CLEAN_REPEATS=200 pytest -n 0 -s -m experiment --keep-tables tests/audits/test_clean_libraries.py
 
-Each configuration writes its row of ``tests/measured/clean_libraries.csv`` when it is finished: one takes 7 to 40
+Each configuration writes its row of ``tests/measured/clean_libraries.csv`` when it is finished: one takes 7 to 60
 minutes of a core, and ``two layers`` of Opacus took 103.
 """
 
