@@ -29,8 +29,8 @@ _TOGETHER = 64  # records in a minibatch that are looked at together
 _FEWEST = 64  # records that are looked at alone, however large the model
 _REACHED = 0.9  # of the clip: a longer gradient was clipped, or is as long as one that was
 _REFUSED = (
-    "gradient must take {} records, some of them made larger, got {}: where a record holds a label or another number "
-    "that may not grow, say by outlier= how it is made larger"
+    "gradient must take a minibatch whose records were made larger ({} of them here), got {}: where a record holds a "
+    "label or another number that may not grow, say by outlier= how it is made larger"
 )
 _TELLING = 64  # numbers that show by which type they were rounded
 Query = Callable[[Any], Floats]
@@ -115,7 +115,7 @@ def alone_finding(step: TrainingStep, records: Any) -> StepFinding | None:
     except (Exception, SystemExit) as error:
         return StepFinding(
             "clipping", "inconclusive",
-            f"a minibatch of one record raises {raised(error)}: sums of gradients, each of its own record, do not",
+            f"a minibatch of one record raises {raised(error)}; the sum of each record's own gradient would not",
             "Let each record's gradient depend on it alone: no batch norm in training, no statistic of a minibatch",
         )  # fmt: skip
     return None

@@ -106,6 +106,26 @@ def test_few_whole_numbers_are_not_taken_for_a_coarse_type():
     assert found.verdict == "violated", found.reason
 
 
+def in_bfloat16(values):
+    """Round to 8 significant binary digits."""
+    mantissas, exponents = np.frexp(values)
+    return np.ldexp(np.rint(mantissas * 256), exponents - 8)
+
+
+@pytest.mark.parametrize(("excess", "verdict"), [(1.0, "consistent"), (1.5, "violated")])
+def test_rounding_of_much_noise_in_bfloat16_lengthens_no_clipped_gradient(excess, verdict):
+    width = 4_000
+    records = np.random.default_rng(2).normal(size=(32, width))
+
+    def rounded(w, batch, rng):
+        total = in_bfloat16(clip(batch, excess).sum(0))
+        return in_bfloat16(in_bfloat16(total + in_bfloat16(2 * rng.normal(size=width))) / 16)
+
+    made = TrainingStep(rounded, poisson, 1.0, 2 / 16, 16, np.zeros(width))
+    found, _ = clipping_finding(made, records, [16], None, 0)
+    assert found.verdict == verdict, found.reason
+
+
 @pytest.mark.parametrize(
     "spoil",
     [None, "uniform", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("whole numbers", "two values"))],
@@ -142,7 +162,7 @@ def test_what_to_change_follows_what_is_amiss_in_the_noise():
 
 
 def of_scaled(records):
-    """A step on records that are scaled by the range of the private ones."""
+    """Set up a step that scales each record by the range of the private ones."""
     low, high = records.min(0), records.max(0)
     return step(lambda w, batch, rng: (clip((batch - low) / (high - low)).sum(0) + noise(rng)) / BATCH)
 
@@ -228,7 +248,7 @@ def test_a_label_that_may_not_grow_is_asked_for():
         return (clip(batch[:, :3] * targets).sum(0) + rng.normal(size=3)) / BATCH
 
     made = step(labelled, width=3)
-    with pytest.raises(InputError, match=r"gradient must take .* records, some of them made larger.*outlier="):
+    with pytest.raises(InputError, match=r"gradient must take a minibatch whose records were made larger.*outlier="):
         audit_training_step(made, records, events=EVENTS, **CLAIM)
     kept = lambda record, factor: np.append(record[:-1] * factor, record[-1])  # noqa: E731
     assert audit_training_step(made, records, events=EVENTS, outlier=kept, **CLAIM).verdict == "consistent"

@@ -17,7 +17,7 @@ from scipy import stats
 from dpcheck import certify
 from dpcheck.accounting import privacy_curve
 from dpcheck.event_curves import curves_of
-from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
+from dpcheck.events import Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 from dpcheck.loss_grids import Grid, Reach, Rough, discretise
 from dpcheck.tilted_losses import coarsened, tilt_grid
 
@@ -232,3 +232,16 @@ def test_rare_laplace_samples_are_certified_to_rounding(population: int, z: floa
         exact = 10**6 * (mpmath.log1p(rate * mpmath.expm1(half / 2)) - mpmath.log1p(rate * mpmath.expm1(-half / 2)))
     epsilon = certify(Repeated(step, 10**6), 0).epsilon
     assert exact <= epsilon <= exact * (1 + mpmath.mpf(10) ** -10)
+
+
+@pytest.mark.parametrize(
+    ("event", "sharp"),
+    [
+        (Sampled((Gaussian(1.0),), "poisson", 100, 5, "replace_one"), True),
+        (Sampled((Laplace(1.0),), "poisson", 100, 5, "add_or_remove_one"), True),
+        (Sampled((Laplace(1.0),), "poisson", 100, 5, "replace_one"), False),
+        (RandomAllocation(Gaussian(0.5), 8), False),
+    ],
+)
+def test_only_bounds_that_are_attained_are_sharp(event: Event, sharp: bool) -> None:
+    assert certify(event, 1e-5).sharp == sharp
