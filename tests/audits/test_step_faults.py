@@ -8,6 +8,7 @@ import pytest
 from dpcheck import InputError, audit_training_step
 from dpcheck.audits.step_budget import batch_sizes
 from dpcheck.audits.step_clipping import clipping_finding
+from dpcheck.audits.step_cycles import cyclic_minibatches, cyclic_sampling_finding
 from dpcheck.audits.step_findings import divisor_finding, sampling_finding
 from dpcheck.audits.step_noise import noise_finding
 from dpcheck.audits.step_parts import TrainingStep
@@ -194,6 +195,15 @@ def test_a_callable_that_draws_one_epoch_is_called_again():
 
     assert sampled(epoch(1 / 8), 8).reason == "the minibatches look like poisson (200 of them)"
     assert sampled(epoch(1.2 / 8), 8).verdict == "violated"
+
+
+def test_groups_that_are_dealt_anew_at_each_call_are_one_run_of_cycles():
+    def draw(n, rng):
+        return iter(cyclic_minibatches(n, 1 / 4, 4, rng, 100))
+
+    made = TrainingStep(right, draw, 1.0, 1.0)
+    found = cyclic_sampling_finding(made, 64, 4, 4, "replace_one", 0.999, 0)
+    assert found.verdict == "consistent", found.reason
 
 
 def test_sizes_that_poisson_sampling_would_have_are_missed():
