@@ -41,6 +41,10 @@ class Report(Results):
         Measured tables by title, a dict for each row.
     made : dict of str to str
         Where and how the report was made: date, command, platform, versions.
+    stages : dict of str to float
+        Wall-clock seconds of each stage, by title.
+    shown : tuple of str
+        Sentences on what this run did not compute and shows as it was recorded, each with the command that computes it.
     """
 
     def __str__(self) -> str:

@@ -47,6 +47,8 @@ def parsed(text: str) -> dict[str, Any]:
         "seconds": seconds,
         "tables": _tables(_given(found, "tables")),
         "made": _made(found.get("made", {})),
+        "stages": _stages(found.get("stages", {})),
+        "shown": tuple(_each(found, "shown", _text) if "shown" in found else ()),
     }
 
 
@@ -54,6 +56,14 @@ def _made(value: Any) -> dict[str, str]:
     """Where and how the report was made; older reports do not say."""
     _object(value, "made")
     return {name: _text(said, f"made.{name}") for name, said in value.items()}
+
+
+def _stages(value: Any) -> dict[str, float]:
+    """The seconds of each stage; older reports do not say."""
+    _object(value, "stages")
+    for title, seconds in value.items():
+        require(is_finite(seconds) and seconds >= 0, f"stages.{title}", "be a finite number >= 0", seconds)
+    return {title: float(seconds) for title, seconds in value.items()}
 
 
 def _cleaned(value: Any) -> Any:

@@ -118,6 +118,8 @@ class Results:
     seconds: float
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     made: dict[str, str] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -143,6 +145,8 @@ class Results:
             "findings": [asdict(f) | {"ok": f.ok, "slack": f.slack} for f in self.findings],
             "tables": self.tables,
             "made": self.made,
+            "stages": {title: round(seconds, 3) for title, seconds in self.stages.items()},
+            "shown": list(self.shown),
         }
 
     def to_json(self, path: str | Path | None = None) -> str:

@@ -38,6 +38,7 @@ def check(
     names: Named | Iterable[Named] | None = None, *, profile: str = "quick", seed: int = 0,
     jobs: int | None = None, watch: Callable[[str, int, int], object] | None = None,
     store: str | PathLike[str] | None = None, executor: Executor | None = None,
+    on_finding: Callable[[Finding], object] | None = None,
 ) -> Report:  # fmt: skip
     """Check algorithms end to end: the claims of their papers, certificates, audits, rates, utility on real data.
 
@@ -61,6 +62,8 @@ def check(
     executor : Executor, optional
         Who runs audits and measurements in place of ``jobs``, such as a cluster
         (:func:`dpcheck.executors.choice.executor`). No result depends on it.
+    on_finding : callable, optional
+        Called with each :class:`Finding` as soon as it is decided.
 
     Returns
     -------
@@ -103,25 +106,35 @@ def check(
     measured = dict[str, list[dict[str, Any]]]()  # of the stage at work
     context = Context(profile, seed, workers(jobs), progress, executor=executor)
     findings: list[Finding] = []
+    seconds_of = dict[str, float]()
+
+    def add(finding: Finding) -> None:
+        findings.append(finding)
+        if on_finding is not None:
+            on_finding(finding)
+
     with nullcontext() if store is None else closing(open_store(store, "store")) as opened:
         context = replace(context, store=opened)
         for name, title, stage in _stages(context, chosen, own, measured):
-            current = title
+            current, began = title, time.perf_counter()
             progress(0, 1)
             found = _run(name, title, stage)
             of_others = title.partition(":")[0] in {each.name for each in own}
             if opened is not None and not of_others:
                 found = kept(context, title, found, measured)
-            findings += (_placed(with_expected(finding), name) for finding in found)
+            for finding in found:
+                add(_placed(with_expected(finding), name))
             for table, rows in measured.items():
                 tables.setdefault(table, []).extend(rows)
             measured.clear()
+            seconds_of[title] = time.perf_counter() - began
             progress(1, 1)
         stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
-        findings += missing(findings, {*chosen} - stopped, {algorithm(name).paper for name in chosen})
+        for finding in [*missing(findings, {*chosen} - stopped, {algorithm(name).paper for name in chosen})]:
+            add(finding)
         named = (*chosen, *(each.name for each in own))
         seconds = time.perf_counter() - started
-        report = Report(tuple(findings), named, profile, seed, __version__, seconds, tables, provenance())
+        report = Report(tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of)
         if opened is not None:
             keep_run(opened, report)
     return report
