@@ -75,7 +75,7 @@ class LabelTree:
         self.__post_init__()
 
 
-@njit("int32[::1](float64[::1], float64[:])", cache=True, nogil=True)
+@njit("int32[::1](float64[::1], float64[:])", nogil=True)
 def _leaves(cuts: Floats, values: Floats) -> Leaves:
     """Return ``searchsorted(cuts, values, side="right")``, without branches; cuts are one fewer than a power of two."""
     found = np.empty(values.size, np.int32)
@@ -88,13 +88,13 @@ def _leaves(cuts: Floats, values: Floats) -> Leaves:
     return found
 
 
-@njit("float64(int64, float64, float64[::1])", cache=True, nogil=True)
+@njit("float64(int64, float64, float64[::1])", nogil=True)
 def _log_gamma(k: int, more: float, table: Floats) -> float:
     """Return log-gamma of k + more; ``table`` holds it for the smallest k."""
     return float(table[k]) if k < table.size else math.lgamma(k + more)
 
 
-@njit("float64[::1](int64[:, ::1], float64[:, :, ::1])", cache=True, nogil=True, error_model="numpy")
+@njit("float64[::1](int64[:, ::1], float64[:, :, ::1])", nogil=True, error_model="numpy")
 def _averaged(counts: Counts, tables: Floats) -> Floats:
     """Return the chances (L,) of the leaves, averaged over all prunings, from their counts (2, L).
 

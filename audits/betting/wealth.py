@@ -224,7 +224,6 @@ class Wealth:
 
 @njit(
     "int64(float64[:, :, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64, int64)",
-    cache=True,
     nogil=True,
 )
 def _settle(stakes: Floats, x: Places, y: Places, log_wealth: Floats, peak: Floats, goal: float, claimed: int) -> int:

@@ -18,7 +18,7 @@ STATISTICS = ("size", "spread", "distinct", "evenness", "overlap", "groups", "ha
 _LAGS = 16
 
 
-@njit("void(npy_rng, int64[::1], int64[::1], boolean, int64[:, ::1])", cache=True, nogil=True)
+@njit("void(npy_rng, int64[::1], int64[::1], boolean, int64[:, ::1])", nogil=True)
 def draw(rng: np.random.Generator, order: Index, sizes: Index, replace: bool, out: Index) -> None:
     """Draw ``sizes`` (T,) records uniformly into the rows of ``out`` (T, capacity).
 
@@ -35,7 +35,7 @@ def draw(rng: np.random.Generator, order: Index, sizes: Index, replace: bool, ou
                 out[t, k] = order[k]
 
 
-@njit("float64[::1](int64[:, ::1], int64)", cache=True, nogil=True)
+@njit("float64[::1](int64[:, ::1], int64)", nogil=True)
 def describe(drawn: Index, population: int) -> Floats:
     """Return statistics (10,) of minibatches (T, capacity), whose unused places are negative.
 

@@ -1,6 +1,6 @@
 """Exact sums behind :mod:`dpcheck.audits.limits.binomial`: from numbers and arrays to numbers.
 
-Every signature is spelled out, so that each kernel is compiled once and cached on disk.
+Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ _PROBLEM = types.NamedTuple((_FRONT, _FLOAT, _FLOAT, _FLOAT, _FLOAT), Problem)
 
 @njit(
     "Tuple((int64, int64, int64, float64, float64, float64))(int64, float64, float64[:])",
-    cache=True,
     nogil=True,
 )
 def _terms(trials: int, p: float, weight: Floats) -> tuple[int, int, int, float, float, float]:
@@ -94,7 +93,7 @@ def _terms(trials: int, p: float, weight: Floats) -> tuple[int, int, int, float,
     return low, count, start, total, below, above
 
 
-@njit("float64(int64, float64, float64, float64)", cache=True, nogil=True)
+@njit("float64(int64, float64, float64, float64)", nogil=True)
 def information(trials: int, p: float, q: float, growth: float) -> float:
     """Return Fisher's information on q in X and Y, where p grows ``growth`` times as fast; inf if p or q is 0 or 1."""
     p_spread, q_spread = p * (1 - p), q * (1 - q)
@@ -103,7 +102,6 @@ def information(trials: int, p: float, q: float, growth: float) -> float:
 
 @njit(
     types.UniTuple(_FLOAT, 2)(_COUNT, _FLOAT, _FLOAT, _FLOAT, _FRONT, types.float64[:], types.float64[:]),
-    cache=True,
     nogil=True,
 )
 def exceedance(
@@ -144,7 +142,7 @@ def exceedance(
     return value, slope * (1 + _ROUNDING) + 2 * math.sqrt((left_out + x_below / x_total + 1e-12) * known)
 
 
-@njit("float64(float64, float64, float64, float64)", cache=True, nogil=True)
+@njit("float64(float64, float64, float64, float64)", nogil=True)
 def crest(value: float, slope: float, known: float, half: float) -> float:
     """Return the largest M with M <= value + slope half + sqrt(M / 2) known half^2; :func:`worst_case` needs it."""
     bend = known * half * half / math.sqrt(2)
@@ -152,13 +150,13 @@ def crest(value: float, slope: float, known: float, half: float) -> float:
     return root * root * (1 + _ROUNDING)
 
 
-@njit("float64[:](int64)", cache=True, nogil=True)
+@njit("float64[:](int64)", nogil=True)
 def room(trials: int) -> Floats:
     """Return work space for the terms above ``_NEGLIGIBLE`` of any binomial with this number of trials."""
     return np.empty(int(16 * math.sqrt(trials)) + 300)
 
 
-@njit(_FLOAT(_COUNT, _FLOAT, _FLOAT, _PROBLEM, _FLOAT), cache=True, nogil=True)
+@njit(_FLOAT(_COUNT, _FLOAT, _FLOAT, _PROBLEM, _FLOAT), nogil=True)
 def worst_case(trials: int, epsilon: float, delta: float, problem: Problem, enough: float) -> float:
     """Return an upper bound on F = P(X >= front(Y)) over all ``p <= e^epsilon q + delta`` in the box.
 
@@ -222,7 +220,7 @@ def worst_case(trials: int, epsilon: float, delta: float, problem: Problem, enou
             half = likely if accepted else min(likely, half / 2)
 
 
-@njit(_FLOAT(_COUNT, _FLOAT, _FLOAT, _PROBLEM), cache=True, nogil=True)
+@njit(_FLOAT(_COUNT, _FLOAT, _FLOAT, _PROBLEM), nogil=True)
 def rough_case(trials: int, epsilon: float, delta: float, problem: Problem) -> float:
     """Return the largest of the same probabilities at 6 points: it says where to look, and bounds nothing."""
     front, p1, p2, q1, q2 = problem
@@ -240,7 +238,7 @@ def rough_case(trials: int, epsilon: float, delta: float, problem: Problem) -> f
     return largest
 
 
-@njit(_FLOAT(_COUNT, _FLOAT, _PROBLEM, _FLOAT, _FLOAT, _FLOAT, _FLOAT), cache=True, nogil=True)
+@njit(_FLOAT(_COUNT, _FLOAT, _PROBLEM, _FLOAT, _FLOAT, _FLOAT, _FLOAT), nogil=True)
 def invert(
     trials: int, delta: float, problem: Problem, level: float, guess: float, spread: float, step: float
 ) -> float:

@@ -1,6 +1,6 @@
 """The order of outcomes behind :mod:`dpcheck.audits.limits.binomial`: which counts contradict a claim more.
 
-Every signature is spelled out, so that each kernel is compiled once and cached on disk.
+Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dpcheck.compiled import njit
 Whole = NDArray[np.int64]
 
 
-@njit("float64(float64, int64, float64)", cache=True, nogil=True)
+@njit("float64(float64, int64, float64)", nogil=True)
 def lower_limit(count: float, trials: int, z: float) -> float:
     """Return the lower limit t of a binomial probability for which ``count`` is the upper z-quantile.
 
@@ -32,14 +32,14 @@ def lower_limit(count: float, trials: int, z: float) -> float:
     return 2 * excess * excess / (2 * excess * slope + variance + math.sqrt(variance * root))
 
 
-@njit("float64(float64, float64, int64, float64, float64)", cache=True, nogil=True)
+@njit("float64(float64, float64, int64, float64, float64)", nogil=True)
 def score(x: float, y: float, trials: int, z: float, delta: float) -> float:
     """Return ``log((L(x) - delta) / U(y))``, or -inf where L(x) <= delta."""
     gain = lower_limit(x, trials, z) - delta
     return math.log(gain / (1 - lower_limit(trials - y, trials, z))) if gain > 0 else -math.inf
 
 
-@njit("int64[:](int64, float64, float64, float64, int64, int64)", cache=True, nogil=True)
+@njit("int64[:](int64, float64, float64, float64, int64, int64)", nogil=True)
 def front(trials: int, z: float, score: float, delta: float, first: int, last: int) -> Whole:
     """Return for y = first..last the smallest x of score at least ``score``, or ``trials + 1`` if there is none."""
     result = np.empty(last - first + 1, np.int64)

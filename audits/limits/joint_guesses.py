@@ -110,7 +110,7 @@ def _proposed(right: int, guesses: int, canaries: int, epsilons: Floats, deltas:
     return np.maximum(-np.asarray(found.ineqlin.marginals[rises:], np.float64), 0.0)
 
 
-@njit("boolean(float64, float64[::1], float64[::1], int64, int64)", cache=True, nogil=True)
+@njit("boolean(float64, float64[::1], float64[::1], int64, int64)", nogil=True)
 def enough(most: float, weights: Floats, growth: Floats, right: int, guesses: int) -> bool:
     """Say whether some weights y keep all coefficients of w_k at most ``most``; ``growth`` is e^epsilon, rising."""
     y = 0.0

@@ -20,8 +20,8 @@ from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 
-# Every signature is spelled out, so that each kernel is compiled once and cached on disk.
-_compiled = partial(njit, cache=True, nogil=True, error_model="numpy")
+# Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
+_compiled = partial(njit, nogil=True, error_model="numpy")
 
 # The places in a tail: its start, the unit of what follows, the share of runs beyond the start, the hazard there and
 # its growth, and the covariance of these two. An empty row is no tail.

@@ -19,8 +19,8 @@ from dpcheck.compiled import njit
 Floats = NDArray[np.float64]
 Points = NDArray[np.int64]
 
-# Every signature is spelled out, so that each kernel is compiled once and cached on disk.
-_compiled = partial(njit, cache=True, nogil=True, error_model="numpy")
+# Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
+_compiled = partial(njit, nogil=True, error_model="numpy")
 
 # Thresholds tried per score.
 _THRESHOLDS = 160

@@ -50,7 +50,7 @@ class HitCounts:
         return replace(event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials)
 
 
-@njit("int64(float64[:], int64, float64, float64, float64, float64[::1])", cache=True, nogil=True)
+@njit("int64(float64[:], int64, float64, float64, float64, float64[::1])", nogil=True)
 def _count(values: Floats, sign: int, level: float, low: float, high: float, bars: Floats) -> int:
     """Return how many values, times ``sign``, reach ``level``; count all of them in ``bars``.
 

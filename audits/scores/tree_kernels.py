@@ -1,6 +1,6 @@
 """Kernels of boosted trees of depth 3 for :mod:`dpcheck.audits.scores.trees`: splits and leaves by second-order gains.
 
-Every signature is spelled out, so that each kernel is compiled once and cached on disk.
+Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 
-@njit("float64[:](float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1])", cache=True, nogil=True)
+@njit("float64[:](float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1])", nogil=True)
 def evaluate(features: Floats, feature: Whole, cut: Floats, leaves: Floats) -> Floats:
     """Return the sum of the trees for each row, (n,)."""
     total = np.zeros(features.shape[0])
@@ -29,7 +29,7 @@ def evaluate(features: Floats, feature: Whole, cut: Floats, leaves: Floats) -> F
     return total
 
 
-@njit("void(float64[:, :, ::1], float64, int64[::1], int64[::1], int64)", cache=True, nogil=True)
+@njit("void(float64[:, :, ::1], float64, int64[::1], int64[::1], int64)", nogil=True)
 def _split(sums: Floats, pull: float, feature: Whole, place: Whole, node: int) -> None:
     """Write the best split of one node; ``sums`` holds the slopes and curvatures of its rows by feature and bin."""
     slope, bend = sums[0, :, 0].sum(), sums[0, :, 1].sum()
@@ -52,7 +52,6 @@ def _split(sums: Floats, pull: float, feature: Whole, place: Whole, node: int) -
 
 @njit(
     "Tuple((int64[:, ::1], int64[:, ::1], float64[:, ::1]))(uint8[:, ::1], int64, int64, float64, float64)",
-    cache=True,
     nogil=True,
 )
 def grow(bins: NDArray[np.uint8], count: int, stride: int, rate: float, pull: float) -> tuple[Whole, Whole, Floats]:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from numba import njit, types
+from numba import types
 
+from dpcheck.compiled import njit
 from dpcheck.kernels.named import Data, Numbers, Objective, Others, Place, Play, Replay, Tape
-
-try:
-    from dpcheck.kernels import numba_private
-except ImportError:  # a version of Numba that has moved them
-    numba_private = None  # type: ignore[assignment]
 
 VECTOR = types.float64[::1]
 MATRIX = types.float64[:, ::1]
@@ -80,31 +75,10 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def kernel(*signatures: Any, apart: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile for ``signatures`` when first needed, without the GIL, cached on disk where a folder can be written.
+    """Compile a solver's kernel as :func:`dpcheck.compiled.njit` does, without the GIL.
 
-    Python calls the first of them; the others are for kernels in single precision. A version of Numba that lacks what
-    :mod:`dpcheck.kernels.numba_private` needs compiles at import, without a cache.
+    Python calls the first signature; the others are for kernels in single precision.
 
     ``apart`` : the caller sees to it that no two arrays overlap; a write to one is not looked for in the others
     """
-
-    def compile_(function: Callable[..., Any]) -> Callable[..., Any]:
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FASTMATH, "forceinline": True}
-        try:
-            compiled: Any = njit(cache=True, **options)(function)
-        except RuntimeError as error:  # neither the package nor a user cache can be written
-            if "cannot cache" not in str(error):
-                raise
-            compiled = njit(**options)(function)
-        if not hasattr(compiled, "py_func"):  # with NUMBA_DISABLE_JIT
-            return function
-        if numba_private is None or numba_private.missing(compiled):
-            eager: Callable[..., Any] = njit(list(signatures), **options)(function)
-            return eager
-        if apart:
-            numba_private.assume_apart(compiled)
-        numba_private.stamp(compiled, Path(__file__).parent)
-        numba_private.compile_on_demand(compiled, signatures)
-        return compiled  # type: ignore[no-any-return]
-
-    return compile_
+    return njit(*signatures, apart=apart, nogil=True, error_model="numpy", fastmath=_FASTMATH, forceinline=True)

@@ -261,17 +261,6 @@ def test_only_the_named_records_count(name):
     assert weighted(problem, z - part.solution()) <= 1e-6
 
 
-def test_cached_code_goes_stale_with_the_solver_inside():
-    """AL-SVRE's machine code holds the extragradient loop of another file."""
-    from dpcheck.bases import al_svre, jin_sidford_tian
-    from dpcheck.kernels.numba_private import index_of
-
-    outer, inner = index_of(al_svre.run), index_of(jin_sidford_tian.inner)
-    if outer is None or inner is None:
-        pytest.skip("no cache can be written here")
-    assert inner._source_stamp in outer._source_stamp[2]
-
-
 @pytest.mark.parametrize("name", BASES)
 def test_each_says_where_it_is_from(name):
     text = importlib.import_module(f"dpcheck.bases.{BASES[name].module}").__doc__
