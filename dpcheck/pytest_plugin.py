@@ -28,16 +28,22 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def privacy(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Give a test :func:`dpcheck.testing.assert_private` with the marker's arguments, the nearest marker first."""
+    from dpcheck.testing import _at_the_test
+
     shared: dict[str, Any] = {}
     for marker in request.node.iter_markers("privacy"):
         shared = marker.kwargs | shared
 
+    @_at_the_test
     def assert_private(mechanism: Callable[..., Any], data: Any, neighbour: Any, **arguments: Any) -> None:
         __tracebackhide__ = True
         from dpcheck.audits.membership import audit_privacy
+        from dpcheck.errors import require_mechanism
         from dpcheck.testing import require_private
 
-        audit = audit_privacy(mechanism, data, neighbour, **{"delta": 0.0} | shared | arguments)
+        chosen = {"delta": 0.0} | shared | arguments
+        require_mechanism(mechanism, vectorized=bool(chosen.get("vectorized")))
+        audit = audit_privacy(mechanism, data, neighbour, **chosen)
         # not by record_property, which warns where the JUnit file is of the usual family
         request.node.user_properties += [(f"dpcheck.{name}", getattr(audit, name)) for name in _KEPT]
         require_private(audit)

@@ -9,17 +9,37 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+from dpcheck.errors import InputError, require_mechanism
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpcheck.audits.membership import PrivacyAudit
 
+_Arguments = ParamSpec("_Arguments")
 
+
+def _at_the_test(assertion: Callable[_Arguments, None]) -> Callable[_Arguments, None]:
+    """Let wrong input fail at the line of the test that gives it, without what lies below."""
+
+    @functools.wraps(assertion)
+    def call(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> None:
+        __tracebackhide__ = True
+        try:
+            assertion(*arguments, **named)
+        except InputError as error:
+            raise error.with_traceback(None) from None
+
+    return call
+
+
+@_at_the_test
 def assert_private(
     mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float | None = None, delta: float = 0.0,
     claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0, seeded: bool = True,
@@ -72,6 +92,7 @@ def assert_private(
     __tracebackhide__ = True
     from dpcheck.audits.membership import audit_privacy
 
+    require_mechanism(mechanism, vectorized=vectorized)
     require_private(
         audit_privacy(
             mechanism, data, neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=trials,
@@ -114,6 +135,7 @@ def _again(audit: PrivacyAudit) -> str:
     return f"seed: {seed}, {audit.trials} trials" + (f"\nrerun: pytest {shlex.quote(test)}" if test else "")
 
 
+@_at_the_test
 def assert_sensitivity(
     query: Callable[[Any], Any], dataset: Any, replacements: Sequence[Any], *, claimed: float,
     norm: float = 2, seed: int = 0,
@@ -160,6 +182,7 @@ def assert_sensitivity(
         )
 
 
+@_at_the_test
 def assert_noise(
     mechanism: Callable[[Any, Any], Any], data: Any, *, distribution: str = "gaussian", scale: float,
     trials: int = 10_000, confidence: float = 0.95, seed: int = 0,
@@ -206,6 +229,7 @@ def assert_noise(
         raise AssertionError(f"the noise is not {distribution} of scale {scale:g}: {audit.reason}")
 
 
+@_at_the_test
 def assert_rate(
     frame: pd.DataFrame, *, response: str, factors: Sequence[str], claimed: Mapping[str, float],
     confidence: float = 0.95, margin: float = 0.1, cluster: str | None = None, offset: str | None = None,

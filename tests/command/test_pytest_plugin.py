@@ -64,6 +64,50 @@ def test_a_failure_says_epsilon_first_and_how_to_run_it_again(outcome):
     assert "dpcheck/testing.py" not in text
 
 
+WRONG = """
+from dpcheck.testing import assert_noise, assert_private
+
+def private(data, rng):
+    return sum(data) + rng.laplace()
+
+def without_rng(data):
+    return sum(data)
+
+def test_fixture(privacy):
+    privacy(private, [0, 1], [0, 0], epsilon=-1)
+
+def test_fixture_of_another_function(privacy):
+    privacy(without_rng, [0, 1], [0, 0], epsilon=1)
+
+def test_assertion():
+    assert_private(without_rng, [0, 1], [0, 0], epsilon=1)
+
+def test_noise():
+    assert_noise(private, [0, 1], scale=-1)
+"""
+
+
+def test_wrong_input_fails_at_the_line_of_the_test(tmp_path):
+    """One line of error each, and none of what lies below the test."""
+    (tmp_path / "test_wrong.py").write_text(WRONG)
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_wrong.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "4 failed" in run.stdout
+    said = [line[1:].strip() for line in run.stdout.splitlines() if line.startswith("E ")]
+    takes = "mechanism must take (data, rng) with a numpy.random.Generator as rng, or (data, rng, size) where it is"
+    assert said == [
+        "dpcheck.errors.InputError: epsilon must be a finite number >= 0, got -1",
+        f"dpcheck.errors.InputError: {takes} vectorized, got without_rng(data)",
+        f"dpcheck.errors.InputError: {takes} vectorized, got without_rng(data)",
+        "dpcheck.errors.InputError: scale must be a finite number > 0, got -1",
+    ]
+    assert len(re.findall(r"^test_wrong\.py:\d+: InputError$", run.stdout, re.M)) == 4
+    assert "/dpcheck/" not in run.stdout
+    assert "direct cause" not in run.stdout
+
+
 def test_all_audits_are_listed_at_the_end_those_that_fail_first(outcome):
     text, _ = outcome
     listed = text[text.index("privacy audits by dpcheck") :].splitlines()[1:3]
