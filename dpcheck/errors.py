@@ -96,6 +96,25 @@ def require_count(value: int, name: str, *, least: int = 1) -> None:
     require(whole and value >= least, name, f"be a whole number >= {least}", _said(value))
 
 
+def require_mechanism(function: Any, *, vectorized: bool = False) -> None:
+    """Require a function that can be called as a mechanism."""
+    import inspect
+
+    require(callable(function), "mechanism", "be callable", type(function).__name__)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of compiled code, which does not say what it takes
+        return
+    try:
+        signature.bind(*"drs"[: 2 + vectorized])
+    except TypeError:
+        must = "take (data, rng, size) where it is vectorized"
+        if not vectorized:
+            must = "take (data, rng) with a numpy.random.Generator as rng, or (data, rng, size) where it is vectorized"
+        name, given = getattr(function, "__name__", type(function).__name__), ", ".join(signature.parameters)
+        require(False, "mechanism", must, f"{name}({given})")
+
+
 def float_below(value: Any) -> Any:
     """Return the largest float that is not above a number of any type; anything else as it is, to be refused."""
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import sys
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpcheck.errors import InputError, one_line, raised, require
+from dpcheck.errors import InputError, one_line, raised, require, require_mechanism
 from dpcheck.json_text import parse
 
 _LEVELS = "NAME=LEVELS, such as n=2^10..2^14, n=1000,2000,4000 or epsilon=.25..4"
@@ -103,33 +104,56 @@ def _plain(value: float) -> float:
 
 
 def named(path: str, what: str) -> Any:
-    """Import MODULE:NAME, found on the path or in the working folder."""
+    """Import MODULE:NAME, found on the path or in the working folder, or the NAME of a FILE.py."""
     import importlib
 
     module_name, colon, attribute = path.partition(":")
-    require(bool(module_name) and bool(colon) and bool(attribute), what, "be MODULE:NAME", path)
-    sys.path.insert(0, str(Path.cwd()))
+    require(bool(module_name) and bool(colon) and bool(attribute), what, "be MODULE:NAME or FILE.py:NAME", path)
+    file = Path(module_name) if module_name.endswith(".py") else None
+    if file is not None:
+        require(file.is_file(), what, "name an existing file", module_name)
+        folder, module_name = _home(file.resolve())
+    sys.path.insert(0, str(Path.cwd() if file is None else folder))
     try:
         module = importlib.import_module(module_name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit, too
         raise InputError(f"{what} must name an importable module, got {module_name}: {raised(error)}") from error
+    if file is not None:
+        found = getattr(module, "__file__", None)
+        same = found is not None and Path(found).resolve() == file.resolve()
+        require(same, what, f"be in a file whose name no other module has, since {found} is imported", file)
     require(hasattr(module, attribute), what, f"be a name in {module_name}", attribute)
     return getattr(module, attribute)
 
 
+def _home(file: Path) -> tuple[Path, str]:
+    """Return the folder that a file is imported from, above its packages, and its name there."""
+    folder, names = file.parent, [file.stem]
+    while (folder / "__init__.py").is_file():
+        folder, names = folder.parent, [folder.name, *names]
+    return folder, ".".join(names)
+
+
+def mechanism(path: str, *, vectorized: bool) -> Any:
+    """Import a mechanism, and require that it can be called as one."""
+    function = named(path, "mechanism")
+    require_mechanism(function, vectorized=vectorized)
+    return function
+
+
 @dataclass
 class Imported:
-    """A function MODULE:NAME that is imported by the process that will call it."""
+    """A mechanism MODULE:NAME that is imported by the process that will call it."""
 
     path: str
+    vectorized: bool = False
     function: Callable[..., Any] | None = None
 
     def load(self) -> None:
         """Import the function."""
-        self.function = named(self.path, "mechanism")
-        require(callable(self.function), "mechanism", "be callable", type(self.function).__name__)
+        self.function = mechanism(self.path, vectorized=self.vectorized)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function."""
@@ -148,7 +172,7 @@ def dataset(text: str, name: str) -> Any:
         if path.suffix == ".csv":
             return _rows(path, name)
         value = parse(path.read_text("utf-8-sig") if path.suffix == ".json" else text, name, wanted)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, csv.Error) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{name} must {wanted}, got {one_line(text)[:80]}: {one_line(error)}") from error
@@ -159,16 +183,31 @@ def dataset(text: str, name: str) -> Any:
 
 
 def _rows(path: Path, name: str) -> Any:
-    """Read the numbers of a CSV file, (rows, columns)."""
+    """Read the numbers of a CSV file, (rows, columns), below a line of names where it has one."""
     import warnings
 
     import numpy as np
 
+    lines = path.read_text("utf-8-sig").split("\n")
+    first = next((number for number, line in enumerate(lines) if line.partition("#")[0].strip()), len(lines))
+    names = [name.strip() for name in next(csv.reader(lines[first : first + 1], skipinitialspace=True), [])]
+    headed = any(names) and len(set(names)) == len(names) and not any(map(_is_number, names))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of an empty file
-        rows = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
-    require(rows.size > 0, name, "have rows of numbers", f"{path}, an empty file")
+        rows = np.loadtxt(lines[first + 1 :] if headed else lines, delimiter=",", ndmin=2)
+    require(rows.size > 0, name, "have rows of numbers", f"{path}, {'a line of names' if headed else 'an empty file'}")
+    named = not headed or len(names) == rows.shape[1]
+    require(named, name, f"have a name for each of its {rows.shape[1]} columns", f"{len(names)} in {path}")
     return rows
+
+
+def _is_number(text: str) -> bool:
+    """Say whether a text is that of a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def saved(text: str, name: str) -> Any:

@@ -75,7 +75,7 @@ def one_report(audit: Any, mechanism: Any, name: str, known: dict[str, str], sec
 def _audited(
     each: Declared, file: MechanismFile, jobs: int | None, store: Store | None, executor: Executor | None
 ) -> Finding:
-    mechanism = inputs.named(each.mechanism, "mechanism")
+    mechanism = inputs.mechanism(each.mechanism, vectorized=each.vectorized)
     pair = dataset(each.data, "data"), dataset(each.neighbour, "neighbour")
     runs = None
     if store is not None and each.seeded:

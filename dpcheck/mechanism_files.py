@@ -5,7 +5,7 @@ confidence = 0.95                     # of all audits of the file together
 seed = 0
 
 [[tool.dpcheck.mechanisms]]
-mechanism = "mechanisms:noisy_sum"    # MODULE:FUNCTION, found beside the file
+mechanism = "mechanisms:noisy_sum"    # MODULE:FUNCTION or FILE.py:FUNCTION, found beside the file
 data = [0, 1, 1]                      # or the name of a .npy, .csv or .json file
 neighbour = [0, 1, 0]
 epsilon = 1.0                         # or claim = "mechanisms:EVENTS"
@@ -117,7 +117,8 @@ def _declared(entry: Any, number: int) -> Declared:
     require(entry.keys() <= known, what, f"hold {', '.join(sorted(known))}", ", ".join(sorted(entry.keys() - known)))
     for name in ("mechanism", "data", "neighbour"):
         require(name in entry, what, f"hold {name}", ", ".join(entry))
-    require(isinstance(entry["mechanism"], str), f"the mechanism of {what}", "be MODULE:NAME", entry["mechanism"])
+    named = isinstance(entry["mechanism"], str)
+    require(named, f"the mechanism of {what}", "be MODULE:NAME or FILE.py:NAME", entry["mechanism"])
     require(("epsilon" in entry) != ("claim" in entry), what, "hold either epsilon or claim", ", ".join(entry))
     for name in ("vectorized", "seeded"):
         require(isinstance(entry.get(name, True), bool), f"{name} of {what}", "be true or false", entry.get(name))

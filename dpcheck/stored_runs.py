@@ -67,8 +67,9 @@ class StoredRuns:
 
 
 def sources(mechanism: str) -> str:
-    """Return a digest of the Python files beside the module in MODULE:FUNCTION, which is not imported for it."""
-    path = Path(*mechanism.partition(":")[0].split("."))
+    """Return a digest of the Python files beside that of a MODULE:FUNCTION, which is not imported for it."""
+    module = mechanism.partition(":")[0]
+    path = Path(module) if module.endswith(".py") else Path(*module.split("."))
     for folder in (Path.cwd(), *(Path(each) for each in sys.path)):
         for file in (folder / path.with_suffix(".py"), folder / path / "__init__.py"):
             if file.is_file():

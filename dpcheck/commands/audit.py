@@ -21,40 +21,58 @@ if TYPE_CHECKING:
     from dpcheck.store import Store
 
 
+_USAGE = """\
+dpcheck audit MODULE:FUNCTION --data A --neighbour B --epsilon E [...]
+       dpcheck audit --all [FILE.toml] [...]"""
+
+
 def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
-    parser.add_argument("mechanism", nargs="?", metavar="MODULE:FUNCTION", help="(dataset, rng) -> number or array")
-    parser.add_argument(
+    """Add the command's arguments to its parser, those first that every audit is given."""
+    parser.usage = _USAGE
+    group = parser.add_argument_group("what is audited, and what is claimed of it")
+    group.add_argument(
+        "mechanism", nargs="?", metavar="MODULE:FUNCTION",
+        help="(dataset, rng) -> number or array, where rng is a numpy.random.Generator; or FILE.py:FUNCTION",
+    )  # fmt: skip
+    group.add_argument("--data", help="dataset: JSON, or a .npy, .csv or .json file; a line of names in it is skipped")
+    group.add_argument("--neighbour", help="the neighbouring dataset, likewise")
+    claimed = group.add_mutually_exclusive_group()
+    claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
+    claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
+    group.add_argument("--delta", type=float, default=0.0, help="claimed delta (default 0)")
+
+    group = parser.add_argument_group("how long it runs, and how sure it is")
+    group.add_argument("--trials", type=int, default=100_000, help="runs a dataset (default 100000)")
+    group.add_argument("--confidence", type=float, default=0.95, help="one-sided (default 0.95)")
+    group.add_argument("--seed", type=int, default=0, help=SEED)
+    group.add_argument("--jobs", type=int, help="processes (default 1)")
+    group.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
+    group.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
+    group.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
+
+    group = parser.add_argument_group("a function with randomness of its own, or that is not trusted")
+    group.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
+    group.add_argument(
+        "--isolate", action="store_true", help="run the function apart: it cannot print, start processes or run on"
+    )
+    group.add_argument("--call-seconds", type=float, help="longest call of the function, with --isolate (default 10)")
+    group.add_argument("--megabytes", type=float, help="memory that it may use, with --isolate (default 2048)")
+
+    group = parser.add_argument_group("a project's mechanisms, and its known findings")
+    group.add_argument(
         "--all", nargs="?", const="pyproject.toml", metavar="FILE.toml",
         help="audit every mechanism of [tool.dpcheck] in FILE.toml (default pyproject.toml) in place of one",
     )  # fmt: skip
-    parser.add_argument("--data", help="dataset: JSON, or a .npy, .csv or .json file")
-    parser.add_argument("--neighbour", help="the neighbouring dataset, likewise")
-    claimed = parser.add_mutually_exclusive_group()
-    claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
-    claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
-    parser.add_argument("--delta", type=float, default=0.0, help="claimed delta (default 0)")
-    parser.add_argument("--trials", type=int, default=100_000, help="runs a dataset (default 100000)")
-    parser.add_argument("--confidence", type=float, default=0.95, help="one-sided (default 0.95)")
-    parser.add_argument("--seed", type=int, default=0, help=SEED)
-    parser.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
-    parser.add_argument("--jobs", type=int, help="processes (default 1)")
-    parser.add_argument(
-        "--isolate", action="store_true", help="run the function apart: it cannot print, start processes or run on"
-    )
-    parser.add_argument("--call-seconds", type=float, help="longest call of the function, with --isolate (default 10)")
-    parser.add_argument("--megabytes", type=float, help="memory that it may use, with --isolate (default 2048)")
-    parser.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
-    parser.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
-    parser.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
-    add_store(parser)
-    add_backend(parser)
-    parser.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
-    parser.add_argument("--baseline", metavar="FILE.json", help="findings that are known: the others and changes fail")
-    parser.add_argument(
-        "--write-baseline", metavar="FILE.json", help="write the findings as known ones, and exit with 0"
-    )
-    add_outputs(parser)
+    group.add_argument("--baseline", metavar="FILE.json", help="findings that are known: the others and changes fail")
+    group.add_argument("--write-baseline", metavar="FILE.json", help="write the findings as known ones, exit with 0")
+
+    group = parser.add_argument_group("what is shown and written")
+    add_outputs(group)
+    group.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
+
+    group = parser.add_argument_group("where the work is done")
+    add_store(group)
+    add_backend(group)
 
 
 def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
@@ -165,14 +183,16 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
         pair = (inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour"))
         limits = _limits(options)
         apart = limits is not None  # then it is imported where it runs
-        mechanism = inputs.Imported(options.mechanism) if apart else inputs.named(options.mechanism, "mechanism")
+        path, vectorized = options.mechanism, options.vectorized
+        made = inputs.Imported if apart else inputs.mechanism
+        mechanism = made(path, vectorized=vectorized)
         runs = None
         if store is not None:
-            runs = StoredRuns(store, options.mechanism, *pair, vectorized=options.vectorized, seed=options.seed)
+            runs = StoredRuns(store, path, *pair, vectorized=vectorized, seed=options.seed)
         shared = {
             "executor": workers, "runs": runs,
             "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
-            "vectorized": options.vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
+            "vectorized": vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
             "isolate": limits, "progress": lambda done, total: watch("audit", done, total),
         }  # fmt: skip
         if one:

@@ -141,6 +141,11 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
     for name in _FEWER:
         missing = getattr(options, name) is None and not (options.sampling == "none" and name != "steps")
         require(not missing, f"--{name}", "be given, or FILE.json", "nothing")
+    for name in ("batch", "population"):
+        unused = options.sampling == "none" and getattr(options, name) is not None
+        require(
+            not unused, f"--{name}", "be left out with --sampling none, where it has no effect", getattr(options, name)
+        )
     require_count(options.steps, "--steps", least=0 if options.epsilon is None else 1)
     return lambda multiplier: _events(options, multiplier), "noise multiplier"
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _ArgumentGroup
 from collections.abc import Sequence
 
 from dpcheck.tables import FORMATS as TABLES
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
 LISTED = ("terminal", "json", *TABLES)  # of what is a table
+Options = ArgumentParser | _ArgumentGroup
 SEED = "all randomness follows from it (default 0)"
 
 
-def add_format(parser: ArgumentParser, formats: Sequence[str] = ("terminal", "json")) -> None:
+def add_format(parser: Options, formats: Sequence[str] = ("terminal", "json")) -> None:
     """Add the format of stdout."""
     parser.add_argument("--format", choices=formats, default="terminal", help="of what goes to stdout")
 
 
-def add_outputs(parser: ArgumentParser) -> None:
+def add_outputs(parser: Options) -> None:
     """Add the formats and files of a report, and what it shows."""
     add_format(parser, (*FORMATS, *TABLES))
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of stdout")
@@ -31,7 +32,7 @@ def add_outputs(parser: ArgumentParser) -> None:
     add_fail_on(parser)
 
 
-def add_store(parser: ArgumentParser) -> None:
+def add_store(parser: Options) -> None:
     """Add the folder that keeps what is measured."""
     parser.add_argument(
         "--store", metavar="FOLDER",
@@ -39,7 +40,7 @@ def add_store(parser: ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_backend(parser: ArgumentParser) -> None:
+def add_backend(parser: Options) -> None:
     """Add who does the work."""
     parser.add_argument(
         "--backend", choices=("threads", "processes", "dask", "ray"),
@@ -48,7 +49,7 @@ def add_backend(parser: ArgumentParser) -> None:
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of a cluster of Dask or Ray (default: this machine)")
 
 
-def add_fail_on(parser: ArgumentParser) -> None:
+def add_fail_on(parser: Options) -> None:
     """Add what makes a command fail."""
     parser.add_argument(
         "--fail-on", choices=("violated", "inconclusive"), default="violated", help="what makes the exit code 1"

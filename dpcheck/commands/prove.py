@@ -10,6 +10,7 @@ from contextlib import redirect_stdout
 from dpcheck import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import LISTED, add_format
+from dpcheck.errors import InputError, one_line
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -26,6 +27,18 @@ def add_options(parser: ArgumentParser) -> None:
     add_format(parser, LISTED)
 
 
+def _require_no_new_inequality(target: str) -> None:
+    """Say what is taken where somebody writes a formula that is in no claim."""
+    from dpcheck.bounds.registry import find
+
+    if not target.endswith(".py") and {"<", ">", "="} & set(target):
+        try:
+            find(target)
+        except InputError as error:
+            taken = "a paper, a claim, a theorem, words of a claim, or a FILE.py that states the inequality as a claim"
+            raise InputError(f"what to prove must be {taken}, got {one_line(target)[:200]}") from error
+
+
 def run(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
     from dpcheck import tables
@@ -35,6 +48,7 @@ def run(options: Namespace) -> int:
 
     started = time.perf_counter()
     target = " ".join(options.target) or None
+    _require_no_new_inequality(target or "")
     # stdout is for the result: what a file of one's own prints goes to stderr
     with redirect_stdout(sys.stderr), terminal.progress() as watch:
         results = prove(

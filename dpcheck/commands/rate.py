@@ -20,7 +20,7 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="constants of --theorem, such as G_w=1 G_v=1")
     parser.add_argument("--response", required=True, help="column that falls or grows")
-    parser.add_argument("--factors", required=True, help="columns it depends on, comma-separated")
+    parser.add_argument("--factors", required=True, help="columns it depends on: n,d or n d")
     parser.add_argument("--claimed", default="", help="exponents, such as n=-1/2,d=0.5 (with --theorem: of 0)")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
     parser.add_argument("--margin", type=float, default=0.1, help="slower than claimed, and still good (default 0.1)")
@@ -44,11 +44,14 @@ def run(options: Namespace) -> int:
     both = "since rows share one thing"
     require(not (options.cluster and options.seed), "--seed", f"be left out beside --cluster, {both}", options.seed)
     require(not (options.offset and options.theorem), "--offset", "be left out beside --theorem", options.offset)
-    require(bool(options.theorem) or not options.values, "settings", "come with --theorem", " ".join(options.values))
+    settings = [each for each in options.values if "=" in each]  # the others go on with --factors
+    alone = "come with --theorem (exponents of --claimed stand between commas)"
+    require(bool(options.theorem) or not settings, "settings", alone, " ".join(settings))
     frame = rate_files.read(options.file)
-    factors, claimed = inputs.parts(options.factors), inputs.exponents(options.claimed)
+    factors = inputs.parts(",".join([options.factors, *(each for each in options.values if each not in settings)]))
+    claimed = inputs.exponents(options.claimed)
     if options.theorem:
-        frame = rate_files.with_bound(frame, options.theorem, inputs.numbers(options.values, "settings"))
+        frame = rate_files.with_bound(frame, options.theorem, inputs.numbers(settings, "settings"))
         claimed = claimed or dict.fromkeys(factors, 0.0)
     fit = fit_rate(
         frame, response=options.response, factors=factors, claimed=claimed, confidence=options.confidence,

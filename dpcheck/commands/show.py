@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from dpcheck import inputs, terminal
 from dpcheck.commands.command import Command
+from dpcheck.errors import did_you_mean, one_line, require
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -17,9 +18,13 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck show``."""
-    from dpcheck.bounds.registry import theorem
+    from dpcheck.bounds.registry import theorem, theorems
     from dpcheck.report.theorem import describe
 
+    known = [each.id for each in theorems()]
+    near = did_you_mean(options.theorem, known)
+    must = "be one that `dpcheck list theorems` names (of a claim: `dpcheck prove CLAIM --explain`)"
+    require(options.theorem in known, "theorem", must, f"{one_line(options.theorem)[:150]}{near}")
     statement = theorem(options.theorem)
     if options.latex:
         return terminal.say(statement.to_latex())

@@ -496,6 +496,7 @@ MODULE = """
 import numpy as np
 from dpcheck.events import Laplace
 def f(data, rng): return np.sum(data) + rng.laplace()
+def takes_data(data): return np.sum(data)
 def leaves(data, rng): raise SystemExit(0)
 def returns_complex(data, rng): return 1j
 def rises(epsilons): return np.minimum(1.0, epsilons / 10)
@@ -567,6 +568,7 @@ def command_lines() -> list[tuple[str, ...]]:
         "leaving:f",
         "stopping:f",
     )
+    names += ("nosuch.py:f", "users_own.py:nosuch", "broken.py:f", "users_own:takes_data", ".py:f", "./:f")
     names += ("users_own:leaves", "users_own:returns_complex", "a b:f", "users_own:f:g", "..:f")
     found += [("audit", name, *AUDIT[2:], "--epsilon", "1", "--trials", "200") for name in names]
     found += [(*AUDIT, "--claim", claim) for claim in ("users_own:rises", "users_own:words", "users_own:nosuch", "x")]
@@ -585,7 +587,7 @@ def command_lines() -> list[tuple[str, ...]]:
     found += [("rate", "/dev/zero", "--response", "gap", "--factors", "n")] if Path("/dev/zero").exists() else []
     found += [("rate", "gaps.csv", "--response", *rest) for rest in (
         ("loss", "--factors", "n"), ("gap", "--factors", "d"), ("gap", "--factors", ","), ("gap", "--factors", "gap"),
-        ("gap", "--factors", "n,n"), ("gap",),
+        ("gap", "--factors", "n,n"), ("gap",), ("gap", "--factors", "n", "d"), ("gap", "--factors", "n", "d=1"),
     )]  # fmt: skip
     found += [
         (*RATE, "--claimed", claim) for claim in ("n", "n=", "=1", "n=x", "n=1/0", "n=nan", "n=1e999", "d=1", "n=1,n=2")
@@ -619,7 +621,7 @@ def command_lines() -> list[tuple[str, ...]]:
     )]  # fmt: skip
     found += [("prove", *rest) for rest in (
         ("euclid",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), ("Y17", "--jobs", "0"),
-        ("Y17", "--seconds", "0"), ("Y17", "--seconds", "nan"), ("Y17", "--seconds", "x"),
+        ("log(n) <= sqrt(n)",), ("Y17", "--seconds", "0"), ("Y17", "--seconds", "nan"), ("Y17", "--seconds", "x"),
     )]  # fmt: skip
     found += [("check", *rest) for rest in (
         ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",), ("stopping.py",),
@@ -629,6 +631,8 @@ def command_lines() -> list[tuple[str, ...]]:
         ("dp_sgda", "--store", "gaps.csv"), ("dp_sgda", "--store", ""), ("dp_sgda", "--output", ""),
         ("dp_sgda", "--json-output", "both", "--html-output", "./both"),
     )]  # fmt: skip
+    found += [("list", "theorms"), ("list", "theorems", "no such words"), ("list", LONG)]
+    found += [("certify", "--sampling", "none", "--batch", "3", "--multiplier", "1", "--steps", "9")]
     found += [("bugs", "no-such-bug"), ("bugs", "all", "--seed", "x"), ("bugs", "--format", "sarif")]
     reports = ("nosuch.json", "empty.json", "null.json", "list.json", "deep.json", "half.json", "other.json", ".")
     found += [("report", file) for file in (*reports, "digits.json", "gaps.csv", "text.npy")]

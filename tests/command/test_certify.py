@@ -43,7 +43,8 @@ def test_numbers_are_read_as_the_run_they_describe(
     capsys: pytest.CaptureFixture[str], options: str, events: Event
 ) -> None:
     certificate = certify(events, 1e-5)
-    shown = found(capsys, "--multiplier", "1.1", *RUN.split(), *options.split())
+    run = "--steps 10000 --delta 1e-5" if "none" in options else RUN
+    shown = found(capsys, "--multiplier", "1.1", *run.split(), *options.split())
     assert (shown["certified"], shown["method"]) == (certificate.epsilon, certificate.method)
     assert ("no amplification" in str(shown.get("note"))) == ("shuffled" in options)
 
@@ -248,6 +249,8 @@ def test_files_that_hold_something_else(
         ("--multiplier 1 --encoder tree --steps 99999 --delta 1e-5", "--steps must be at most 10000 with a tree"),
         ("--multiplier 1 --encoder tree --steps 8 --batch 2 --delta 1e-5", "--batch must come without --encoder"),
         ("--multiplier 1 --encoder tree --steps 8 --participations -1 --delta 1e-5", "participations must be a whole"),
+        ("--multiplier 1 --sampling none --batch 3 --steps 9", "--batch must be left out with --sampling none"),
+        ("--multiplier 1 --sampling none --population 3 --steps 9", "--population must be left out"),
         (f"--multiplier 1 --separation 2 {RUN}", "--separation must come with --encoder, got 2"),
         ("nosuch.json --encoder tree --delta 1e-5", "--encoder must come without FILE.json, got tree"),
         ("nosuch.json --delta 1e-5 --steps 3", "--steps must come without FILE.json, got 3"),

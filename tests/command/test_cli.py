@@ -120,6 +120,18 @@ def test_the_bare_command_shows_help(call):
     assert call() == call("--help")
 
 
+def test_help_of_an_audit_begins_with_what_every_audit_is_given(call):
+    out = call("audit", "--help")[1]
+    groups = re.findall(r"^(what[^\n]*|how[^\n]*|a [^\n]*|where[^\n]*):\n((?:  .*\n)+)", out, re.M)
+    assert [name.split(",")[0] for name, _ in groups] == [
+        "what is audited", "how long it runs", "a function with randomness of its own", "a project's mechanisms",
+        "what is shown and written", "where the work is done",
+    ]  # fmt: skip
+    first = re.findall(r"^  (\S+)", groups[0][1], re.M)
+    assert first == ["MODULE:FUNCTION", "--data", "--neighbour", "--epsilon", "--claim", "--delta"]
+    assert out.startswith("usage: dpcheck audit MODULE:FUNCTION --data A --neighbour B --epsilon E [...]\n")
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_help_has_examples_that_can_be_typed(call, name):
     lines = [shlex.split(line, comments=True) for line in COMMANDS[name].examples]
@@ -224,8 +236,37 @@ def test_list(call):
     assert ids["testers"] == [name for name in dpcheck.__all__ if name.startswith("audit_") or name == "fit_rate"]
     assert ids["datasets"] == list(dpcheck.datasets.names())
     assert all(entry["title"] for entries in found.values() for entry in entries)
-    text = call("list")[1]
-    assert re.findall(r"^  (\S+) +\S", text, re.M) == [id for names in ids.values() for id in names]
+    for kind, names in ids.items():
+        text = call("list", kind)[1]
+        assert re.findall(r"^  (\S+) +\S", text, re.M) == names
+
+
+def test_list_is_a_page_of_names(call, monkeypatch):
+    """40 lines of 80 columns at most: how many there are of each kind, and what they are called."""
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = call("list")
+    found = parse(call("list", "--format", "json")[1])
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) <= 40
+    assert max(map(len, out.splitlines())) <= 80
+    counts = {kind: len(entries) for kind, entries in found.items() if kind != "schema"}
+    assert {kind: int(count) for kind, count in re.findall(r"^(\w+) +(\d+)  \S", out, re.M)} == counts
+    for kind in counts.keys() - {"theorems"}:
+        assert {entry["id"] for entry in found[kind]} <= set(re.findall(r"\w+", out))
+    for paper in registry.PAPERS:
+        assert f"{paper} ({len(registry.theorems(paper))})" in out
+
+
+def test_list_shows_what_is_asked_for(call):
+    code, out, _ = call("list", "theorems", "xu2026")
+    assert (code, out.splitlines()[0]) == (0, "theorems:")
+    assert re.findall(r"^  (\S+)", out, re.M) == [each.id for each in registry.theorems("xu2026")]
+    found = parse(call("list", "AUC", "linear", "--format", "json")[1])
+    assert {kind: [entry["id"] for entry in entries] for kind, entries in found.items() if kind != "schema"} == {
+        "problems": ["auc"]
+    }
+    assert_refused(call("list", "theorms"), "be a kind (theorems, algorithms,", "got theorms (did you mean theorems?)")
+    assert_refused(call("list", "problems", "nosuch"), "got problems nosuch")
 
 
 def test_what_is_checked_is_registered():
@@ -337,6 +378,18 @@ def test_a_file_without_claims_is_refused(call, tmp_path):
 AT = ("n=10000", "epsilon=0.5", "delta=1e-8", "T=100", "G_w=1", "G_v=2")
 
 
+@pytest.mark.parametrize("target", ["log(n) <= sqrt(n)", "a + b > c d"])
+def test_prove_says_what_it_takes_in_place_of_a_formula(call, target):
+    assert_refused(
+        call("prove", target), "a paper, a claim, a theorem, words of a claim, or a FILE.py", f"got {target}"
+    )
+
+
+@pytest.mark.parametrize("id", ["002:K=1", "004:Lem8(r%T!=0)"])
+def test_prove_takes_ids_with_signs(call, id):
+    assert call("prove", id)[0] == 0
+
+
 def test_show_numbers(call):
     code, out, err = call("show", "yang2022.theorem_1", *AT)
     assert (code, err) == (0, "")
@@ -384,7 +437,9 @@ def test_show_latex(call):
         (("yang2022.theorem_1", "n=10"), ("epsilon, delta, T must be given",)),
         (("yang2022.theorem_1", "n"), ("values must be NAME=NUMBER, got n",)),
         (("yang2022.theorem_1", "n=ten"), ("values must be NAME=NUMBER, got n=ten",)),
-        (("yang2022.theorem2a",), ("theorem must be a known one", "yang2022.theorem_2a")),
+        (("yang2022.theorem2a",), ("`dpcheck list theorems` names", "did you mean yang2022.theorem_2a?")),
+        (("nosuch",), ("`dpcheck list theorems` names", "got nosuch")),
+        (("Y17",), ("of a claim: `dpcheck prove CLAIM --explain`", "got Y17")),
     ],
 )
 def test_show_refuses(call, arguments, words):
@@ -425,6 +480,9 @@ def text(data, rng):
 
 def grows(data, rng):
     return rng.normal(size=int(rng.integers(1, 3)))
+
+def without_rng(data):
+    return np.sum(data) + np.random.default_rng().laplace()
 
 def own_randomness(data, rng):
     return np.random.default_rng().normal()
@@ -506,6 +564,68 @@ def test_audit_reads_files(audit, tmp_path, ending):
     assert audit(*arguments, "--data", f"a.{ending}", "--neighbour", f"b.{ending}") == expected
 
 
+@pytest.mark.parametrize("names", ["age,income", '"age", "income, a year"', "# records\n\nage,income", ",income"])
+def test_audit_skips_a_line_of_names(audit, tmp_path, names):
+    arguments = ("noisy_sum", "--epsilon", "0.5", "--trials", "1000")
+    expected = audit(*arguments)
+    for name, last in (("a", 1), ("b", 0)):
+        (tmp_path / f"{name}.csv").write_text(f"{names}\n0,1\n{last},0\n")
+    assert audit(*arguments, "--data", "a.csv", "--neighbour", "b.csv") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("age,1\n2,3\n", "could not convert string 'age'"), ("x,y\na,b\n", "could not convert string 'a'"),
+        ("age,income\n1\n", "have a name for each of its 1 columns, got 2 in a.csv"),
+        ("?,?\n1,2\n", "could not convert"),
+        ("age,income\n", "have rows of numbers, got a.csv, a line of names"),
+    ],
+)  # fmt: skip
+def test_audit_refuses_a_table_that_is_not_of_numbers(audit, tmp_path, text, words):
+    (tmp_path / "a.csv").write_text(text)
+    assert_refused(audit("noisy_sum", "--epsilon", "1", "--data", "a.csv"), "data must", words)
+
+
+@pytest.mark.parametrize("kind", [(), ("--isolate",), ("--jobs", "2"), ("--store", "kept")])
+def test_audit_takes_the_file_of_a_function(audit, call, tmp_path, monkeypatch, kind):
+    """Beside the working folder or below it, alone or in a package."""
+    for name in ("users_mechanisms", "mechanisms_below", "package", "package.mechanisms_of_a_package", "package.again"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    arguments = (*PAIR, "--epsilon", "0.5", "--trials", "300", *kind)
+    expected = audit("noisy_sum", *arguments[len(PAIR) :])
+    (tmp_path / "below" / "package").mkdir(parents=True)
+    (tmp_path / "below" / "package" / "__init__.py").touch()
+    (tmp_path / "below" / "package" / "mechanisms_of_a_package.py").write_text("from . import again\n" + MECHANISMS)
+    (tmp_path / "below" / "package" / "again.py").touch()
+    (tmp_path / "below" / "mechanisms_below.py").write_text(MECHANISMS)
+    files = ("users_mechanisms", "below/mechanisms_below", "below/package/mechanisms_of_a_package")
+    for file in files:
+        assert call("audit", f"{file}.py:noisy_sum", *arguments) == expected
+
+
+def test_audit_refuses_a_file_that_is_not_the_one_of_its_name(audit, call, tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "users_mechanisms", raising=False)
+    audit("noisy_sum", "--epsilon", "1", "--trials", "100")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "users_mechanisms.py").write_text(MECHANISMS)
+    refused = call("audit", "other/users_mechanisms.py:noisy_sum", *PAIR, "--epsilon", "1")
+    assert_refused(refused, "be in a file whose name no other module has")
+    assert_refused(call("audit", "nosuch.py:f", *PAIR, "--epsilon", "1"), "name an existing file, got nosuch.py")
+
+
+def test_a_store_sees_that_the_file_of_a_function_changed(audit, call, tmp_path, monkeypatch):
+    arguments = (*PAIR, "--epsilon", "0.5", "--trials", "300", "--store", "kept")
+    (tmp_path / "below").mkdir()
+    file = tmp_path / "below" / "mechanisms_changed.py"
+    file.write_text(MECHANISMS)
+    before = call("audit", "below/mechanisms_changed.py:noisy_sum", *arguments)
+    monkeypatch.delitem(sys.modules, "mechanisms_changed")
+    file.write_text(MECHANISMS.replace("scale=2.0", "scale=0.25"))
+    after = call("audit", "below/mechanisms_changed.py:noisy_sum", *arguments)
+    assert (before[0], after[0]) == (0, 1)
+
+
 def test_audit_takes_rows_of_different_lengths(audit):
     code, out, _ = audit(
         "of_a_list", "--data", "[[1], [1, 2]]", "--neighbour", "[[1], []]", "--epsilon", "0.2", "--trials", "5000"
@@ -559,6 +679,8 @@ def test_audit_of_randomness_of_its_own(audit, kind):
         ("own_randomness", "draw all its randomness from rng"),
         ("constant", "be callable"),
         ("nosuch", "mechanism must be a name in users_mechanisms, got nosuch"),
+        ("without_rng", "take (data, rng) with a numpy.random.Generator as rng, or (data, rng, size) where it is"),
+        ("noisy_sums", "got noisy_sums(data, rng, size)"),
     ],
 )
 def test_audit_refuses_what_is_no_mechanism(audit, function, words):
@@ -586,7 +708,7 @@ def test_audit_refuses_what_is_no_mechanism(audit, function, words):
     ],
 )
 def test_audit_refuses(audit, tmp_path, arguments, words):
-    (tmp_path / "users_mechanisms.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "users_mechanisms.csv").write_text("a,1\n1,2\n")
     assert_refused(audit("noisy_sum", *arguments.split()), words)
 
 
@@ -634,6 +756,18 @@ def test_rate(call):
     assert re.match(r"contradicted: n\^-0\.5\d \[-0\.5\d, -0\.\d\d\] is slower than the claimed n\^-1\n\nfactor", out)
     assert re.search(r"^n +-0\.\d+ +\[-0\.\d+, -0\.\d+\] +-1  contradicted$", out, re.M)
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_rate_takes_factors_with_or_without_a_comma(call, tmp_path):
+    rows = [f"{n},{d},{(d / n) ** 0.5 * (1 + 0.01 * (n % 7))}" for n in (100, 200, 400, 800) for d in (2, 4, 8)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["n,d,gap", *rows]))
+    fit = ("rate", "gaps.csv", "--response", "gap", "--factors")
+    expected = call(*fit, "n,d")
+    assert expected[0] == 0
+    assert call(*fit, "n", "d") == call(*fit, "n,", "d") == expected
+    assert_refused(call(*fit, "n", "d", "x"), "have a column 'x'")
+    exponents = call(*fit, "n", "d", "--claimed", "n=-1/2", "d=1/2")
+    assert_refused(exponents, "exponents of --claimed stand between commas", "got d=1/2")
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -739,7 +873,10 @@ def test_rate_without_a_claim(call, tmp_path):
         ("gaps.csv --response gap --factors n --offset n --theorem x", "--offset must be left out beside --theorem"),
         ("gaps.csv --response gap --factors n --offset n.real", "a formula must be made of columns"),
         ("gaps.csv --response gap --factors n --theorem nosuch", "theorem must"),
-        ("gaps.csv G_w=1 --response gap --factors n", "settings must come with --theorem, got G_w=1"),
+        (
+            "gaps.csv G_w=1 --response gap --factors n",
+            "settings must come with --theorem (exponents of --claimed stand between commas), got G_w=1",
+        ),
         ("gaps.csv --response gap --factors n --theorem yang2022.theorem_2a", "must be given to yang2022.theorem_2a"),
         ("gaps.csv G=1 --response gap --factors n --theorem yang2022.theorem_2a", "settings must be parameters of"),
         ("gaps.csv n=1 --response gap --factors n --theorem yang2022.theorem_2a", "leave out what is a column"),

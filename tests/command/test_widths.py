@@ -30,7 +30,9 @@ def printed(capsys, monkeypatch, *arguments, width):
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("command", [["list"], ["bugs"], ["reproduce"], RUN, []], ids=lambda each: "_".join(each[:1]))
+@pytest.mark.parametrize(
+    "command", [["list"], ["list", "theorems"], ["bugs"], ["reproduce"], RUN, []], ids=lambda each: "_".join(each[:2])
+)
 def test_every_line_fits_the_terminal(capsys, monkeypatch, command, width):
     lines = printed(capsys, monkeypatch, *command, width=width).splitlines()
     assert max(map(len, lines)) <= width
@@ -47,10 +49,11 @@ def test_the_words_of_every_help_fit_and_its_examples_stay_whole(capsys, monkeyp
 
 def test_a_list_that_a_program_reads_has_an_entry_a_line(capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert main(["list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    entries = [each for rows in listing().values() for each in rows]
-    for each in entries:
+    lines = []
+    for kind in listing():
+        assert main(["list", kind]) == 0
+        lines += capsys.readouterr().out.splitlines()
+    for each in [each for rows in listing().values() for each in rows]:
         assert any(line.split() == f"{each['id']} {each['title']}".split() for line in lines)
     assert main(["bugs"]) == 0
     shown = capsys.readouterr().out.splitlines()

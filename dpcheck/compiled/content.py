@@ -1,0 +1,123 @@
+"""A digest of everything that is compiled into a kernel, whichever file it stands in.
+
+A kernel contains the code of the kernels that it calls, and the values of the constants that it names. Both are read
+off the functions themselves, so that neither a file's time nor its path matters: two clones share their compiled code,
+and an edit anywhere below a kernel is an edit of the kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from numba import types
+
+_PACKAGE = __name__.partition(".")[0]
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+
+
+class UnknownValueError(Exception):
+    """A kernel names a value that has no digest: what is compiled of it cannot be kept."""
+
+
+def digest(kernel: Any) -> str:
+    """Return the digest of a compiled kernel's own code, of what it calls, and of the constants that it names.
+
+    Raises
+    ------
+    UnknownValueError
+        Where it names a value that has none.
+    """
+    return _Content().of(kernel)
+
+
+class _Content:
+    """The digests of one kernel and of those below it; a kernel that calls itself is met again while it is read."""
+
+    def __init__(self) -> None:
+        self._met: dict[int, int] = {}
+
+    def of(self, value: Any) -> str:
+        """Return the digest of a value that a kernel names."""
+        return hashlib.sha256(repr(self._parts(value)).encode()).hexdigest()
+
+    def _parts(self, value: Any) -> Any:
+        if isinstance(value, _PLAIN):
+            return type(value).__name__, repr(value)
+        if isinstance(value, np.ndarray | np.generic):
+            array = np.asarray(value)
+            return "array", str(array.dtype), array.shape, array.tobytes().hex()
+        if isinstance(value, np.dtype):
+            return "dtype", str(value)
+        if isinstance(value, tuple | list):
+            return type(value).__name__, [self.of(each) for each in value]
+        if isinstance(value, set | frozenset):
+            return "set", sorted(self.of(each) for each in value)
+        if isinstance(value, dict):
+            return "dict", [(self.of(key), self.of(each)) for key, each in value.items()]
+        if isinstance(value, CodeType):
+            return "code", value.co_code.hex(), value.co_names, value.co_varnames, self.of(value.co_consts)
+        if hasattr(value, "py_func"):
+            return "kernel", _options(value), self._function(value.py_func)
+        if isinstance(value, types.Type):
+            return "type", str(value)
+        if isinstance(value, ModuleType):
+            return "module", value.__name__, _version(value)
+        module = str(getattr(value, "__module__", None) or type(value).__module__)
+        if callable(value):  # a class, a builtin, or a function that Numba has rules for, beside it in its file
+            return "named", module, getattr(value, "__qualname__", type(value).__qualname__), _source(module)
+        raise UnknownValueError(f"a value of type {type(value).__name__}")
+
+    def _function(self, function: FunctionType) -> Any:
+        if id(function) in self._met:
+            return "again", self._met[id(function)]
+        self._met[id(function)] = len(self._met)
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        named = [(name, self.of(value)) for name, value in _named(function.__code__, function.__globals__)]
+        return function.__qualname__, self.of(function.__code__), self.of(function.__defaults__), self.of(cells), named
+
+
+def _named(code: CodeType, names: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the globals that a function's code names, and the members that it may take of modules of the package."""
+    found: list[tuple[str, Any]] = []
+    for name in code.co_names:
+        if name not in names:
+            continue
+        value = names[name]
+        found.append((name, value))
+        if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE:
+            found += [(f"{name}.{part}", getattr(value, part)) for part in code.co_names if hasattr(value, part)]
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            found += _named(inner, names)
+    return found
+
+
+def _options(kernel: Any) -> list[tuple[str, str]]:
+    """Return how a kernel is compiled: its options, and the signatures that it was declared with."""
+    options = {name: sorted(each) if isinstance(each, set) else each for name, each in kernel.targetoptions.items()}
+    return sorted((name, str(each)) for name, each in {**options, **getattr(kernel, "declared", {})}.items())
+
+
+@cache
+def _source(module: str) -> str:
+    """Return the digest of a module's file, "" for one without, and the version of one that is not ours."""
+    found = sys.modules.get(module)
+    if found is None:
+        return ""
+    if module.partition(".")[0] != _PACKAGE:
+        return _version(found)
+    file = inspect.getsourcefile(found)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""
+
+
+def _version(module: ModuleType) -> str:
+    """Return the version of the distribution that a module is part of, as far as it says."""
+    top = sys.modules.get(module.__name__.partition(".")[0])
+    return str(getattr(top, "__version__", sys.version))
