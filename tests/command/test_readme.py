@@ -36,7 +36,7 @@ TRIMMED = "[...]"
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # What the text around these examples says of how they end: a violation is found, a rate is not the claimed one, ...
 CODES = {
-    "README.md": {"audit mechanism:noisy_mean": 1, "check my_sgd.py": 1},
+    "README.md": {"audit test_mechanism.py:noisy_mean": 1},
     "docs/own_algorithm.md": {"check my_sgd.py": 1},
     "docs/rates.md": {"rate gaps.csv": 1},
     "docs/theorems.md": {"show yang2022.theorem_1": 2, "prove Y17": 0, "prove lemma.py": 1},
@@ -74,7 +74,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_page_is_reached_from_the_readme():
-    assert len(README.splitlines()) <= 200
+    assert len(README.splitlines()) <= 150
     linked = set(re.findall(r"\]\((docs/\w+\.md)\)", README))
     assert linked == {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
 
@@ -110,7 +110,8 @@ def test_first_command(checked):
 
 def test_second_command():
     """The tests' own command; its last part is running now. Editable, so that it tests the files of the clone."""
-    install, tests = blocks(README, "sh")[1].strip().split(" && ")
+    make, install, tests = blocks(README, "sh")[1].strip().split(" && ")
+    assert make == "python3 -m venv .venv"
     assert install == ".venv/bin/pip install -e '.[test]'"
     assert tests == ".venv/bin/pytest"
     requirements = importlib.metadata.requires("dpcheck")
@@ -118,6 +119,17 @@ def test_second_command():
     for name in extra:
         assert importlib.metadata.version(name)
     assert "pytest" in extra
+
+
+def test_the_first_screen_audits_a_function_and_leads_to_the_installation():
+    language, body = all_blocks(README)[0]
+    assert (language, len(re.findall(r"^(?:>>>|\.\.\.) ", body, re.M))) == ("python", 4)
+    assert "dpcheck.audit_privacy(" in body
+    screen = README[: README.index(body)]
+    assert len(screen.splitlines()) <= 10
+    place = re.search(r"\]\(#([\w-]+)\)", screen)
+    section = README[re.search(rf"^## {place[1].replace('-', ' ')}$", README, re.M | re.I).end() :]
+    assert all_blocks(section)[0][0] == "sh"
 
 
 def test_report_commands(checked):
