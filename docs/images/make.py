@@ -21,18 +21,13 @@ from dpcheck.findings import Report
 from dpcheck.report.render import render
 
 HERE = Path(__file__).parent
-LINES = 42  # of the terminal: what is seen without scrolling
 PAGES = {"page-1400": (1400, 1000), "page-390": (390, 844)}
 
 
 def terminal(report: Report, width: int) -> str:
-    """The first lines of the report as SVG, whole findings, with fonts that the reader has: nothing is fetched."""
-    shown = render(report, "terminal", color=True, width=width).splitlines()
-    starts = [
-        number for number, line in enumerate(shown[: LINES + 1]) if not Text.from_ansi(line).plain.startswith(" ")
-    ]
+    """The report as SVG, with fonts that the reader has: nothing is fetched."""
     screen = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
-    for line in shown[: starts[-1]]:
+    for line in render(report, "terminal", color=True, width=width).splitlines():
         screen.print(Text.from_ansi(line), soft_wrap=True)
     screen.print()  # else the picture ends above the lowest parts of the last line
     svg = screen.export_svg(title=f"dpcheck check {' '.join(report.algorithms)}", unique_id=f"terminal-{width}")

@@ -35,17 +35,25 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck check``."""
     from dpcheck.checks import check
+    from dpcheck.report.decided import Decided
 
     require_writable(options)
+    decided = Decided(terminal.tell, terminal.width())
+
+    def progress(stage: str, done: int, total: int) -> None:
+        decided.stage(stage)
+        watch(stage, done, total)
+
     # stdout is for the result: what somebody's own algorithm prints goes to stderr
     with (
         said_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
         terminal.progress() as watch,
     ):  # fmt: skip
         found = check(
-            options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=watch,
-            store=options.store, executor=workers,
+            options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=progress,
+            store=options.store, executor=workers, on_finding=decided.finding,
         )  # fmt: skip
+        decided.stage("")
     return deliver(found, options)
 
 

@@ -9,20 +9,33 @@ from rich.console import Console
 from rich.text import Text
 
 _GAP = "  "
+_MORE = " ..."
 _NARROW = 40  # columns below which a text stands below its name
 Cell = str | Text
 
 
-def paragraph(console: Console, text: str, *, style: str = "", first: str = "", rest: str | None = None) -> None:
+def paragraph(
+    console: Console, text: Cell, *, style: str = "", first: str = "", rest: str | None = None, most: int | None = None
+) -> None:
     """Print a text between words in as many lines as it takes, ``first`` before it and ``rest`` before further lines.
 
-    A word that is longer than a line, such as an id, stays whole and leaves the wrapping to the terminal.
+    A word that is longer than a line, such as an id, stays whole and leaves the wrapping to the terminal. Of a text
+    that takes more than ``most`` lines the rest is left out, and dots say so.
     """
     following = " " * len(first) if rest is None else rest
     room = max(console.width - max(len(first), len(following)), 20)
-    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
-    for number, line in enumerate(lines):
-        say(console, Text((following if number else first), end="").append(line, style))
+    whole = Text(" ".join(text.splitlines()), style) if isinstance(text, str) else text
+    lines = textwrap.wrap(
+        whole.plain, room, expand_tabs=False, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
+    )  # fmt: skip
+    start = 0
+    for number, line in enumerate(lines[:most] or [""]):
+        start = whole.plain.index(line, start)
+        said = whole[start : start + len(line)]
+        start += len(line)
+        if number + 1 == most and len(lines) > number + 1:
+            said = said[: max(said.plain.rfind(" ", 0, room - len(_MORE) + 1), 0)].append(_MORE)
+        say(console, Text(following if number else first).append_text(said))
 
 
 def wrapped(line: str, width: int) -> list[str]:

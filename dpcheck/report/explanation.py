@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcheck.errors import InputError
 from dpcheck.report.columns import wrapped
-from dpcheck.report.verdicts import sign
+from dpcheck.report.verdicts import sign, surprise
 from dpcheck.results import Finding, Results
 
 _LONG = 8  # numbers of a list beyond which only their count and the first are shown
@@ -31,7 +31,7 @@ def explanations(report: Results, ids: Sequence[str], *, width: int = 100) -> st
 def explanation(finding: Finding, width: int) -> str:
     """Say all that is known of a finding, each of its parts under a word."""
     f = finding
-    state = "as expected" if f.ok and f.expected else "" if f.ok else f.surprise
+    state = "as expected" if f.ok and f.expected else surprise(f)
     lines = [f.id, f"{sign(f.verdict)} {f.verdict}{f' ({state})' * bool(state)}"]
     epsilons = [
         f"{name} {value:.4g}"

@@ -67,8 +67,8 @@ def to_html(report: Results) -> str:
             {"word": word, "count": count, "tone": standing(word), "sign": sign(word)}
             for word, count in summary.totals.items()
         ],
-        sections=_sections(report, rows), about=_about(report), inline=inline, width=WIDTH, height=HEIGHT,
-        data=_packed(report, [] if inline else rows),
+        sections=_sections(report, rows), stages=summary.stages, about=_about(report), inline=inline, width=WIDTH,
+        height=HEIGHT, data=_packed(report, [] if inline else rows),
     )  # fmt: skip
 
 

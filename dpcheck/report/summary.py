@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from dpcheck.bounds.registry import PAPERS
 from dpcheck.report.verdicts import standing
@@ -77,6 +78,11 @@ class Summary:
         names = self.report.algorithms
         return ", ".join(names) if len(names) <= _MANY else f"{len(names)} algorithms"
 
+    @property
+    def several(self) -> bool:
+        """Whether more than one algorithm was checked."""
+        return len(self.report.algorithms) > 1
+
     @cached_property
     def papers(self) -> dict[str, str]:
         """The papers whose claims were decided, by id, each with its title."""
@@ -104,20 +110,58 @@ class Summary:
         """What is true of the papers and the code, in sentences, whatever was expected; what is broken first."""
         return tuple(words for words, _ in self.sentences)
 
+    def tightest(self, rows: int) -> tuple[Finding, ...]:
+        """The privacy findings that say most, as many of each variant: the broken, then those nearest their claim."""
+
+        def rank(f: Finding) -> tuple[bool, float]:
+            return f.verdict in BROKEN, _above(f.audited, f.claimed)
+
+        share = max(rows // max(len(self.variants), 1), 1)
+        found = (f for each in self.variants for f in sorted(each.findings, key=rank, reverse=True)[:share])
+        return tuple(found)[:rows]
+
+    @cached_property
+    def algorithms(self) -> tuple[tuple[str, Finding, str], ...]:
+        """Each algorithm by its name, with its worst finding, and what holds of it in a sentence."""
+        said, found = self._each(), []
+        for name in self.report.algorithms:
+            own = [f for f in self.report.findings if f.id == name or f.id.startswith(f"{name}.")]
+            broken = self._counted(f for f in own if f.kind != "privacy" and f.verdict in BROKEN)
+            others = [f"{count} check{_s(count)} {word}" for word, count in broken.items()]
+            if own:
+                worst = min(own, key=_urgency)
+                words = [said[name][0], *others] if name in said else [f"{name}: {', '.join(others) or worst.verdict}"]
+                found.append((name, worst, "; ".join(words)))
+        return tuple(found)
+
+    @property
+    def headlines(self) -> tuple[tuple[str, bool], ...]:
+        """The sentences of the result that count, beside which each algorithm has a line of its own."""
+        return self._sentences(self._all()[:1])
+
     @cached_property
     def sentences(self) -> tuple[tuple[str, bool], ...]:
         """The sentences of the result, each with whether it says that something is broken; those first."""
         few = len(self.report.algorithms) <= _MANY
-        found = [*(self._each() if few else self._all()), *self._claims(), *self._rates(), *self._code()]
-        found.sort(key=lambda sentence: not sentence[1])
-        return tuple((f"{words}.", broken) for words, broken in found) or (("Nothing was checked.", False),)
+        return self._sentences([*self._each().values()] if few else self._all())
 
     @property
     def broken(self) -> tuple[Finding, ...]:
         """The findings that break a guarantee or a statement, whatever was expected: leaks, faults, then claims."""
-        kinds = [kind for kind in KINDS if kind != "claim"]
-        found = [f for f in self.report.findings if f.verdict in BROKEN]
-        return tuple(sorted(found, key=lambda f: (_index(kinds, f.kind), -_above(f.audited, f.claimed))))
+        return tuple(f for f in self.worst if f.verdict in BROKEN)
+
+    @property
+    def worst(self) -> tuple[Finding, ...]:
+        """What does not hold as it stands: what is broken, then what is undecided, then what holds on a condition."""
+        return tuple(sorted((f for f in self.report.findings if standing(f.verdict) != "good"), key=_urgency))
+
+    @property
+    def next(self) -> str:
+        """The one command to go on with: it explains the worst finding, or lists them all."""
+        for f in (*self.changed, *self.worst):
+            return self.command(f)
+        made = self.report.made.get("command") or f"dpcheck check {' '.join(self.report.algorithms)}"
+        return f"{made} --verbose"
 
     @property
     def holds(self) -> bool:
@@ -126,8 +170,13 @@ class Summary:
 
     @property
     def changed(self) -> tuple[Finding, ...]:
-        """The findings whose verdict or certificate is not the expected one."""
-        return tuple(f for f in self.report.findings if not f.ok)
+        """The findings whose verdict or certificate is not the expected one, what is broken first."""
+        return tuple(sorted((f for f in self.report.findings if not f.ok), key=_urgency))
+
+    @property
+    def expecting(self) -> bool:
+        """Whether a verdict is expected of anything, so that there is something to compare with."""
+        return any(f.expected is not None or f.expected_certified is not None for f in self.report.findings)
 
     @property
     def badge(self) -> str:
@@ -137,7 +186,7 @@ class Summary:
         said = [f"{old} finding{_s(old)} changed"] * bool(old) + [f"{new} new violation{_s(new)}"] * bool(new)
         if said:
             return ", ".join(said)
-        return "as expected" if any(f.expected is not None for f in self.report.findings) else "no new violation"
+        return "as expected" if self.expecting else "no new violation"
 
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
@@ -149,6 +198,12 @@ class Summary:
     def totals(self) -> dict[str, int]:
         """How many findings there are: verdict -> count, broken verdicts first."""
         return self._counted(self.report.findings)
+
+    @property
+    def stages(self) -> list[dict[str, Any]]:
+        """A row for each stage of the check with its seconds, the slowest first."""
+        slowest = sorted(self.report.stages.items(), key=lambda stage: -stage[1])
+        return [{"seconds": seconds, "stage": title} for title, seconds in slowest]
 
     def command(self, finding: Finding) -> str:
         """Return the command that explains a finding: what it rests on, step by step."""
@@ -165,6 +220,11 @@ class Summary:
         options += f" --profile {self.report.profile}" * (self.report.profile != "quick")
         return f"dpcheck check {name}{options} --explain {_quoted(finding.id)}"
 
+    def _sentences(self, privacy: list[tuple[str, bool]]) -> tuple[tuple[str, bool], ...]:
+        found = [*privacy, *self._claims(), *self._rates(), *self._code()]
+        found.sort(key=lambda sentence: not sentence[1])
+        return tuple((f"{words}.", broken) for words, broken in found) or (("Nothing was checked.", False),)
+
     def _of(self, kind: str) -> list[Finding]:
         return [f for f in self.report.findings if f.kind == kind]
 
@@ -176,14 +236,14 @@ class Summary:
         counts = Counter(f.verdict for f in findings)
         return {word: counts[word] for word in sorted(counts, key=lambda word: (_seriousness(word), word))}
 
-    def _each(self) -> list[tuple[str, bool]]:
-        """A sentence for each algorithm, all of its variants in it."""
+    def _each(self) -> dict[str, tuple[str, bool]]:
+        """A sentence for each algorithm, all of its variants in it, and whether one is broken."""
         said: dict[str, tuple[str, bool]] = {}
         for each in self.variants:
             words, broken = said.get(each.algorithm, ("", False))
             words = f"{words}; {each.name or 'else'}: {each.words}" if words else each.sentence
             said[each.algorithm] = words, broken or each.verdict in BROKEN
-        return list(said.values())
+        return said
 
     def _all(self) -> list[tuple[str, bool]]:
         """How many algorithms leak, and which."""
@@ -254,6 +314,12 @@ def _quoted(name: str) -> str:
 def _seriousness(verdict: str) -> int:
     """The rank of a verdict, 0 for a broken guarantee."""
     return ("broken", "undecided", "conditional", "good").index(standing(verdict))
+
+
+def _urgency(finding: Finding) -> tuple[int, int, float]:
+    """What a reader wants first: broken before undecided, leaks before faults before claims, large before small."""
+    kinds = [kind for kind in KINDS if kind != "claim"]
+    return _seriousness(finding.verdict), _index(kinds, finding.kind), -_above(finding.audited, finding.claimed)
 
 
 def _index(order: list[str], name: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpcheck.results import BROKEN
+from dpcheck.results import BROKEN, Finding
 
 Standing = Literal["good", "broken", "conditional", "undecided"]
 
@@ -30,3 +30,9 @@ def sign(verdict: str) -> str:
 def colour(verdict: str) -> str:
     """Return the terminal's colour of a verdict."""
     return COLOURS[standing(verdict)]
+
+
+def surprise(finding: Finding) -> str:
+    """Return what was expected in place of a finding; nothing where none is: a broken guarantee speaks for itself."""
+    alone = finding.verdict in BROKEN and finding.expected is None and finding.certificate_ok
+    return "" if finding.ok or alone else finding.surprise

@@ -1048,7 +1048,8 @@ def test_report_in_every_format_in_one_run(report, tmp_path):
     outputs = [part for name in names for part in (f"--{name}-output", f"out.{name}")]
     code, out, err = report(REPORT, *outputs)
     assert (code, err) == (0, "")
-    assert out.startswith(f"dpcheck {dpcheck.__version__}  dp_sgda  profile quick, seed 0")
+    assert out.startswith("Result: ")
+    assert f"\ndpcheck {dpcheck.__version__}, dp_sgda, profile quick, seed 0, " in out
     assert "\x1b" not in out
     documents = {name: (tmp_path / f"out.{name}").read_text("utf-8") for name in names}
     assert_documents(REPORT, documents)
@@ -1120,14 +1121,34 @@ def test_check_refuses_before_it_works(call, tmp_path, arguments, words):
 def test_check_ends_with_what_is_recorded(checked):
     assert checked.code == 0, checked.out + checked.err
     assert "\nRegression: as expected\n" in checked.out
-    assert re.match(rf"dpcheck {re.escape(dpcheck.__version__)}  dp_sgda  profile quick, seed 0, \d+ s\n", checked.out)
+    assert checked.out.startswith("Result: ")
+    about = rf"^dpcheck {re.escape(dpcheck.__version__)}, dp_sgda, profile quick, seed 0, \d+ s$"
+    assert re.search(about, checked.out, re.M)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_check_prints_one_screen(checked, command, width):
+    narrow = replace(command, environment=command.environment | {"COLUMNS": str(width)})
+    lines = narrow("report", "report.json", folder=checked.folder)[1].splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= width
 
 
 def test_check_reports_progress_on_stderr_alone(checked):
+    """Each stage when it begins, and what it decides: alarms and epsilons one by one, the rest in counts."""
     lines = checked.err.splitlines()
-    assert len(lines) >= 5
-    assert all(re.fullmatch(r"dpcheck: .+ \.\.\.", line) for line in lines)
+    assert sum(line.startswith("dpcheck: ") and line.endswith(" ...") for line in lines) >= 5
     assert not any(line in checked.out for line in lines)
+    findings = parse(checked.read("json"))["findings"]
+    for found in findings:
+        if found["kind"] == "privacy" or (found["verdict"] == "violated" and found["kind"] != "claim"):
+            assert sum(f" {found['id']}: " in line for line in lines) == 1
+    claims = [found["verdict"] for found in findings if found["kind"] == "claim" and "statement" in found["evidence"]]
+    (counted,) = (line for line in lines if line.startswith("claims of yang2022: "))
+    assert f"{claims.count('proved')} proved" in counted
+    assert f"{claims.count('conditional')} conditional" in counted
+    assert len(lines) <= 100
+    assert max(map(len, lines)) <= 100
 
 
 def test_check_needs_no_network(checked, command, tmp_path):
@@ -1214,6 +1235,6 @@ def test_a_reader_that_leaves_does_not_change_the_verdict(command, tmp_path):
 def test_a_terminal_without_our_signs(command, tmp_path):
     REPORT.to_json(tmp_path / "in.json")
     environment = command.environment | {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    code, out, err = replace(command, environment=environment)("report", "in.json", folder=tmp_path)
+    code, out, err = replace(command, environment=environment)("report", "in.json", "--verbose", folder=tmp_path)
     assert (code, err) == (0, "")
     assert "? consistent" in out

@@ -21,6 +21,7 @@ from dpcheck.bounds import registry
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for, place_of_claim
 from dpcheck.findings import BROKEN, SCHEMA, Finding, Report, to_json_text
+from dpcheck.report.decided import Decided
 from dpcheck.report.render import render
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
@@ -326,9 +327,9 @@ def test_terminal_marks_what_differs_from_what_is_expected(verdict, expected):
     found = finding(verdict, kind="claim", subject="a statement", expected=expected)
     lines = render(report(found), "terminal", verbose=True).splitlines()
     (row,) = (line for line in lines if line.endswith(f"  {found.id}"))
-    surprise = "" if found.ok else f", expected {expected or 'no broken guarantee'}"
+    surprise = "" if found.ok or not expected else f", expected {expected}"
     assert row == f"{ {'proved': '✓', 'refuted': '✗'}.get(verdict, '?') } {verdict}{surprise}  {found.id}"
-    heading = "Not as expected" if not found.ok else "What fails" if verdict == "refuted" else "What holds"
+    heading = "Not as expected" if surprise else "What fails" if verdict == "refuted" else "What holds"
     assert [line for line in lines if line.startswith(heading)]
 
 
@@ -339,7 +340,7 @@ def rows_of(text):
 
 @pytest.mark.parametrize("width", [60, 80, 99, 100, 120])
 def test_terminal_cuts_nothing_off(width):
-    """In columns or stacked, every id, command and sentence of what fails or is undecided is there in full."""
+    """In columns or stacked, every id, command and sentence is there in full where all rows are asked for."""
     long = "a sentence of many words that no line of a narrow terminal has room for, and which goes on for a while"
     found = [
         finding("violated", id="nseg.as_printed.transcript", kind="privacy", subject=long, reason=long, audited=4.05,
@@ -348,47 +349,153 @@ def test_terminal_cuts_nothing_off(width):
         finding("inconclusive", id="nseg.rate.t", kind="rate", subject=long, reason=long),
     ]  # fmt: skip
     table = {"a table": [{"a heading of some length": 1.5, "another heading of some length": long}]}
-    for verbose in (False, True):
-        text = render(report(*found, tables=table, seed=0), "terminal", width=width, verbose=verbose)
-        assert rows_of(text).count(long) == 5 + 2 * verbose
-        for each in ("dpcheck check nseg --explain nseg.as_printed.transcript", "dpcheck prove Y17 --explain",
-                     "dpcheck check nseg --explain nseg.rate.t"):  # fmt: skip
-            assert f"{each}\n" in text
-        fixed = ("dpcheck check", "audited", "a heading of some length")  # what is not broken between lines
-        assert all(len(line) <= width or line.strip().startswith(fixed) for line in text.splitlines())
+    screen, text = (
+        render(report(*found, tables=table, seed=0), "terminal", width=width, verbose=verbose)
+        for verbose in (False, True)
+    )
+    assert rows_of(text).count(long) == 7
+    for each in ("dpcheck check nseg --explain nseg.as_printed.transcript", "dpcheck prove Y17 --explain",
+                 "dpcheck check nseg --explain nseg.rate.t"):  # fmt: skip
+        assert f"{each}\n" in text
+    fixed = ("dpcheck check", "audited", "a heading of some length", "Next: ")  # what is not broken between lines
+    lines = [*screen.splitlines(), *text.splitlines()]
+    assert all(len(line) <= width or line.strip().startswith(fixed) for line in lines)
 
 
-def test_terminal_says_the_result_first_and_last():
+def test_the_result_is_said_first_and_once():
     found = finding(
         "violated", id="nseg.as_printed.output", kind="privacy", audited=4.05, claimed=1.0, expected="violated"
     )
-    lines = render(report(found), "terminal").splitlines()
-    result = "Result:     nseg as published leaks: epsilon >= 4.05 where 1 is claimed."
-    assert result in lines[:4]
-    assert result in lines[-4:]
-    assert lines[-1] == "Regression: as expected"
+    for verbose in (False, True):
+        text = render(report(found), "terminal", verbose=verbose)
+        first, second, *_ = text.splitlines()
+        assert first == "Result:     nseg as published leaks: epsilon >= 4.05 where 1 is claimed."
+        assert second == "Regression: as expected"
+        assert text.count("leaks: ") == text.count("Regression: ") == 1
     coloured = render(report(found), "terminal", color=True)
     leak = coloured[: coloured.index("leaks")]
     assert leak.rindex("\x1b[1;31m") > leak.rfind("\x1b[32m")  # bold red, and never green
 
 
-def test_what_holds_is_counted_and_listed_on_demand():
+LONG = "a sentence of many words that goes on and on, until no terminal has room for all of it, and further still, "
+SENTENCES = tuple(f"{name} was not computed and is shown as it was recorded; dpcheck computes it" for name in "abcde")
+PARTS = ("as_printed.with_replacement.transcript", "repaired.without_replacement.iterates", "adult.repaired.output")
+MANY = st.builds(
+    Finding,
+    st.builds("{}.{}".format, st.sampled_from(["dp_sgda", "yang2022"]), st.sampled_from(PARTS)),
+    st.sampled_from(["privacy", "claim", "noise", "sampling", "rate"]), st.just(LONG * 3), st.sampled_from(WORDS),
+    st.just(LONG * 9), st.none() | st.sampled_from(WORDS), EPSILON, EPSILON, EPSILON, EPSILON,
+    st.just({}) | st.just({"statement": LONG}), place=st.none() | st.just("bounds/yang2022/theorem_1_proof.py:30"),
+)  # fmt: skip
+
+
+def screen(text, width=80):
+    """The lines that a terminal of this width shows."""
+    return sum(max(1, math.ceil(len(line) / width)) for line in text.splitlines())
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(MANY, min_size=1, max_size=30))
+def test_whatever_is_found_of_an_algorithm_fits_one_screen(found):
+    assert screen(render(report(*found, shown=SENTENCES, stages={"audits": 1.5}), "terminal", width=80)) <= 40
+
+
+def test_what_is_not_as_expected_is_on_the_screen():
+    """The first in full, the next in a line, the others in their number, and nothing that is as expected."""
+    known = [finding("refuted", id=f"nseg.known{i}", kind="noise", expected="refuted") for i in range(9)]
+    for count in (1, 3, 20):
+        new = [
+            finding("violated", id=f"nseg.new{i}", reason=f"because of {i}", expected="proved") for i in range(count)
+        ]
+        text = render(report(*known, *new), "terminal", width=80)
+        assert f"Regression: {count} finding{'s' * (count > 1)} changed\n" in text
+        assert [f"because of {i}" in text for i in range(count)] == [i < 4 for i in range(count)]
+        assert f"and {count - 4} more: --verbose" in text or count < 4
+        assert "nseg.known" not in text
+        assert text.splitlines()[-1].endswith(" --explain nseg.new0")
+
+
+def test_what_is_broken_goes_before_what_changed_for_the_better():
+    better = [finding("consistent", id=f"nseg.better{i}", expected="violated") for i in range(9)]
+    text = render(report(*better, finding("violated", id="nseg.worse", expected="consistent")), "terminal")
+    assert text.index("nseg.worse") < text.index("nseg.better0")
+
+
+def test_without_expected_verdicts_there_is_no_word_of_a_regression():
+    """As for an algorithm of one's own."""
+    for verdict in WORDS:
+        found = report(finding(verdict, id="my_sgd.releases", kind="noise", place="my_sgd.py:8"))
+        for verbose in (False, True):
+            text = render(found, "terminal", verbose=verbose)
+            assert not re.search("regression|expected|new violation", text, re.I)
+            assert ("✗ violated  my_sgd.releases" in text) == (verdict == "violated")
+
+
+def test_rows_are_counted_and_listed_on_demand():
     found = [finding("consistent", id=f"nseg.n{i}", kind="noise", subject=f"noise {i}") for i in range(20)]
     short, long = (render(report(*found), "terminal", verbose=verbose) for verbose in (False, True))
-    assert "✓ noise           20 consistent" in short
+    assert "20 findings, listed by --verbose: 20 consistent." in short
     assert "noise 7" not in short
+    assert short.endswith("Next: dpcheck check dp_sgda --verbose\n")
     assert all(f"noise {i}\n" in long for i in range(20))
 
 
-def test_the_sandwich_is_grouped_where_there_are_several_algorithms():
-    one, other = finding(id="dp_sgda.repaired.transcript"), finding(id="nseg.repaired.transcript")
-    for format in ("terminal", "html"):
-        alone = render(report(one), format)
-        both = render(report(one, other, one, algorithms=("dp_sgda", "nseg")), format)
-        assert both.count("nseg") > alone.count("nseg") == 0
-        heading = "<h3>(?:dp_sgda|nseg)</h3>" if format == "html" else "\n(dp_sgda|nseg)(?=\n)"
-        assert len(re.findall(heading, both)) == 2
-        assert not re.findall(heading, alone)
+def test_the_tightest_rows_of_the_sandwich_are_shown_of_every_variant():
+    found = [
+        finding(id=f"nseg.{variant}.n{i}", audited=i / 10, certified=0.9, claimed=1.0)
+        for variant in ("as_printed", "repaired") for i in range(5)
+    ]  # fmt: skip
+    short, long = (render(report(*found), "terminal", verbose=verbose) for verbose in (False, True))
+    assert re.findall(r"(\S+)  <=  0.900  <=  1  1.11x  (\S+)", short) == [
+        ("0.400", "as_printed.n4"), ("0.300", "as_printed.n3"), ("0.400", "repaired.n4"), ("0.300", "repaired.n3")
+    ]  # fmt: skip
+    assert all(each.id in long for each in found)
+
+
+def test_of_several_algorithms_each_has_a_line():
+    found = (
+        finding("violated", id="nseg.as_printed.output", audited=4.05, claimed=1.0, expected="violated"),
+        finding("violated", id="nseg.noise", kind="noise", expected="violated"), finding(id="dp_sgda.transcript"),
+    )  # fmt: skip
+    text = render(report(*found, algorithms=("dp_sgda", "nseg")), "terminal")
+    assert "1 of 2 audited algorithms breaks the claimed privacy. 1 further check is violated" in rows_of(text)
+    assert "\n✓ dp_sgda: consistent\n" in text
+    assert "\n✗ nseg as published leaks: epsilon >= 4.05 where 1 is claimed; 1 check violated\n" in text
+    assert "3 findings, listed by --verbose: 2 violated, 1 consistent." in text
+    assert len(re.findall("<h3>(?:dp_sgda|nseg)</h3>", render(report(*found, algorithms=("a", "b")), "html"))) >= 2
+
+
+def test_what_was_not_computed_and_how_long_each_stage_took_are_shown():
+    found = report(finding(), shown=SENTENCES[:2], stages={"a: fast": 0.5, "a: slow": 12.25})
+    page = render(found, "html")
+    text = {verbose: render(found, "terminal", verbose=verbose) for verbose in (False, True)}
+    for sentence in SENTENCES[:2]:
+        assert all(sentence in each for each in (page, *map(rows_of, text.values())))
+    assert "a: slow" not in text[False]
+    for each in (text[True], page):
+        assert each.index("12.25") < each.index("a: slow") < each.index("a: fast")
+
+
+def test_findings_are_told_as_they_are_decided():
+    """Alarms and epsilons in a line each, cut to the terminal; what else a stage decided in counts when it is over."""
+    said = []
+    decided = Decided(said.append, 60)
+    decided.stage("claims of a")
+    for verdict in ("proved", "proved", "refuted"):
+        decided.finding(finding(verdict, kind="claim", expected=verdict))
+    decided.stage("a: audits")
+    decided.finding(finding(id="a.out", audited=0.5, certified=0.9, claimed=1.0, reason=LONG))
+    decided.finding(finding("violated", kind="noise", id="a.noise", expected="violated"))
+    decided.finding(finding("refuted", kind="claim", id="a.claim", expected="proved"))
+    decided.finding(finding(kind="sampling"))
+    decided.stage("")
+    assert said[0] == "claims of a: 2 proved, 1 refuted"
+    assert said[1].startswith("✓ a.out: audited 0.500 <= certified 0.900 <= claimed ")
+    assert said[1].endswith(" ...")
+    assert said[2:] == [
+        "✗ violated a.noise: why", "✗ refuted, expected proved a.claim: why", "a: audits: 1 consistent"
+    ]  # fmt: skip
+    assert max(map(len, said)) <= 60
 
 
 def test_a_stage_that_stops_is_a_finding_and_the_others_go_on(monkeypatch):

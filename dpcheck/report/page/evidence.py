@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpcheck.report.terminal import number
+from dpcheck.report.epsilons import number
 
 _FEW = 8  # numbers of a list that are written out
 _DEPTH = 3

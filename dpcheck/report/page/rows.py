@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dpcheck.report.epsilons import number
 from dpcheck.report.page.evidence import Shown, shown
 from dpcheck.report.summary import Summary
-from dpcheck.report.terminal import number
 from dpcheck.report.verdicts import sign, standing
 from dpcheck.results import Finding
 

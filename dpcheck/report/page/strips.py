@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcheck.report.drawing import number as known
+from dpcheck.report.epsilons import number
 from dpcheck.report.page.axis import Axis
 from dpcheck.report.sandwiches import Variant, variants_of
-from dpcheck.report.terminal import number
 from dpcheck.report.verdicts import standing
 from dpcheck.results import Finding
 

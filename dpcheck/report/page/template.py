@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from dpcheck import style
+from dpcheck.report.epsilons import number
 from dpcheck.report.page.mathml import mathml, with_formulas
-from dpcheck.report.terminal import number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
