@@ -28,6 +28,8 @@ Curve = Callable[[ArrayLike], ArrayLike]  # epsilon (m,) -> delta (m,), nonincre
 _POINTS = 40
 _LAST = 1e-9
 _LARGEST = 100.0
+# Where an epsilon that is computed is stated, unless another delta is asked for.
+DELTA = 1e-5
 # A rise that rounding explains.
 _RISE = 1e-12
 
@@ -183,6 +185,35 @@ class PrivacyClaim:
         return 0.0 if deltas_of(self.deltas_at, np.array([0.0]))[0] <= delta else high
 
     @classmethod
+    def stated(cls, epsilon: float | None, delta: float | None, claim: Any) -> tuple[PrivacyClaim, float]:
+        """Read what a caller promises: an epsilon, which alone promises delta = 0, or a claim of more than one point.
+
+        Parameters
+        ----------
+        epsilon : float, optional
+            Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
+        delta : float, optional
+            In [0, 1); left out, 0 with ``epsilon`` and 1e-5 with ``claim``.
+        claim : PrivacyClaim, event, sequence of events or callable, optional
+            As in :meth:`read`.
+
+        Returns
+        -------
+        tuple of PrivacyClaim and float
+            The claim, and the delta at which its epsilon is stated.
+
+        Raises
+        ------
+        InputError
+            Where both or neither are given, or one lies outside its domain.
+        """
+        delta = delta_of(delta, promised=claim is None)
+        require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
+        one = "be given, one of them, such as epsilon=1.0, which alone promises delta = 0"
+        require(claim is not None or epsilon is not None, "epsilon or claim", one, "neither")
+        return (cls.read(claim) if epsilon is None else cls.point(epsilon, delta)), delta
+
+    @classmethod
     def read(cls, claim: Any) -> PrivacyClaim:
         """Read a claim in any form that users state it in.
 
@@ -248,6 +279,14 @@ class PrivacyClaim:
 
 
 Claim = PrivacyClaim  # an older name, for code that imports it; `dpcheck.bounds.claim.Claim` is a paper's claim
+
+
+def delta_of(delta: float | None, *, promised: bool) -> float:
+    """Return a delta that may be left out: 0 beside an epsilon that is promised, 1e-5 where one is computed there."""
+    if delta is None:
+        return 0.0 if promised else DELTA
+    require_delta(delta)
+    return delta
 
 
 def deltas_of(curve: Curve, epsilons: Floats) -> Floats:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers
+from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.numbers.low_bits import low_bits, unreachable
 from dpcheck.audits.running.recorder import Recorder, Silenced
@@ -79,7 +80,7 @@ class FloatingPointAudit(Shown):
 
 
 def audit_floating_point(
-    mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float = 1.0, delta: float = 1e-5,
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float | None = None, delta: float = 0.0,
     laplace: Noise | None = None, trials: int = 20_000, confidence: float = 0.95, seed: int = 0,
     jobs: int | None = None, vectorized: bool = False, progress: Callable[[int, int], None] | None = None,
 ) -> FloatingPointAudit:  # fmt: skip
@@ -98,7 +99,7 @@ def audit_floating_point(
         Two datasets that differ in one record. Noise other than Laplace shows most where one value without noise is
         near 0 and the other is not, by less than the noise.
     epsilon : float
-        Claimed epsilon >= 0 (natural log).
+        Claimed epsilon >= 0 (natural log); it has to be given.
     delta : float
         Claimed delta in [0, 1).
     laplace : tuple of float, optional
@@ -136,10 +137,11 @@ def audit_floating_point(
     >>> import dpcheck
     >>> def release(value, rng, size):
     ...     return value + rng.laplace(size=size)
-    >>> dpcheck.audit_floating_point(release, 1.0, 0.0, trials=1_000, vectorized=True).verdict
+    >>> dpcheck.audit_floating_point(release, 1.0, 0.0, epsilon=1.0, trials=1_000, vectorized=True).verdict
     'violated'
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
+    PrivacyClaim.stated(epsilon, delta, None)  # before the time is spent
     require_confidence(confidence)
     require_seed(seed)
 

@@ -28,7 +28,7 @@ from dpcheck.audits.running.isolated import Limits, isolated
 from dpcheck.audits.running.pool import KeptRuns, Pool
 from dpcheck.audits.running.run_plan import LEAST_TRIALS, Plan
 from dpcheck.audits.running.runs import Runner, require_runs, require_two
-from dpcheck.errors import require, require_confidence, require_count, require_delta
+from dpcheck.errors import require, require_confidence, require_count
 from dpcheck.events import scaled
 from dpcheck.executors.base import Executor
 
@@ -47,7 +47,7 @@ def audit_privacy(
     neighbour: Any,
     *,
     epsilon: float | None = None,
-    delta: float = 1e-5,
+    delta: float | None = None,
     claim: Any = None,
     trials: int = 100_000,
     confidence: float = 0.95,
@@ -77,9 +77,10 @@ def audit_privacy(
         Two datasets that differ in one record, in any form that the mechanism takes. Every call gets the same two
         objects; they are never copied or changed.
     epsilon : float, optional
-        Claimed epsilon >= 0 (natural log); 1 where neither it nor ``claim`` is given.
-    delta : float
-        Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
+        Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
+    delta : float, optional
+        Claimed delta in [0, 1), 0 where it is left out; with ``claim``, the delta at which ``epsilon_lower`` is stated,
+        1e-5 where it is left out.
     claim : PrivacyClaim, event, sequence of events or callable, optional
         A claim of more than one point in place of ``epsilon``: a :class:`~dpcheck.audits.claim.PrivacyClaim`, events of
         :mod:`dpcheck.events`, or a function from epsilons (m,) to deltas (m,).
@@ -133,22 +134,18 @@ def audit_privacy(
     >>> import dpcheck
     >>> def noisy_sum(data, rng):
     ...     return sum(data) + rng.laplace(scale=2.0)
-    >>> dpcheck.audit_privacy(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.5, delta=0, trials=2_000).verdict
+    >>> dpcheck.audit_privacy(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.5, trials=2_000).verdict
     'consistent'
-    >>> audit = dpcheck.audit_privacy(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.1, delta=0, trials=20_000)
+    >>> audit = dpcheck.audit_privacy(noisy_sum, [0, 1, 1], [0, 1, 0], epsilon=0.1, trials=20_000)
     >>> audit.verdict, audit.epsilon_lower > 0.1
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
     require_runs(mechanism, seed, seeded, jobs, isolate, executor)
     require_two(data, neighbour)
-    require_delta(delta)
-    require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
-    claimed = (
-        PrivacyClaim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else PrivacyClaim.read(claim)
-    )
     require_count(trials, "trials", least=LEAST_TRIALS)
     require_confidence(confidence)
+    claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)

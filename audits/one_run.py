@@ -33,7 +33,7 @@ from dpcheck.audits.limits.coin_guesses import epsilon_lower, p_value
 from dpcheck.audits.limits.guess_tests import Guesses, independent_bound, right_guesses
 from dpcheck.audits.limits.joint_guesses import joint_p_value
 from dpcheck.audits.results.one_run_audit import OneRunAudit as OneRunAudit
-from dpcheck.errors import require, require_confidence, require_count, require_delta
+from dpcheck.errors import require, require_confidence, require_count
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -48,8 +48,8 @@ _UNFAIR = 1e-9
 
 def audit_one_run(
     algorithm: Callable[[Bools, np.random.Generator], ArrayLike], canaries: int, *, epsilon: float | None = None,
-    delta: float = 1e-5, claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
-    runs: int = 1, seed: int = 0,
+    delta: float | None = None, claim: Any = None, confidence: float = 0.95,
+    guesses: int | Sequence[int] | None = None, runs: int = 1, seed: int = 0,
 ) -> OneRunAudit:  # fmt: skip
     """Test a privacy claim by one run on many canaries, each tossed in or out and guessed from the output.
 
@@ -67,8 +67,9 @@ def audit_one_run(
         Number of canaries, at least 1.
     epsilon : float, optional
         Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
-    delta : float
-        Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
+    delta : float, optional
+        Claimed delta in [0, 1), 0 where it is left out; with ``claim``, the delta at which ``epsilon_lower`` is stated,
+        1e-5 where it is left out.
     claim : PrivacyClaim, event, sequence of events or callable, optional
         A claim that is tested at all its points, as in :func:`dpcheck.audit_privacy`.
     confidence : float
@@ -122,8 +123,8 @@ def audit_one_run(
 
 
 def audit_one_run_scores(
-    scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float = 1e-5, claim: Any = None,
-    confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
+    scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float | None = None,
+    claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
 ) -> OneRunAudit:  # fmt: skip
     """Test a privacy claim on scores at hand, from one run on many canaries in another library.
 
@@ -136,8 +137,9 @@ def audit_one_run_scores(
         exactly that size, nor for coins of another bias.
     epsilon : float, optional
         Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
-    delta : float
-        Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
+    delta : float, optional
+        Claimed delta in [0, 1), 0 where it is left out; with ``claim``, the delta at which ``epsilon_lower`` is stated,
+        1e-5 where it is left out.
     claim : PrivacyClaim, event, sequence of events or callable, optional
         A claim that is tested at all its points, as in :func:`dpcheck.audit_privacy`.
     confidence : float
@@ -222,14 +224,12 @@ class _Settings(NamedTuple):
 
 
 def _settings(
-    canaries: int, epsilon: float | None, delta: float, claim: Any, confidence: float,
+    canaries: int, epsilon: float | None, delta: float | None, claim: Any, confidence: float,
     guesses: int | Sequence[int] | None,
 ) -> _Settings:  # fmt: skip
     """Return what an audit of so many canaries tests, after checking it."""
-    require_delta(delta)
+    claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
     require_confidence(confidence)
-    require((epsilon is None) != (claim is None), "epsilon or claim", "be given, one of them", (epsilon, claim))
-    claimed = PrivacyClaim.read(claim) if epsilon is None else PrivacyClaim.point(epsilon, delta)
     if guesses is None:
         numbers = [canaries]
         while numbers[-1] >= _FEWEST * _RATIO:

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import returned_numbers
+from dpcheck.audits.claim import delta_of
 from dpcheck.audits.laws.additive_noise import Implied, implied, respond
 from dpcheck.audits.running import draws
 from dpcheck.audits.running.draws import Observation
 from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.audits.running.runs import require_two
 from dpcheck.audits.sensitivity import audit_sensitivity
-from dpcheck.errors import require, require_delta, require_epsilon, require_seed
+from dpcheck.errors import require, require_epsilon, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -76,7 +77,7 @@ class RandomnessAudit(Shown):
 
 def audit_randomness(
     mechanism: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any = None, *,
-    replacements: Sequence[Any] | None = None, epsilon: float | None = None, delta: float = 1e-5, seed: int = 0,
+    replacements: Sequence[Any] | None = None, epsilon: float | None = None, delta: float | None = None, seed: int = 0,
 ) -> RandomnessAudit:  # fmt: skip
     """Test what a mechanism does with its randomness, by recording and replaying its draws on a pair of neighbours.
 
@@ -97,8 +98,9 @@ def audit_randomness(
         farthest apart is searched.
     epsilon : float, optional
         Claimed epsilon >= 0 (natural log); None for no claim.
-    delta : float
-        Claimed delta in [0, 1).
+    delta : float, optional
+        Claimed delta in [0, 1), 0 where it is left out; with no claim, the delta at which the epsilon that the noise
+        gives is stated, 1e-5 where it is left out.
     seed : int
         Seed of all randomness, >= 0.
 
@@ -130,7 +132,7 @@ def audit_randomness(
     require((neighbour is None) != (replacements is None), "neighbour or replacements", "be given", which)
     if epsilon is not None:
         require_epsilon(epsilon)
-    require_delta(delta)
+    delta = delta_of(delta, promised=epsilon is not None)
     require_seed(seed)
     if replacements is None:
         require_two(data, neighbour)

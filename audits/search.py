@@ -22,7 +22,7 @@ from dpcheck.audits.output_sets.choice import choose
 from dpcheck.audits.running.equal_datasets import equal_datasets
 from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.runs import Runner
-from dpcheck.errors import InputError, require, require_confidence, require_count, require_delta, require_seed
+from dpcheck.errors import InputError, require, require_confidence, require_count, require_seed
 from dpcheck.shown import Shown
 
 # Keeps the random streams of the search apart from those of the audit.
@@ -76,7 +76,7 @@ class NeighbourAudit(Shown):
 
 def audit_neighbours(
     mechanism: Callable[..., Any], pairs: Iterable[Pair | tuple[Any, Any]], *, epsilon: float | None = None,
-    delta: float = 1e-5, claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0,
+    delta: float | None = None, claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0,
     seeded: bool = True, jobs: int | None = None, vectorized: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> NeighbourAudit:  # fmt: skip
@@ -94,9 +94,10 @@ def audit_neighbours(
     pairs : iterable of Pair or of (data, neighbour)
         Pairs of neighbouring datasets, such as those of :mod:`dpcheck.audits.neighbours`; at least one.
     epsilon : float, optional
-        Claimed epsilon >= 0 (natural log); 1 where neither it nor ``claim`` is given.
-    delta : float
-        Claimed delta in [0, 1); with ``claim``, the delta at which ``epsilon_lower`` is stated.
+        Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
+    delta : float, optional
+        Claimed delta in [0, 1), 0 where it is left out; with ``claim``, the delta at which ``epsilon_lower`` is stated,
+        1e-5 where it is left out.
     claim : PrivacyClaim, event, sequence of events or callable, optional
         A claim of more than one point in place of ``epsilon``, as in :func:`dpcheck.audit_privacy`.
     trials : int
@@ -135,17 +136,14 @@ def audit_neighbours(
     >>> from dpcheck.audits.neighbours import replaced
     >>> def noisy_maximum(data, rng):
     ...     return max(data) + rng.laplace(scale=1.0)
-    >>> audit = dpcheck.audit_neighbours(noisy_maximum, replaced([0, 0, 1], [0, 3]), epsilon=1.0, delta=0, trials=2_000)
+    >>> audit = dpcheck.audit_neighbours(noisy_maximum, replaced([0, 0, 1], [0, 3]), epsilon=1.0, trials=2_000)
     >>> audit.verdict, audit.pairs
     ('violated', 4)
     """
-    require_delta(delta)
+    claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
     require_confidence(confidence)
     require_count(trials, "trials", least=100)
     require_seed(seed)
-    claimed = (
-        PrivacyClaim.point(1.0 if epsilon is None else epsilon, delta) if claim is None else PrivacyClaim.read(claim)
-    )
     found = []
     for k, pair in enumerate(pairs):
         good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)

@@ -119,7 +119,7 @@ def audit_sequential(
     neighbour: Any,
     *,
     epsilon: float,
-    delta: float = 1e-5,
+    delta: float = 0.0,
     most: int = 1_000_000,
     confidence: float = 0.95,
     seed: int = 0,

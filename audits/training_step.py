@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpcheck.arrays import real_numbers
+from dpcheck.audits.claim import delta_of
 from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.results.training_step_audit import StepFinding
 from dpcheck.audits.results.training_step_audit import TrainingStepAudit as TrainingStepAudit
@@ -58,7 +59,7 @@ def audit_training_step(
     step: TrainingStep | Callable[[Any], TrainingStep], records: Any, *, batch: int, steps: int,
     scheme: Scheme | Literal["cyclic_poisson"] = "poisson", cycle: int = 1,
     neighbours: Neighbours = "add_or_remove_one", epsilon: float | None = None, events: Any = None,
-    delta: float = 1e-5, outlier: Callable[[Any, float], Any] | None = None, trials: int | None = None,
+    delta: float | None = None, outlier: Callable[[Any, float], Any] | None = None, trials: int | None = None,
     confidence: float = 0.95, seed: int = 0,
 ) -> TrainingStepAudit:  # fmt: skip
     """Audit a step of private training, part by part and as a whole, against what was accounted for.
@@ -90,8 +91,9 @@ def audit_training_step(
     events : events, accountant or history, optional
         What the accountant was told, in place of ``epsilon``, as :func:`dpcheck.certify` reads it; with the same room
         of 0.2%.
-    delta : float
-        In (0, 1).
+    delta : float, optional
+        In (0, 1), given with ``epsilon``: alone it would promise delta = 0, which Gaussian noise never keeps. With
+        ``events`` the delta at which epsilons are stated, 1e-5 where it is left out.
     outlier : callable, optional
         ``(record, factor) -> record``, the record made larger; by default the product, for records that are arrays of
         floating-point numbers. Whole numbers, such as tokens, stay as they are. Records that are tuples or dictionaries
@@ -133,7 +135,7 @@ def audit_training_step(
     ...         yield np.flatnonzero(rng.random(n) < 0.25)
     >>> step = TrainingStep(gradient, poisson, clip=1.0, noise=1.0 / 8, divisor=8, params=np.zeros(2))
     >>> records = np.random.default_rng(0).normal(size=(32, 2))
-    >>> audit = dpcheck.audit_training_step(step, records, batch=8, steps=100, epsilon=20.0, trials=400)
+    >>> audit = dpcheck.audit_training_step(step, records, batch=8, steps=100, epsilon=20.0, delta=1e-5, trials=400)
     >>> audit.verdict, next(f.reason for f in audit.findings if f.part == "noise")[:30]
     ('violated', 'the noise has standard deviati')
     """
@@ -152,6 +154,9 @@ def audit_training_step(
     require((epsilon is None) != (events is None), "epsilon", "be given, or events in its place", epsilon)
     if epsilon is not None:
         require_epsilon(epsilon)
+    known = "be given with epsilon, which alone promises delta = 0 and no Gaussian noise keeps that; such as delta=1e-5"
+    require(epsilon is None or delta is not None, "delta", known, "nothing")
+    delta = delta_of(delta, promised=False)
     require_delta(delta, zero=False)
     if trials is not None:
         require_count(trials, "trials", least=200)

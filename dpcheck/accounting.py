@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcheck.certificates import Certificate as Certificate
-from dpcheck.certificates import certificate, deltas
+from dpcheck.certificates import between, certificate, deltas
 from dpcheck.certificates import gaussian_epsilon as gaussian_epsilon
 from dpcheck.errors import float_below, require, require_delta, require_epsilon, require_positive
 from dpcheck.event_counts import count_events
 from dpcheck.events import read_events
-from dpcheck.other_events import OtherEvent, is_dp_accounting, read_dp_accounting, their_epsilon
+from dpcheck.other_events import OtherEvent, is_dp_accounting, neighbours_of, read_dp_accounting, their_epsilon
 from dpcheck.privacy_curves import Array
 
 _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and how far to either side of it they look
@@ -81,16 +81,18 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
     require_delta(delta)
     if hasattr(events, "get_epsilon_for_delta"):
         epsilon = float(events.get_epsilon_for_delta(delta))
-        return Certificate(epsilon, delta, "a privacy loss distribution's own word, not dpcheck's engine")
+        said = "a privacy loss distribution's own word, not dpcheck's engine"
+        return between(Certificate(epsilon, delta, said), "neighbours and noise of that distribution", "")
     items = list(events) if isinstance(events, Sequence) else [events]
     if items and all(is_dp_accounting(item) for item in items):
         try:
             read = read_dp_accounting(items)
         except OtherEvent:
-            epsilon, method = their_epsilon(items, delta)
-            return Certificate(epsilon, delta, method)
-        return certificate(count_events(read), delta)
-    return certificate(count_events(read_events(events)), delta)
+            epsilon, method, relation = their_epsilon(items, delta)
+            return between(Certificate(epsilon, delta, method), relation, "C")
+        return between(certificate(count_events(read), delta), neighbours_of(items), "C")
+    counted = count_events(read_events(events))
+    return between(certificate(counted, delta), counted.neighbours or "any")
 
 
 def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float) -> float:

@@ -35,8 +35,9 @@ class Algorithm:
     name : str
         Letters, digits, ``_`` and ``-``; no name of dpcheck's own.
     epsilon, delta : float
-        What is claimed; epsilon >= 0 (natural log), delta in [0, 1). Neighbours differ in one record, or where an
-        event says "add_or_remove_one" in one that is added or removed.
+        What is claimed; epsilon >= 0 (natural log), delta in [0, 1), 0 where it is left out. Neighbours differ in one
+        record, or where an event says "add_or_remove_one", as Poisson sampling does unless it says otherwise, in one
+        that is added or removed.
     data : array or list of records
         A small data set to check on. It is never changed.
     step : callable
@@ -91,7 +92,7 @@ class Algorithm:
 
     name: str
     epsilon: float
-    delta: float
+    delta: float = 0.0
     data: Any
     step: Callable[[Any, Any, np.random.Generator], Any] | None = None
     start: Any = None

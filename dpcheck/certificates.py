@@ -27,6 +27,16 @@ _FINE, _FEW = 1e-6, 64  # the same for unsampled events, at most so many: their 
 _ONE_STEP, _COMPOSED = "one step's curve", "privacy loss distribution"
 _SHARP = ("exact", _ONE_STEP, _COMPOSED)  # how methods begin that lose no more than the accountant's tolerance
 _LOOSE = ("an upper bound, not known to be attained", "an upper bound for several")  # ... and how others end
+_CHANGES = {
+    "add_or_remove_one": "one record added or removed",
+    "replace_one": "one record replaced",
+    "any": "any neighbours",
+}
+UNITS = {  # what a noise multiplier is over
+    "C": "C, the most that one record contributes",
+    "2C": "2C, the sensitivity between replaced records that contribute at most C",
+    "sensitivity": "the sensitivity between neighbours",
+}
 
 
 @dataclass(frozen=True)
@@ -41,26 +51,47 @@ class Certificate(Shown):
         In [0, 1).
     method : str
         How the bound was computed.
+    neighbours : str
+        The relation that it holds for: ``"add_or_remove_one"``, ``"replace_one"``, or ``"any"`` where that is the one
+        that the sensitivity was taken over, as for noise on the whole data set.
+    multiplier_over : str
+        The unit of the events' noise multipliers: ``"C"``, the most that one record contributes; ``"2C"``, the
+        sensitivity where it is replaced; or ``"sensitivity"``, between neighbours of any relation.
     """
 
     epsilon: float
     delta: float
     method: str
+    neighbours: str = dataclasses.field(default="any", compare=False)
+    multiplier_over: str = dataclasses.field(default="sensitivity", compare=False)
 
     @property
     def sharp(self) -> bool:
         """Whether a pair of neighbours is known to attain the bound, up to the accountant's tolerance."""
         return self.method.startswith(_SHARP) and not self.method.endswith(_LOOSE)
 
+    @property
+    def terms(self) -> str:
+        """The relation of neighbours and the unit of the multipliers, in words."""
+        change = _CHANGES.get(self.neighbours, self.neighbours.replace("_", " "))
+        return f"{change}, noise per {self.multiplier_over}" if self.multiplier_over else change
+
     def _sentence(self) -> str:
-        return f"epsilon <= {self.epsilon:.6g} at delta {self.delta:g} ({self.method})"
+        return f"epsilon <= {self.epsilon:.6g} ({self.terms}) at delta {self.delta:g}"
 
     def _facts(self) -> dict[str, Any]:
-        return {}
+        return {"method": self.method, "multiplier over": UNITS.get(self.multiplier_over)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
         return dataclasses.asdict(self)
+
+
+def between(found: Certificate, neighbours: str, over: str | None = None) -> Certificate:
+    """Name the relation of neighbours of a certificate, and what its events' multipliers are over."""
+    known = {"add_or_remove_one": "C", "replace_one": "2C", "any": "sensitivity"}
+    over = known[neighbours] if over is None else over
+    return dataclasses.replace(found, neighbours=neighbours, multiplier_over=over)
 
 
 @lru_cache(maxsize=512)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dpcheck.errors import require
-from dpcheck.events import Disjoint, Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled, shift_of
+from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, shift_of
 
 _MOST = 10**300
 _SHOWN = 6  # kinds of events that a sentence names
@@ -26,6 +26,7 @@ class EventCounts:
 
     shift: float
     others: tuple[tuple[Other, int], ...]
+    neighbours: Neighbours | None = field(default=None, compare=False)  # None: those of the sensitivity
 
     @property
     def parts(self) -> list[tuple[Single, int]]:
@@ -92,7 +93,7 @@ def sampled_pure(event: Sampled, epsilon: float) -> float:
 def count_events(events: tuple[Event, ...]) -> EventCounts:
     """Count ``events``; refuses to mix neighbouring relations."""
     counts: Counter[Single] = Counter()
-    relations: set[str] = set()
+    relations: set[Neighbours] = set()
     for event, count in _flatten(events, 1):
         if count > 0 and not _silent(event):
             counts[_simplify(event)] += count
@@ -102,7 +103,7 @@ def count_events(events: tuple[Event, ...]) -> EventCounts:
     gaussians = [(event, n) for event, n in counts.items() if isinstance(event, Gaussian)]
     others = [(event, n) for event, n in counts.items() if not isinstance(event, Gaussian)]
     shift = math.hypot(*(math.sqrt(n) * shift_of(e.noise_multiplier) for e, n in gaussians))
-    return EventCounts(shift, tuple(sorted(others, key=repr)))
+    return EventCounts(shift, tuple(sorted(others, key=repr)), next(iter(relations), None))
 
 
 def _flatten(events: tuple[Event, ...], times: int) -> Iterator[tuple[Single, int]]:

@@ -41,7 +41,7 @@ class Declared:
     name: str = ""
     epsilon: float | None = None
     claim: str | None = None
-    delta: float = 0.0
+    delta: float | None = None
     trials: int = 100_000
     vectorized: bool = False
     seeded: bool = True

@@ -159,8 +159,11 @@ def read_history(history: list[Any]) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str]:
-    """Ask dp_accounting's accountants, the sharper first, for what dpcheck does not compute; and say so."""
+def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str, str]:
+    """Ask dp_accounting's accountants, the sharper first, for what dpcheck does not compute.
+
+    Returns epsilon, the sentence that says who computed it, and the relation of neighbours.
+    """
     import dp_accounting
     from dp_accounting.pld import PLDAccountant
     from dp_accounting.rdp import RdpAccountant
@@ -181,8 +184,9 @@ def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str]:
                 raise InputError(
                     f"events must be such as dp_accounting accepts, got {one_line(error)[:200]}"
                 ) from error
-            named = relation.name.lower().replace("_", "-")
-            return epsilon, f"{make.__name__} of dp_accounting, not dpcheck's engine, {named} neighbours"
+            named = relation.name.lower()
+            said = f"{make.__name__} of dp_accounting, not dpcheck's engine, {named.replace('_', '-')} neighbours"
+            return epsilon, said, named
     names = ", ".join(sorted({type(part).__name__ for part, _ in _singles(events)}))
     raise InputError(f"events must be supported dp_accounting events, got a composition that none of its accountants "
                      f"takes: {names}"[:300])  # fmt: skip

@@ -41,7 +41,7 @@ def privacy(request: pytest.FixtureRequest) -> Callable[..., None]:
         from dpcheck.errors import require_mechanism
         from dpcheck.testing import require_private
 
-        chosen = {"delta": 0.0} | shared | arguments
+        chosen = shared | arguments
         require_mechanism(mechanism, vectorized=bool(chosen.get("vectorized")))
         audit = audit_privacy(mechanism, data, neighbour, **chosen)
         # not by record_property, which warns where the JUnit file is of the usual family

@@ -57,10 +57,10 @@ def assert_private(
     data, neighbour : object
         Two datasets that differ in one record, in any form that the mechanism takes.
     epsilon : float, optional
-        Claimed epsilon >= 0 (natural log); 1 where neither it nor ``claim`` is given.
+        Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
     delta : float
-        Claimed delta in [0, 1).
-    claim : Claim, event, sequence of events or callable, optional
+        Claimed delta in [0, 1); with ``claim``, the delta at which a failure states epsilon, where 0 stands for 1e-5.
+    claim : PrivacyClaim, event, sequence of events or callable, optional
         A claim of more than one point in place of ``epsilon``.
     trials : int
         Runs on each dataset, at least 100.
@@ -95,8 +95,9 @@ def assert_private(
     require_mechanism(mechanism, vectorized=vectorized)
     require_private(
         audit_privacy(
-            mechanism, data, neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=trials,
-            confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized,
+            mechanism, data, neighbour, epsilon=epsilon, delta=None if claim is not None and delta == 0 else delta,
+            claim=claim, trials=trials, confidence=confidence, seed=seed, seeded=seeded, jobs=jobs,
+            vectorized=vectorized,
         )
     )  # fmt: skip
 

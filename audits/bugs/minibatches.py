@@ -26,7 +26,7 @@ def _drawn_afresh(gradients: Any, rng: Rng, size: int) -> Any:
     return taken @ np.asarray(gradients) + 0.8 * rng.standard_normal((size, STEPS))
 
 
-EPOCH = Repeated(Sampled((Gaussian(0.4),), "poisson", population=STEPS, batch=1), STEPS)
+EPOCH = Repeated(Sampled((Gaussian(0.4),), "poisson", STEPS, 1, "replace_one"), STEPS)
 
 
 def _epochs(population: int, batch: int, steps: int, rng: Rng) -> Any:

@@ -39,7 +39,7 @@ def add_options(parser: ArgumentParser) -> None:
     claimed = group.add_mutually_exclusive_group()
     claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
     claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
-    group.add_argument("--delta", type=float, default=0.0, help="claimed delta (default 0)")
+    group.add_argument("--delta", type=float, help="claimed delta (default 0; beside --claim 1e-5)")
 
     group = parser.add_argument_group("how long it runs, and how sure it is")
     group.add_argument("--trials", type=int, default=100_000, help="runs a dataset (default 100000)")
@@ -197,6 +197,7 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
         }  # fmt: skip
         if one:
             earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
+            shared["delta"] = options.delta or 0.0
             return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism
         claim = inputs.named(options.claim, "claim") if options.claim else None
         return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism

@@ -21,7 +21,7 @@ _FURTHER = """\
 "with_replacement"; "balls_in_bins" puts each record into one minibatch of each epoch, drawn on its own; "fixed"
 minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no amplification by shuffling
 is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records. With
---encoder a run is one release, of the noise's deviation over what a record contributes to a step: its --multiplier."""
+--encoder a run is one release, of the noise's deviation over the sensitivity of one step: its --multiplier."""
 _MANY = 100  # different events that are worth a line before they are composed
 _FEWER = ("batch", "population", "steps")
 _WITH_ENCODER = ("participations", "separation")
@@ -40,7 +40,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--delta", type=float, default=1e-5, help="in [0, 1) (default 1e-5)")
     parser.add_argument(
         "--multiplier", type=float,
-        help="noise multiplier: standard deviation over the sensitivity between --neighbours",
+        help="noise multiplier: standard deviation over the sensitivity between --neighbours, which is C, the most "
+        "that a record contributes, where one is added or removed, and 2C where one is replaced",
     )  # fmt: skip
     parser.add_argument(
         "--epsilon", type=float,
@@ -67,6 +68,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck certify``."""
     from dpcheck.accounting import calibrate, certify
+    from dpcheck.certificates import UNITS, between
 
     require_delta(options.delta)
     make, what = _from_file(options) if options.file else _from_numbers(options)
@@ -78,7 +80,14 @@ def run(options: Namespace) -> int:
         noise = calibrate(make, options.epsilon, options.delta)
         certificate = certify(make(noise), options.delta)
         found |= {"asked": options.epsilon, what: noise}
-    found |= {"certified": certificate.epsilon, "method": certificate.method}
+    relation = options.neighbours or ("replace_one" if options.sampling in ("fixed", "shuffled") else None)
+    if relation is not None:  # of noise on all records, or on the fixed parts of an epoch, the events do not tell
+        certificate = between(certificate, relation)
+    if options.file and options.epsilon is not None:  # the answer is a factor, which has no unit
+        certificate = between(certificate, certificate.neighbours, "")
+    found |= {"certified": certificate.epsilon, "method": certificate.method, "neighbours": certificate.neighbours}
+    if certificate.multiplier_over:
+        found["multiplier_over"] = certificate.multiplier_over
     multiplier = found.get(what, options.multiplier)
     if options.sampling == "balls_in_bins" and options.delta > 0 and 0 < multiplier < math.inf:
         found["at_least"] = _allocation_below(options, multiplier)
@@ -90,9 +99,11 @@ def run(options: Namespace) -> int:
         name.replace("_", " "): f"{value:.6g}" if isinstance(value, float) else str(value)
         for name, value in found.items()
     }
-    said = f"epsilon <= {shown['certified']} at delta {shown['delta']}"
+    shown |= {name: UNITS.get(value, value) for name, value in shown.items() if name == "multiplier over"}
+    said = f"epsilon <= {shown['certified']} ({certificate.terms}) at delta {shown['delta']}"
     if options.epsilon is not None:
-        said = f"{what} {shown[what]} is enough for epsilon {shown['asked']} at delta {shown['delta']}"
+        asked = f"epsilon {shown['asked']} at delta {shown['delta']}"
+        said = f"{what} {shown[what]} ({certificate.terms}) is enough for {asked}"
     return terminal.say("\n".join([said, *(terminal.named(name, value) for name, value in shown.items())]))
 
 
@@ -158,13 +169,11 @@ def _events(options: Namespace, multiplier: float) -> Event:
     if scheme == "none":
         return Repeated(noise, options.steps)
     if scheme == "poisson":
-        relation: Any = options.neighbours or "add_or_remove_one"
-        return Repeated(Sampled((noise,), scheme, options.population, options.batch, relation), options.steps)
+        return Repeated(Sampled((noise,), scheme, options.population, options.batch, options.neighbours), options.steps)
     require(float(options.batch).is_integer(), "--batch", "be a whole number", options.batch)
     batch = int(options.batch)
     if scheme in ("without_replacement", "with_replacement"):
-        relation = options.neighbours or "replace_one"
-        return Repeated(Sampled((noise,), scheme, options.population, batch, relation), options.steps)
+        return Repeated(Sampled((noise,), scheme, options.population, batch, options.neighbours), options.steps)
     require_count(options.population, "--population")
     require(1 <= batch <= options.population, "--batch", f"lie in [1, population = {options.population}]", batch)
     if scheme == "balls_in_bins":

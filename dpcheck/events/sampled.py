@@ -25,8 +25,9 @@ class Sampled:
     Parameters
     ----------
     mechanisms : tuple of Gaussian, or of one Laplace
-        Their multipliers refer to the query of the batch, between batches that differ in one record. A Laplace
-        mechanism is not drawn for with replacement.
+        Their multipliers are over the sensitivity of the query of the batch, between batches that differ in one record:
+        over C under add-or-remove-one neighbours, over 2 C under replace-one. A Laplace mechanism is not drawn for with
+        replacement.
     scheme : {"poisson", "without_replacement", "with_replacement"}
         Every record kept independently with probability batch / population; a uniform subset of that size; or that many
         uniform draws. The last two keep the size fixed, so that they are analysed under replace-one neighbours only.
@@ -36,20 +37,23 @@ class Sampled:
         Size of the minibatch, at most n without replacement; under Poisson sampling the expected one, which may be
         fractional.
     neighbours : {"replace_one", "add_or_remove_one"}
-        The neighbouring relation.
+        The neighbouring relation. Left out it is replace_one for a batch of fixed size, and add_or_remove_one under
+        Poisson sampling, as in Opacus, dp_accounting and ``dpcheck certify``: a noise multiplier from there, over C,
+        then keeps its meaning. Read under replace-one it would stand for twice the noise, and its epsilon be too small.
 
     Examples
     --------
     >>> from dpcheck.events import Gaussian, Sampled
-    >>> Sampled((Gaussian(1.0), Gaussian(1.0)), "poisson", 1_000, 50).rate
-    0.05
+    >>> step = Sampled((Gaussian(1.0), Gaussian(1.0)), "poisson", 1_000, 50)
+    >>> step.rate, step.neighbours
+    (0.05, 'add_or_remove_one')
     """
 
     mechanisms: tuple[Gaussian, ...] | tuple[Laplace]
     scheme: Scheme
     population: int
     batch: float
-    neighbours: Neighbours = "replace_one"
+    neighbours: Neighbours = None  # type: ignore[assignment]  # never None once made
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -58,6 +62,8 @@ class Sampled:
         require(good, "mechanisms", "be a nonempty tuple of Gaussian, or one Laplace", self.mechanisms)
         schemes, relations = get_args(Scheme), get_args(Neighbours)
         require(self.scheme in schemes, "scheme", f"be one of {', '.join(schemes)}", self.scheme)
+        if self.neighbours is None:
+            object.__setattr__(self, "neighbours", "add_or_remove_one" if self.scheme == "poisson" else "replace_one")
         known = f"be one of {', '.join(relations)}"
         require(self.neighbours in relations, "neighbours", known, self.neighbours)
         drawn = "not be Laplace when scheme is with_replacement"

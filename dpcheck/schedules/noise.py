@@ -21,7 +21,7 @@ def certified_pair(sizes: Sizes, sampling: Scheme, batch: int, steps: int) -> fl
 
     def events(multiplier: float) -> tuple[Event, ...]:
         pair = (Gaussian(multiplier * math.sqrt(2)),) * 2
-        return (Repeated(Sampled(pair, sampling, sizes.n, batch), steps),)
+        return (Repeated(Sampled(pair, sampling, sizes.n, batch, "replace_one"), steps),)
 
     return certified(sizes, events) * math.sqrt(2)
 

@@ -83,7 +83,8 @@ class Extragradient(Schedule):
             return 0.0
 
         def events(z: float) -> tuple[Event, ...]:
-            return (Repeated(Sampled((Gaussian(z),), self.sampling, self.sizes.n, self.batch), 2 * self.steps),)
+            step = Sampled((Gaussian(z),), self.sampling, self.sizes.n, self.batch, "replace_one")
+            return (Repeated(step, 2 * self.steps),)
 
         return self.sensitivity * certified(self.sizes, events)
 

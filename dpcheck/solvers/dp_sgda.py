@@ -103,7 +103,7 @@ class GradientDescentAscent(Solver):
         self._fits(problem)
         in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
         mechanisms = (gaussian(self.sigma_w, in_w), gaussian(self.sigma_v, in_v))
-        step = Sampled(mechanisms, self.sampling, len(problem.records), self.batch)
+        step = Sampled(mechanisms, self.sampling, len(problem.records), self.batch, "replace_one")
         return (Repeated(step, self.steps if iterations is None else iterations),)
 
     def packed(self, problem: Problem) -> Numbers:

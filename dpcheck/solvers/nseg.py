@@ -140,7 +140,7 @@ class NSEG(Solver):
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """Return two minibatches a step, one joint Gaussian each; iterate t is z_t, which saw 2t + 1 of them."""
         multiplier = gaussian(self.sigma, sensitivity_of(problem, self.batch, self.clip_w, self.clip_v))
-        step = Sampled((multiplier,), self.sampling, len(problem.records), self.batch)
+        step = Sampled((multiplier,), self.sampling, len(problem.records), self.batch, "replace_one")
         seen = self.steps if iterations is None else iterations
         return (Repeated(step, min(2 * seen + 1, 2 * self.steps)),)
 

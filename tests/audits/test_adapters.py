@@ -15,7 +15,7 @@ from dpcheck import InputError, audit_training_step
 
 N, BATCH = 32, 8
 RECORDS = np.random.default_rng(0).normal(size=(N, 3))
-CLAIM = {"batch": BATCH, "steps": 2, "epsilon": 30.0, "trials": 200, "confidence": 0.999}
+CLAIM = {"batch": BATCH, "steps": 2, "epsilon": 30.0, "delta": 1e-5, "trials": 200, "confidence": 0.999}
 
 
 def amiss(audit):

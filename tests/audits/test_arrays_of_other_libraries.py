@@ -12,7 +12,7 @@ from dpcheck.audits.step_parts import TrainingStep
 
 N, BATCH = 48, 12
 ROWS = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
-CLAIM = {"batch": BATCH, "steps": 50, "epsilon": 20.0, "trials": 200}
+CLAIM = {"batch": BATCH, "steps": 50, "epsilon": 20.0, "delta": 1e-5, "trials": 200}
 
 
 def poisson(n, rng):

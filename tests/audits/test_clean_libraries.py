@@ -28,7 +28,7 @@ from dpcheck.audits import noise, sampling
 REPEATS = int(os.environ.get("CLEAN_REPEATS", "200"))
 LEVEL = 5e-5
 N, BATCH = 32, 8
-CLAIM = {"batch": BATCH, "steps": 2, "epsilon": 300.0, "trials": 200, "confidence": 1 - LEVEL}
+CLAIM = {"batch": BATCH, "steps": 2, "epsilon": 300.0, "delta": 1e-5, "trials": 200, "confidence": 1 - LEVEL}
 ROWS = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
 PICTURES = np.random.default_rng(1).random((N, 1, 6, 6), np.float32)
 TOKENS = np.random.default_rng(2).integers(0, 9, (N, 4))

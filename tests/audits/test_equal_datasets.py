@@ -63,7 +63,7 @@ def noise(data: Any, rng: np.random.Generator) -> float:
 AUDITS: dict[str, Callable[..., Any]] = {
     "audit_privacy": lambda *pair: dpcheck.audit_privacy(noise, *pair, epsilon=1.0, trials=100),
     "audit_sequential": lambda *pair: dpcheck.audit_sequential(noise, *pair, epsilon=1.0, most=100),
-    "audit_floating_point": lambda *pair: dpcheck.audit_floating_point(noise, *pair, trials=100),
+    "audit_floating_point": lambda *pair: dpcheck.audit_floating_point(noise, *pair, epsilon=1.0, trials=100),
     "audit_randomness": lambda *pair: dpcheck.audit_randomness(noise, *pair, epsilon=1.0),
     "assert_private": lambda *pair: dpcheck.testing.assert_private(noise, *pair, epsilon=1.0, trials=100),
 }

@@ -114,7 +114,7 @@ def test_what_the_formula_gives_is_reachable():
 def test_arrays_one_call_a_run_and_progress():
     seen = []
     found = audit_floating_point(
-        lambda value, rng: np.array([7, value + rng.laplace(scale=2.0)]), 0.0, 1.0, trials=600,
+        lambda value, rng: np.array([7, value + rng.laplace(scale=2.0)]), 0.0, 1.0, epsilon=1.0, trials=600,
         progress=lambda done, total: seen.append((done, total)),
     )  # fmt: skip
     assert found.verdict == "violated"
@@ -141,4 +141,6 @@ def test_bad_input_is_named():
     with pytest.raises(InputError, match="mechanism must be callable, got int"):
         audit_floating_point(3, 0, 1)
     with pytest.raises(InputError, match="mechanism must return a number or an array, got ZeroDivisionError"):
-        audit_floating_point(lambda x, rng: 1 / 0, 0, 1)
+        audit_floating_point(lambda x, rng: 1 / 0, 0, 1, epsilon=1.0)
+    with pytest.raises(InputError, match=r"epsilon or claim must be given, one of them, such as epsilon=1.0"):
+        audit_floating_point(lambda x, rng: x, 0, 1)

@@ -81,7 +81,7 @@ def leaks_infinity(value: float, rng: np.random.Generator, size: int) -> Any:
 
 
 def _audit(mechanism: Any, seed: int = 0, **options: Any) -> PrivacyAudit:
-    options = {"delta": 0.0, "trials": 10_000, "vectorized": True, **options}
+    options = {"epsilon": 1.0, "delta": 0.0, "trials": 10_000, "vectorized": True, **options}
     return audit_privacy(mechanism, 1, 0, seed=seed, **options)
 
 
@@ -165,7 +165,7 @@ def test_a_printed_audit_has_three_lines() -> None:
 
 def test_counts_stay_with_the_side_that_was_chosen() -> None:
     """On datasets with equal outputs the side chosen beforehand is as often hit less: in 20 looks some are."""
-    options: dict[str, Any] = {"delta": 0.0, "trials": 1_000, "vectorized": True}
+    options: dict[str, Any] = {"epsilon": 1.0, "trials": 1_000, "vectorized": True}
     looks = [look for seed in range(10) for look in audit_privacy(blind, 1, 2, seed=seed, **options).looks]
     assert any(look.event.hits < look.event.other_hits for look in looks)
     assert any(look.event.hits > look.event.other_hits for look in looks)
@@ -251,7 +251,7 @@ def test_same_bits_for_any_number_of_processes() -> None:
         return sum(rows) + rng.laplace()
 
     data, neighbour = [0.5, 0.5], [0.0, 0.0]
-    options: dict[str, Any] = {"delta": 0.0, "trials": 3_000}
+    options: dict[str, Any] = {"epsilon": 1.0, "trials": 3_000}
     alone = audit_privacy(noisy_mean, data, neighbour, **options)
     shared = audit_privacy(noisy_mean, data, neighbour, jobs=2, **options)
     assert alone.to_dict() == shared.to_dict()
@@ -284,6 +284,7 @@ def test_scalar_and_array_outputs_of_any_dataset() -> None:
         lambda d, rng: d["rows"].sum(axis=0) + rng.laplace(size=2),
         table,
         {"rows": np.zeros((3, 2))},
+        epsilon=1.0,
         trials=300,
     )
     assert audit.verdict == "violated"
@@ -360,6 +361,11 @@ class TestWrongInput:
         [
             ({"epsilon": -1}, "epsilon must be a finite number >= 0, got -1"),
             ({"epsilon": math.nan}, "epsilon must be a finite number >= 0, got nan"),
+            (
+                {"epsilon": None},
+                "epsilon or claim must be given, one of them, such as epsilon=1.0, which alone promises delta = 0, got "
+                "neither",
+            ),
             ({"delta": 1.5}, "delta must lie in [0, 1), got 1.5"),
             ({"trials": 99}, "trials must be a whole number >= 100, got 99"),
             ({"trials": 1e4}, "trials must be a whole number >= 100, got 10000.0"),
@@ -399,7 +405,7 @@ class TestWrongInput:
     )
     def test_mechanisms(self, mechanism: Any, message: str) -> None:
         with pytest.raises(InputError) as raised:
-            audit_privacy(mechanism, 1, 0, trials=100)
+            audit_privacy(mechanism, 1, 0, epsilon=1.0, trials=100)
         assert str(raised.value).startswith(message)
         assert "\n" not in str(raised.value)
 
@@ -413,7 +419,7 @@ class TestWrongInput:
             return kept[value]
 
         with pytest.raises(InputError, match="make a fresh object of whatever remembers its draws, got one that draws"):
-            audit_privacy(response, 1, 0, trials=100)
+            audit_privacy(response, 1, 0, epsilon=1.0, trials=100)
 
     @pytest.mark.parametrize("jobs", [1, 2])
     @pytest.mark.parametrize("vectorized", [False, True])
@@ -427,7 +433,7 @@ class TestWrongInput:
             return rng.laplace(size=size)
 
         with pytest.raises(InputError) as raised:
-            audit_privacy(late, 1, 0, trials=2_000, jobs=jobs, vectorized=vectorized)
+            audit_privacy(late, 1, 0, epsilon=1.0, trials=2_000, jobs=jobs, vectorized=vectorized)
         first = 48 if vectorized else 102
         expected = (
             "mechanism must return a number or an array, got ValueError: out of luck, on data, "
@@ -445,7 +451,7 @@ class TestWrongInput:
     def test_a_mechanism_that_cannot_be_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("multiprocessing.get_all_start_methods", lambda: ["spawn"])
         with pytest.raises(InputError) as raised:
-            audit_privacy(lambda d, rng: rng.laplace(), 1, 0, trials=100, jobs=2)
+            audit_privacy(lambda d, rng: rng.laplace(), 1, 0, epsilon=1.0, trials=100, jobs=2)
         assert str(raised.value).startswith("mechanism and datasets must be picklable where jobs = 2, got ")
 
     def test_a_mechanism_that_kills_its_process(self) -> None:
@@ -457,7 +463,7 @@ class TestWrongInput:
             return float(rng.laplace())
 
         with pytest.raises(InputError) as raised:
-            audit_privacy(fatal, 1, 0, trials=100, jobs=2)
+            audit_privacy(fatal, 1, 0, epsilon=1.0, trials=100, jobs=2)
         said = "mechanism must return, got one that ended its process (exit code 3), on data, after 48 runs"
         assert str(raised.value).startswith(said)
 
@@ -486,7 +492,7 @@ def test_an_interrupt_ends_the_workers(tmp_path: Path) -> None:
                     time.sleep(600)
                 return rng.laplace()
 
-            dpcheck.audit_privacy(slow, 1, 0, trials=4_000, jobs=2)
+            dpcheck.audit_privacy(slow, 1, 0, epsilon=1.0, trials=4_000, jobs=2)
             """
         )
     )

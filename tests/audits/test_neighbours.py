@@ -137,8 +137,12 @@ def test_pairs_from_a_strategy():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: dpcheck.audit_neighbours(noisy_sum, []), "pairs must hold at least one pair"),
-        (lambda: dpcheck.audit_neighbours(lambda d, rng: 1 / 0, [(0, 1), (0, 2)], trials=100), r"\(pair 0\)"),
+        (lambda: dpcheck.audit_neighbours(noisy_sum, [], epsilon=1.0), "pairs must hold at least one pair"),
+        (lambda: dpcheck.audit_neighbours(noisy_sum, [(0, 1)]), "epsilon or claim must be given, one of them"),
+        (
+            lambda: dpcheck.audit_neighbours(lambda d, rng: 1 / 0, [(0, 1), (0, 2)], epsilon=1.0, trials=100),
+            r"\(pair 0\)",
+        ),
         (lambda: canary(noisy_sum, [0.0], low=1.0, high=0.0), "low must lie below high"),
     ],
 )

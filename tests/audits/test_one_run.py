@@ -545,7 +545,7 @@ class TestWrongInput:
         ("options", "message"),
         [
             ({"epsilon": -1.0}, "epsilon must be a finite number >= 0, got -1.0"),
-            ({"epsilon": None}, "epsilon or claim must be given, one of them, got (None, None)"),
+            ({"epsilon": None}, "epsilon or claim must be given, one of them, such as epsilon=1.0"),
             ({"delta": 1.0}, "delta must lie in [0, 1), got 1.0"),
             ({"confidence": 0.5}, "confidence must lie in (0.5, 1), got 0.5"),
             ({"guesses": 101}, "guesses must be at most the number of canaries, 100, got 101"),

@@ -303,9 +303,9 @@ class TestDatasets:
         "audit",
         [
             lambda mechanism, data, other: audit_noise(mechanism, data, scale=1.0, trials=50),
-            lambda mechanism, data, other: audit_floating_point(mechanism, data, other, trials=200),
+            lambda mechanism, data, other: audit_floating_point(mechanism, data, other, epsilon=1.0, trials=200),
             lambda mechanism, data, other: audit_randomness(mechanism, data, other),
-            lambda mechanism, data, other: audit_neighbours(mechanism, [(data, other)], trials=200),
+            lambda mechanism, data, other: audit_neighbours(mechanism, [(data, other)], epsilon=1.0, trials=200),
         ],
         ids=["noise", "floating point", "randomness", "neighbours"],
     )

@@ -145,8 +145,9 @@ def test_the_step_s_audit_catches(pitfall):
 def test_the_neighbouring_relation_is_that_of_the_claim():
     """An epsilon for records added or removed, promised for records replaced."""
     epsilon = certify(EVENTS, 1e-5).epsilon
-    assert found(step(), epsilon=epsilon, events=None) == ("consistent", set())
-    assert found(step(), epsilon=epsilon, events=None, neighbours="replace_one") == ("violated", {"accounting"})
+    claim = {"epsilon": epsilon, "delta": 1e-5, "events": None}
+    assert found(step(), **claim) == ("consistent", set())
+    assert found(step(), **claim, neighbours="replace_one") == ("violated", {"accounting"})
 
 
 @pytest.mark.parametrize("gradient", [single, padded_and_masked])

@@ -207,7 +207,7 @@ def test_clean_loops_in_float32(name):
 
 def test_a_claim_below_what_the_step_gives_and_an_empty_minibatch_that_raises():
     audit = audit_training_step(
-        step(raises_when_empty), RECORDS, epsilon=certify(EVENTS, 1e-5).epsilon / 2, **CLAIM
+        step(raises_when_empty), RECORDS, epsilon=certify(EVENTS, 1e-5).epsilon / 2, delta=1e-5, **CLAIM
     )  # fmt: skip
     found = {finding.part: finding for finding in audit.findings}
     assert found["accounting"].verdict == "violated"
@@ -222,6 +222,8 @@ def test_a_loader_and_bad_arguments():
     assert audit.verdict == "consistent"
     with pytest.raises(InputError, match="epsilon must be given, or events in its place"):
         audit_training_step(step(), RECORDS, **CLAIM)
+    with pytest.raises(InputError, match="delta must be given with epsilon, which alone promises delta = 0"):
+        audit_training_step(step(), RECORDS, epsilon=20.0, **CLAIM)
     with pytest.raises(InputError, match=r"^confidence must be at most 0.99975, .* got 0.9998$"):
         audit_training_step(step(), RECORDS, events=EVENTS, **CLAIM, confidence=0.9998)
     with pytest.raises(InputError, match="sampler must be callable or iterable, got int"):
@@ -484,7 +486,15 @@ def in_turns(rate, equal=False, again=False):
     return draw
 
 
-TURNS = {"batch": BATCH, "steps": STEPS, "scheme": "cyclic_poisson", "cycle": 2, "trials": 200, "epsilon": 60.0}
+TURNS = {
+    "batch": BATCH,
+    "steps": STEPS,
+    "scheme": "cyclic_poisson",
+    "cycle": 2,
+    "trials": 200,
+    "epsilon": 60.0,
+    "delta": 1e-5,
+}
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def step(returned: Any) -> TrainingStep:
 
 AUDITS: dict[str, Callable[[Any], Any]] = {
     "audit_training_step": lambda value: dpcheck.audit_training_step(
-        step(value), RECORDS, batch=8, steps=10, epsilon=20.0, trials=200
+        step(value), RECORDS, batch=8, steps=10, epsilon=20.0, delta=1e-5, trials=200
     ),
     "audit_clipping": lambda value: dpcheck.audit_clipping(lambda batch: value, list(RECORDS), bound=1.0),
     "audit_sensitivity": lambda value: dpcheck.audit_sensitivity(lambda data: value, [1, 2], [3], claimed=1.0),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck import certify
+from dpcheck import InputError, certify
 from dpcheck.cli import main
 from dpcheck.events import Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
@@ -57,14 +58,135 @@ def test_balls_in_bins_have_an_epsilon_from_both_sides(capsys: pytest.CaptureFix
     assert 0.999 * two < float(shown["at_least"]) <= two  # type: ignore[arg-type]
 
 
-def test_one_delta_where_none_is_given(capsys: pytest.CaptureFixture[str]) -> None:
-    """In every public function that has one; the assertion of tests alone takes an epsilon for a pure promise."""
-    functions = [getattr(dpcheck, name) for name in dpcheck.__all__ if name.startswith(("audit_", "certify"))]
-    deltas = [inspect.signature(function).parameters.get("delta") for function in functions]
-    assert {parameter.default for parameter in deltas if parameter is not None} == {1e-5}
-    assert sum(parameter is not None for parameter in deltas) >= 8
-    assert inspect.signature(dpcheck.testing.assert_private).parameters["delta"].default == 0.0
+def noisy(value: float, rng: np.random.Generator, size: int) -> object:
+    return value + 2.0 * rng.laplace(size=size)
+
+
+def scored(included: np.ndarray, rng: np.random.Generator) -> object:
+    return included + 2.0 * rng.laplace(size=included.size)
+
+
+AUDITS: dict[str, Callable[..., Any]] = {
+    "privacy": lambda **claim: dpcheck.audit_privacy(noisy, 1, 0, trials=200, vectorized=True, **claim),
+    "neighbours": lambda **claim: dpcheck.audit_neighbours(noisy, [(1, 0)], trials=200, vectorized=True, **claim).audit,
+    "one run": lambda **claim: dpcheck.audit_one_run(scored, 100, **claim),
+    "scores": lambda **claim: dpcheck.audit_one_run_scores(*SCORES, **claim),
+    "sequential": lambda **claim: dpcheck.audit_sequential(noisy, 1, 0, most=50, vectorized=True, **claim),
+    "floating point": lambda **claim: (
+        dpcheck.audit_floating_point(noisy, 1, 0, trials=100, vectorized=True, **claim).low_bits
+    ),
+    "randomness": lambda **claim: (
+        dpcheck.audit_randomness(lambda value, rng: noisy(value, rng, 1), 1, 0, **claim).implied
+    ),
+}
+SCORES = (np.random.default_rng(0).normal(size=100), np.random.default_rng(1).random(100) < 0.5)
+WITH_A_CLAIM = ("privacy", "neighbours", "one run", "scores")
+
+
+@pytest.mark.parametrize("audit", AUDITS)
+def test_an_epsilon_alone_promises_delta_zero(audit: str) -> None:
+    assert AUDITS[audit](epsilon=1.0).delta == 0
+    assert AUDITS[audit](epsilon=1.0, delta=1e-3).delta == 1e-3
+
+
+@pytest.mark.parametrize("audit", WITH_A_CLAIM)
+def test_a_claim_of_many_points_is_stated_at_a_delta_that_is_shown(audit: str) -> None:
+    found = AUDITS[audit](claim=Gaussian(1.0))
+    assert found.delta == 1e-5
+    assert found.epsilon == certify(Gaussian(1.0), 1e-5).epsilon
+    assert "at delta 1e-05" in str(found)
+    assert AUDITS[audit](claim=Gaussian(1.0), delta=1e-3).delta == 1e-3
+
+
+@pytest.mark.parametrize("audit", [*WITH_A_CLAIM, "floating point"])
+def test_no_epsilon_is_assumed(audit: str) -> None:
+    with pytest.raises(InputError, match=r"epsilon or claim must be given, one of them, such as epsilon=1.0"):
+        AUDITS[audit]()
+
+
+def test_the_assertion_and_a_declaration_promise_delta_zero() -> None:
+    with pytest.raises(AssertionError, match=r"at delta 0 with confidence 0.95"):
+        dpcheck.testing.assert_private(noisy, 9, 0, epsilon=0.1, trials=2_000, vectorized=True)
+    with pytest.raises(InputError, match="epsilon or claim must be given"):
+        dpcheck.testing.assert_private(noisy, 9, 0, vectorized=True)
+    with pytest.raises(AssertionError, match=r"where 4.377 is claimed, at delta 1e-05"):
+        dpcheck.testing.assert_private(noisy, 99, 0, claim=Gaussian(1.0), trials=2_000, vectorized=True)
+    own = dpcheck.Algorithm(name="own", epsilon=1.0, data=[0.0], run=lambda data, rng: sum(data) + rng.laplace())
+    assert own.delta == 0
+
+
+def test_the_command_prints_the_delta_that_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
     assert found(capsys, *["--multiplier", "1", "--steps", "1", "--sampling", "none"])["delta"] == 1e-5
+    assert " at delta 1e-05" in str(certify(Gaussian(1.0))).splitlines()[0]
+
+
+# --- The same numbers by every route ---------------------------------------------------------
+
+NUMBERS = ["--multiplier", "1.1", "--batch", "256", "--population", "60000", "--steps", "10000"]
+ADDED, REPLACED = "(one record added or removed, noise per C)", "(one record replaced, noise per 2C)"
+
+
+def first_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["certify", *arguments]) == 0
+    return capsys.readouterr().out.splitlines()[0]
+
+
+def test_python_command_history_and_dp_accounting_agree(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A multiplier of 1.1, a 60,000th of 256, 10,000 steps, and nothing said of neighbours."""
+    dp = pytest.importorskip("dp_accounting")
+    theirs = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(256 / 60000, dp.GaussianDpEvent(1.1)), 10000)
+    history = [(1.1, 256 / 60000, 10000)]
+    file = tmp_path / "history.json"
+    file.write_text(json.dumps({"history": history}))
+    ours = certify(Repeated(Sampled((Gaussian(1.1),), "poisson", 60000, 256), 10000))
+    assert ours.epsilon == pytest.approx(1.978, abs=5e-4)
+    assert (ours.neighbours, ours.multiplier_over) == ("add_or_remove_one", "C")
+    said = {str(each).splitlines()[0] for each in (ours, certify(theirs), certify(history))}
+    said |= {first_line(capsys, *NUMBERS), first_line(capsys, str(file))}
+    assert said == {f"epsilon <= 1.97804 {ADDED} at delta 1e-05"}
+    accountant = dp.pld.PLDAccountant()  # add-or-remove-one neighbours, where nothing is said
+    assert accountant.compose(theirs).get_epsilon(1e-5) == pytest.approx(ours.epsilon, rel=2e-3)
+
+
+def test_a_history_of_opacus_agrees_with_its_own_accountant() -> None:
+    accountants = pytest.importorskip("opacus.accountants")
+    accountant = accountants.PRVAccountant()
+    accountant.history = [(1.1, 256 / 60000, 10000)]
+    certificate = certify(accountant)
+    assert str(certificate).startswith(f"epsilon <= 1.97804 {ADDED}")
+    assert accountant.get_epsilon(1e-5) == pytest.approx(certificate.epsilon, rel=0.02)
+
+
+def test_replaced_records_are_said_with_their_unit(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of noise over C, 2C is twice as much: a multiplier of 1.1 over C is one of 0.55 over 2C."""
+    dp = pytest.importorskip("dp_accounting")
+    ours = certify(Repeated(step(1.1), 10000))
+    assert ours.epsilon == pytest.approx(1.508, abs=5e-4)
+    assert str(ours).startswith(f"epsilon <= 1.5081 {REPLACED} at delta 1e-05\n")
+    assert first_line(capsys, *NUMBERS, "--neighbours", "replace_one") == str(ours).splitlines()[0]
+    for scheme in ("without_replacement", "fixed", "shuffled"):
+        assert REPLACED in first_line(capsys, *NUMBERS, "--sampling", scheme)
+    theirs = certify(dp.SampledWithoutReplacementDpEvent(60000, 256, dp.GaussianDpEvent(1.1)))
+    assert theirs.epsilon == certify(step(0.55, "without_replacement")).epsilon
+    assert "(one record replaced, noise per C)" in str(theirs).splitlines()[0]
+
+
+def test_noise_on_all_records_has_the_neighbours_of_its_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
+    any_of_them = "(any neighbours, noise per sensitivity) at delta 1e-05"
+    assert any_of_them in str(certify(Gaussian(1.1))).splitlines()[0]
+    alone = ["--multiplier", "1.1", "--sampling", "none", "--steps", "1"]
+    assert any_of_them in first_line(capsys, *alone)
+    assert ADDED in first_line(capsys, *alone, "--neighbours", "add_or_remove_one")
+
+
+def test_noise_that_is_found_has_its_unit_beside_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run = ["--epsilon", "2", *NUMBERS[2:]]
+    line = first_line(capsys, *run)
+    assert line.startswith("noise multiplier ") and ADDED in line
+    assert line.endswith(" is enough for epsilon 2 at delta 1e-05")
+    file = tmp_path / "history.json"
+    file.write_text(json.dumps([[1.1, 0.01, 100]]))
+    assert "(one record added or removed) is enough for" in first_line(capsys, str(file), "--epsilon", "0.2")
 
 
 def test_the_least_noise_for_an_epsilon(capsys: pytest.CaptureFixture[str]) -> None:

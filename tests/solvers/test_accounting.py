@@ -79,7 +79,7 @@ def test_mechanisms_on_one_batch_are_joint(scheme: str) -> None:
     everything = Sampled(both, scheme, 50, 50)  # type: ignore[arg-type]
     exact = certify(list(both), 1e-6)
     assert certify(everything, 1e-6).epsilon == pytest.approx(exact.epsilon, rel=1e-12)
-    part = Sampled(both, scheme, 50, 5)  # type: ignore[arg-type]
+    part = Sampled(both, scheme, 50, 5, "replace_one")  # type: ignore[arg-type]
     one = step(2.4, 5, 50, scheme)  # 1 / 2.4^2 = 1 / 3^2 + 1 / 4^2
     assert certify(Repeated(part, 20), 1e-6).epsilon == pytest.approx(
         certify(Repeated(one, 20), 1e-6).epsilon, rel=1e-9

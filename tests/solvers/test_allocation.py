@@ -188,6 +188,6 @@ def test_what_it_cannot_mean_is_refused() -> None:
         RandomAllocation(Gaussian(1.0), 0)
     with pytest.raises(InputError, match="steps must be at most 1e7"):
         RandomAllocation(Gaussian(1.0), 10**8)
-    replaced = Sampled((Gaussian(1.0),), "poisson", 10, 1)
+    replaced = Sampled((Gaussian(1.0),), "poisson", 10, 1, "replace_one")
     with pytest.raises(InputError, match="share one neighbouring relation"):
         certify([epochs(1.0, 5), replaced], 1e-5)

@@ -103,7 +103,7 @@ def test_counting_events_reduces_to_normal_form() -> None:
 
 
 def test_counting_events_refuses_two_kinds_of_neighbours() -> None:
-    here = Sampled(ONE, "poisson", 10, 1)
+    here = Sampled(ONE, "poisson", 10, 1, "replace_one")
     there = Sampled(ONE, "poisson", 10, 1, "add_or_remove_one")
     with pytest.raises(InputError, match="events must share one neighbouring relation"):
         count_events((here, there))
@@ -132,7 +132,7 @@ def test_a_batch_of_fixed_size_has_all_events_read_between_replaced_records() ->
     ) == (
         Sampled((Gaussian(1.5),), "without_replacement", 10, 2),
         Sampled((Gaussian(0.75),), "with_replacement", 10, 2),
-        Sampled((Gaussian(2.5),), "poisson", 1, 0.5),
+        Sampled((Gaussian(2.5),), "poisson", 1, 0.5, "replace_one"),
         Gaussian(0.5),
     )
 

@@ -75,7 +75,7 @@ def test_subsampled_laplace_agrees_with_dp_accounting(scale: float, rate: float,
 
 def test_subsampled_laplace_between_replaced_records() -> None:
     """Above the mirrored pair of one step, and no better than what is known without delta."""
-    replaced = Sampled((Laplace(2.0),), "poisson", 1, 0.1)
+    replaced = Sampled((Laplace(2.0),), "poisson", 1, 0.1, "replace_one")
     added = Sampled((Laplace(4.0),), "poisson", 1, 0.1, "add_or_remove_one")
     whole = certify(Laplace(2.0), 1e-3).epsilon
     assert certify(added, 1e-3).epsilon < certify(replaced, 1e-3).epsilon < whole

@@ -50,7 +50,11 @@ def half_steps(game: HingeGame | Bilinear, cell: Cell) -> tuple[int, float, int,
 @cache
 def least(n: int, m: int, count: int, epsilon: float, delta: float, scheme: Any) -> float:
     """Noise multiplier of so many minibatches, the least that the accountant certifies."""
-    return calibrate(lambda z: (Repeated(Sampled((Gaussian(z),), scheme, n, m), count),), epsilon, delta)
+
+    def events(z: float) -> Repeated:
+        return Repeated(Sampled((Gaussian(z),), scheme, n, m, "replace_one"), count)
+
+    return calibrate(events, epsilon, delta)
 
 
 def corner_of_nseg(game: HingeGame, cell: Cell) -> float:
