@@ -24,7 +24,7 @@ _WHOLE = 2  # findings with their reasons
 _SHORT = 2  # findings on a line each
 _REASON = 4  # lines of a reason, and half as many of each where there are several
 _TIGHTEST = 4  # rows of the sandwich, and half as many where there are several findings
-_SENTENCES = 3  # on what was not computed
+_SHOWN = 6  # lines on what was not computed
 
 
 def print_report(report: Results, console: Console, *, verbose: bool = False) -> None:
@@ -46,8 +46,8 @@ def print_report(report: Results, console: Console, *, verbose: bool = False) ->
         console, f"{many}{listed}: {counts}. Consistent means that no violation was found, "
         "not that none exists.", style="dim",
     )  # fmt: skip
-    for sentence in report.shown if verbose else report.shown[:_SENTENCES]:
-        paragraph(console, sentence, style="dim", most=None if verbose else 2)
+    if report.shown:
+        paragraph(console, " ".join(report.shown), style="dim", most=None if verbose else _SHOWN)
     about = f"dpcheck {report.version}, {summary.title}, profile {report.profile}, seed {report.seed}"
     paragraph(console, f"{about}, {report.seconds:.0f} s", style="dim")
     if not verbose:
