@@ -24,6 +24,8 @@ from dpcheck.errors import require, require_confidence, require_count, require_p
 
 Array = NDArray[np.float64]
 Curve = Callable[[ArrayLike], Array]  # epsilon -> delta, an upper bound
+_CLOSE = 1.005  # the ratio of a multiplier that is rejected and one that is not, at the end of the search
+_LINES = 10  # steps along lines, after which the search halves
 
 
 @dataclass(frozen=True)
@@ -72,19 +74,47 @@ def least_rejected(
     """
 
     def rejects(delta: float) -> bool:
-        return binomial.rejects(x, y, trials, epsilon, delta=delta, alpha=alpha)
-
-    def rejected(z: float) -> bool:
-        return rejects(min(float(curve(z)(epsilon)), 1 - 1e-12))
+        return binomial.rejects(x, y, trials, epsilon, delta=min(delta, 1 - 1e-12), alpha=alpha)
 
     if not rejects(0.0):  # not even at delta = 0
         return math.inf
-    kept, multiplier = guess / 16, guess
-    while not rejected(multiplier) and multiplier < 1e6 * guess:
-        kept, multiplier = multiplier, 2 * multiplier
-    if rejected(kept):
-        multiplier = kept
-    while multiplier / kept > 1.005:
-        middle = math.sqrt(multiplier * kept)
-        kept, multiplier = (kept, middle) if rejected(middle) else (middle, multiplier)
-    return multiplier
+    edge = _height(_largest(rejects))
+    least = guess / 16
+    kept, multiplier, z = least, 1e6 * guess, guess
+    tried: list[tuple[float, float]] = []
+    while multiplier > kept * _CLOSE:
+        delta = float(curve(z)(epsilon))
+        tried.append((math.log(z), _height(delta)))
+        kept, multiplier = (kept, z) if rejects(delta) else (z, multiplier)
+        z = _next(tried, edge, kept, multiplier)
+    return least if kept == least and rejects(float(curve(least)(epsilon))) else multiplier
+
+
+def _largest(rejects: Callable[[float], bool]) -> float:
+    """Return the largest delta that is rejected, to a thousandth: where the curve crosses it, the search looks."""
+    low, high = 1e-12, 1.0
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if rejects(middle) else (low, middle)
+    return low
+
+
+def _height(delta: float) -> float:
+    """Return a delta on a scale on which Gaussian curves are nearly straight in log z, near 0 as near 1."""
+    return math.log(-math.log1p(-min(max(delta, 1e-15), 1 - 1e-12)))
+
+
+def _next(tried: list[tuple[float, float]], edge: float, low: float, high: float) -> float:
+    """Return where to look next between two multipliers: where a line through the last two places meets the edge.
+
+    A little above it or below it, so that both ends close in; in the middle where the line does not help.
+    """
+    x, y = tried[-1]
+    slope = -1.0
+    if len(tried) > 1 and y != tried[-2][1]:
+        slope = min((y - tried[-2][1]) / (x - tried[-2][0]), -0.1)
+    found = math.exp(x + max(-3.0, min(3.0, (edge - y) / slope)))
+    found *= _CLOSE**0.4 if high > found * _CLOSE else _CLOSE**-0.4
+    if found <= low:
+        found = low * _CLOSE**0.8
+    return found if found < high and len(tried) < _LINES else math.sqrt(low * high)

@@ -14,12 +14,12 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithm_files import find, require_unshadowed
 from dpcheck.algorithms import Algorithm
-from dpcheck.checks.claims import decided
+from dpcheck.checks import claims
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.kept import kept
-from dpcheck.checks.place import place_for
+from dpcheck.checks.shipped import Measurements
 from dpcheck.errors import StoreError, raised, require
 from dpcheck.executors.base import Executor
 from dpcheck.findings import Finding, Report
@@ -104,7 +104,8 @@ def check(
             watch(current, done, total)
 
     measured = dict[str, list[dict[str, Any]]]()  # of the stage at work
-    context = Context(profile, seed, workers(jobs), progress, executor=executor)
+    measurements = Measurements() if (profile, seed) == ("quick", 0) else None
+    context = Context(profile, seed, workers(jobs), progress, executor=executor, measurements=measurements)
     findings: list[Finding] = []
     seconds_of = dict[str, float]()
 
@@ -118,6 +119,8 @@ def check(
         for name, title, stage in _stages(context, chosen, own, measured):
             current, began = title, time.perf_counter()
             progress(0, 1)
+            if measurements is not None:
+                measurements.begin(title)
             found = _run(name, title, stage)
             of_others = title.partition(":")[0] in {each.name for each in own}
             if opened is not None and not of_others:
@@ -130,14 +133,22 @@ def check(
             seconds_of[title] = time.perf_counter() - began
             progress(1, 1)
         stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
-        for finding in [*missing(findings, {*chosen} - stopped, {algorithm(name).paper for name in chosen})]:
+        for finding in [*missing(findings, {*chosen} - stopped, _papers(chosen))]:
             add(finding)
         named = (*chosen, *(each.name for each in own))
         seconds = time.perf_counter() - started
-        report = Report(tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of)
+        shown = (*claims.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
+        report = Report(
+            tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of, shown
+        )
         if opened is not None:
             keep_run(opened, report)
     return report
+
+
+def _papers(names: list[str]) -> list[str]:
+    """Return the papers of dpcheck's own algorithms, each once."""
+    return list(dict.fromkeys(algorithm(name).paper for name in names))
 
 
 def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
@@ -180,21 +191,25 @@ def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Itera
 
 def _placed(finding: Finding, name: str) -> Finding:
     """Return the finding with the place that its kind points to, where the stage named no better one."""
-    return replace(finding, place=place_for(finding, name)) if name and finding.place is None else finding
+    if not name or finding.place is not None:
+        return finding
+    from dpcheck.checks.place import place_for
+
+    return replace(finding, place=place_for(finding, name))
 
 
 def _stages(
     context: Context, names: list[str], declared: list[Algorithm], tables: dict[str, list[dict[str, Any]]]
 ) -> Iterator[tuple[str, str, Callable[[], Iterable[Finding]]]]:
-    """Yield the claims of each paper once, then what concerns each algorithm: its name, a title, and the work.
+    """Yield what concerns each algorithm, then the claims of each paper once: a name, a title, and the work.
 
     Findings about what others declare name their place themselves: its name is empty here.
     """
-    for paper in dict.fromkeys(algorithm(name).paper for name in names):
-        yield "", f"claims of {paper}", partial(decided, context, paper)
     for name in names:
         for title, stage in stages(context, name, tables):
             yield name, f"{name}: {title}", stage
+    for paper in _papers(names):
+        yield "", f"claims of {paper}", partial(claims.decided, context, paper)
     for own in declared:
         for title, stage in stages_of_declared(context, own, tables):
             yield "", f"{own.name}: {title}", stage

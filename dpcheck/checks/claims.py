@@ -1,7 +1,7 @@
-"""The claims of a paper in the check: decided once for each version of the theory, then read from the user's cache.
+"""The claims of a paper in the check: shown as the package ships them, while nothing that decides them has changed.
 
-What is kept depends on the files of ``bounds`` and on the versions of the libraries that decide; ``dpcheck prove``
-recomputes all evidence every time. Only verdicts that are all expected are kept, so that a surprise is computed anew.
+After a change they are decided once and read from the user's cache; ``dpcheck prove`` recomputes all evidence every
+time. Only verdicts that are all expected are kept, so that a surprise is computed anew.
 """
 
 from __future__ import annotations
@@ -9,49 +9,73 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator
 from contextlib import closing
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpcheck.bounds.claim import Claim, ClaimResult
-from dpcheck.bounds.registry import claims, prove
+import dpcheck
 from dpcheck.checks.context import Context
-from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.place import place_of_claim
+from dpcheck.checks.expected import expected_verdicts, of_claims
+from dpcheck.checks.shipped import claims_of, versions
 from dpcheck.errors import InputError
 from dpcheck.findings import Finding
 from dpcheck.store import Store, theory_digest
 
-_DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
+if TYPE_CHECKING:
+    from dpcheck.bounds.claim import ClaimResult
 
 
 def decided(context: Context, paper: str) -> Iterator[Finding]:
     """Yield what is decided of a paper's statements, each with its evidence."""
-    found = _kept(paper)
+    found = claims_of(paper) or _kept(paper)
     if found is None:
-        found = _decide(context, paper)
+        found = decide(paper, context.jobs)
         if all(expected_verdicts().get(f"{paper}.{id}") == each["verdict"] for id, each in found.items()):
             _keep(paper, found)
-    for claim in claims(paper):
-        yield as_finding(claim, found[claim.id])
+    for each in found.values():
+        yield as_finding(each)
 
 
-def as_finding(claim: Claim, found: dict[str, Any]) -> Finding:
-    """Return the finding on a claim."""
+def shown(papers: list[str]) -> list[str]:
+    """Return a sentence on the claims that a check shows as they were decided before; none where it decides them."""
+    known = [paper for paper in papers if claims_of(paper) is not None]
+    if not known:
+        return []
+    count = sum(len(claims_of(paper) or {}) for paper in known)
+    with_ = ", ".join(f"{name} {version}" for name, version in versions().items())
+    again = f"dpcheck prove{'' if len(known) > 1 else f' {known[0]}'}"
+    return [f"{count} claims are shown as this code decided them with {with_}; `{again}` decides them anew."]
+
+
+def as_finding(found: dict[str, Any]) -> Finding:
+    """Return the finding on a claim from what is kept of its decision."""
+    said = found["evidence"]
     return Finding(
-        f"{claim.paper}.{claim.id}", "claim", f"{claim.location}: {claim.statement}", found["verdict"],
-        f"{found['note']} (Checked by: {found['trust'] or 'nobody'}.)", evidence=found["evidence"],
-        place=place_of_claim(claim),
+        f"{said['paper']}.{said['id']}", "claim", f"{said['location']}: {said['statement']}", found["verdict"],
+        f"{found['note']} (Checked by: {found['trust'] or 'nobody'}.)", evidence=said, place=_place(found["place"]),
     )  # fmt: skip
 
 
-def _decide(context: Context, paper: str) -> dict[str, dict[str, Any]]:
-    return {result.claim.id: kept(result) for result in prove(paper, jobs=context.jobs)}
+def _place(kept: str) -> str:
+    """Return a place of a checkout as it is where the package is installed."""
+    checkout = Path(dpcheck.__file__).resolve().parent.parent
+    return kept if (checkout / kept.rpartition(":")[0]).is_file() else f"dpcheck/{kept}"
+
+
+def decide(paper: str, jobs: int) -> dict[str, dict[str, Any]]:
+    """Decide a paper's claims, and return what is kept of each, by id."""
+    from dpcheck.bounds.registry import prove
+
+    return {result.claim.id: kept(result) for result in prove(paper, jobs=jobs)}
 
 
 def kept(result: ClaimResult) -> dict[str, Any]:
-    """Return what the cache keeps of a decision."""
-    return {"verdict": result.verdict, "note": result.note, "trust": result.trust, "evidence": result.to_dict()}
+    """Return what is kept of a decision."""
+    from dpcheck.checks.place import place_of_claim
+
+    return {
+        "verdict": result.verdict, "note": result.note, "trust": result.trust, "evidence": result.to_dict(),
+        "place": place_of_claim(result.claim),
+    }  # fmt: skip
 
 
 def _store() -> Store:
@@ -63,8 +87,8 @@ def _store() -> Store:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"the cache {folder} must be writable") from error
-    versions = ",".join(f"{name} {metadata.version(name)}" for name in _DECIDE)
-    return Store(folder / "claims.sqlite", f"{theory_digest()} {versions} {platform.python_version()}")
+    deciding = ",".join(f"{name} {version}" for name, version in versions().items())
+    return Store(folder / "claims.sqlite", f"{theory_digest()} {deciding} {platform.python_version()}")
 
 
 def _kept(paper: str) -> dict[str, dict[str, Any]] | None:
@@ -73,7 +97,9 @@ def _kept(paper: str) -> dict[str, dict[str, Any]] | None:
             found: dict[str, dict[str, Any]] | None = store.get(["claims", paper])
     except InputError:
         return None
-    return found if found is not None and found.keys() == {claim.id for claim in claims(paper)} else None
+    known = {id.partition(".")[2] for id in of_claims() if id.startswith(f"{paper}.")}
+    whole = found is not None and found.keys() == known and all("place" in each for each in found.values())
+    return found if whole else None
 
 
 def _keep(paper: str, found: dict[str, dict[str, Any]]) -> None:

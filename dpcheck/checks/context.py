@@ -16,6 +16,7 @@ from dpcheck.findings import Finding
 from dpcheck.streams import OnStream, Portion, portions
 
 if TYPE_CHECKING:
+    from dpcheck.checks.shipped import Measurements
     from dpcheck.store import Store
 
 PROFILES = ("quick", "full")
@@ -41,6 +42,7 @@ class Context:
     """Profile, seed and workers; ``progress(done, total)`` reports on the stage at work.
 
     store : keeps each chunk of long work;  executor : does the work in place of ``jobs`` threads or processes here
+    measurements : those that the package ships, of which each stage measures its first chunk again
     """
 
     profile: str = "quick"
@@ -49,6 +51,7 @@ class Context:
     progress: Callable[[int, int], None] = _silent
     store: Store | None = None
     executor: Executor | None = None
+    measurements: Measurements | None = None
 
     def __post_init__(self) -> None:
         require(self.profile in PROFILES, "profile", f"be one of {', '.join(PROFILES)}", self.profile)
@@ -77,14 +80,13 @@ class Context:
             _At(k, part) for k, each in enumerate(batches) for part in portions(each.trials, each.chunk, each.seed)
         ]
         found: list[list[Any]] = [[None] * sum(at.batch == k for at in chunks) for k in range(len(batches))]
-        missing = []
-        for at in chunks:
-            known = None if self.store is None else self.store.get(self._key(batches[at.batch], at.portion))
-            if known is None:
-                missing.append(at)
-            found[at.batch][at.portion.number] = known
-        done = len(chunks) - len(missing)
         work = _Batches(tuple(each.work for each in batches))
+        for at in chunks:
+            key = self._key(batches[at.batch], at.portion)
+            known = None if self.store is None else self.store.get(key)
+            found[at.batch][at.portion.number] = self._shipped(key, work, at) if known is None else known
+        missing = [at for at in chunks if found[at.batch][at.portion.number] is None]
+        done = len(chunks) - len(missing)
         with self._workers(len(missing)) as workers:
             for at, result in workers.finished(work, missing):
                 if self.store is not None:
@@ -93,6 +95,15 @@ class Context:
                 done += 1
                 self.progress(done, len(chunks))
         return found
+
+    def _shipped(self, key: list[Any], work: _Batches, at: _At) -> Any:
+        """Return what the package ships of a chunk, None for nothing; the first of a stage is measured again."""
+        known = None if self.measurements is None else self.measurements.get(key)
+        if known is None or self.measurements is None or not self.measurements.unchecked:
+            return known
+        with self._workers(1) as workers:
+            [(_, again)] = workers.finished(work, [at])
+        return known if self.measurements.compare(key, again) else again
 
     def _key(self, batch: Batch, portion: Portion) -> list[Any]:
         said = [batch.trials, batch.chunk, str(batch.seed.entropy), portion.number]

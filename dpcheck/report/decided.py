@@ -34,9 +34,9 @@ class Decided:
         self._stage = title
 
     def finding(self, found: Finding) -> None:
-        """Say what is about privacy, broken or unexpected; count the rest, and refuted claims that are expected."""
+        """Say what is about an epsilon, broken or unexpected; count the rest, and refuted claims that are expected."""
         broken = found.verdict in BROKEN and found.kind != "claim"
-        if found.ok and not broken and found.kind != "privacy":
+        if found.ok and not broken and found.certified is None and found.kind != "privacy":
             self._others[found.verdict] += 1
             return
         word = "" if found.ok and standing(found.verdict) == "good" else f" {found.verdict}"

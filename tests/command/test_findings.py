@@ -514,7 +514,7 @@ def test_a_stage_that_stops_is_a_finding_and_the_others_go_on(monkeypatch):
         yield "schedule", lambda: [finding(id="nseg.second.part")]
 
     monkeypatch.setattr(checks, "stages", two)
-    monkeypatch.setattr(checks, "decided", lambda context, paper: [])
+    monkeypatch.setattr(checks.claims, "decided", lambda context, paper: [])
     found = checks.check("nseg")
     own = [each for each in found.findings if each.id.startswith("nseg.")]
     assert [(each.id, each.ok) for each in own] == [

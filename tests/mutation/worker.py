@@ -68,7 +68,7 @@ def claims_of(paper: str, edited: list[str]) -> Iterator[Any]:
     first = [claim for claim in found if about(claim)]
     for some in (first, [claim for claim in found if claim not in first]):
         for result in decide_all(some, paper, jobs=1, seconds=60.0) if some else ():
-            yield as_finding(result.claim, kept(result))
+            yield as_finding(kept(result))
 
 
 def stages(

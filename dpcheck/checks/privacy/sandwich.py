@@ -14,7 +14,7 @@ from dpcheck.audits.limits.noise_multiplier import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.checks.context import Context
-from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, TRIALS, TRIALS_FULL, Entry
+from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, LEARNED, TRIALS, TRIALS_FULL, Entry
 from dpcheck.checks.privacy.games import GAMES
 from dpcheck.checks.privacy.share import most_telling, share, shares
 from dpcheck.events import Event, Repeated, Sampled, scaled
@@ -63,7 +63,7 @@ def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator
     for number, (what, words, mechanism) in enumerate(
         (("iterates", "all iterates", game.paths), ("output", "final output only", game.outputs)), 2
     ):
-        runs = max(trials // 5, entry.least)
+        runs = max(min(trials, LEARNED), trials // 5, entry.least)
         audited = audit(
             context, mechanism, (game.data, game.neighbour), runs, crc32(label.encode()), number, entry=entry
         )  # fmt: skip
