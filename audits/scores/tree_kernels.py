@@ -94,7 +94,8 @@ def grow(bins: NDArray[np.uint8], count: int, stride: int, rate: float, pull: fl
             for i in (2 * pair, 2 * pair + 1):
                 pulls[node[i] - 7, 0] += slope[i]
                 pulls[node[i] - 7, 1] += bend[i]
-        leaves[t] = rate * pulls[:, 0] / (pulls[:, 1] + pull)
+        for leaf in range(8):  # Numba takes a second to compile an array's assignment, for the message of its error
+            leaves[t, leaf] = rate * pulls[leaf, 0] / (pulls[leaf, 1] + pull)
         for i in range(n):
             at = 0
             for _ in range(3):

@@ -19,7 +19,7 @@ from numba import types
 
 from dpcheck.kernels.jit import INDEX_MATRIX, INDICES, MATRIX, OTHERS, PARTS, PLAY, RUN, TAPE, VECTOR, kernel
 from dpcheck.kernels.named import Objective, Scheme
-from dpcheck.kernels.parts import WITH_REPLACEMENT
+from dpcheck.kernels.parts import WITH_REPLACEMENT, copy
 from dpcheck.kernels.tape import DRAWS, MARKS, RELEASES
 
 # The data sets of the replays, in this order.
@@ -126,4 +126,4 @@ def paths(run, parts, play, outputs):  # type: ignore[no-untyped-def]
         tape.cursor[: MARKS + 1] = 0
         tape.path[:] = 0.0
         run(Objective(*parts), play.numbers, play.rng, outputs[trial, tape.path.size :], tape)
-        outputs[trial, : tape.path.size] = tape.path.ravel()
+        copy(tape.path.ravel(), outputs[trial, : tape.path.size])

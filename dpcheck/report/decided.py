@@ -41,7 +41,8 @@ class Decided:
             return
         word = "" if found.ok and standing(found.verdict) == "good" else f" {found.verdict}"
         unexpected = f", {surprise(found)}" * bool(surprise(found))
-        shown = "; ".join(filter(None, (in_words(found), found.reason)))
+        words = in_words(found) if found.kind == "privacy" else ""  # the reason of a certificate says its epsilon
+        shown = "; ".join(filter(None, (words, found.reason)))
         self._say(f"{sign(found.verdict)}{word}{unexpected} {found.id}: {shown}")
 
     def _say(self, text: str) -> None:

@@ -18,7 +18,7 @@ EPSILON, DELTA = 1.0, 1e-5
 # Each audit's confidence and trials. A run of the check has some 200 audits; an audit of a mechanism that keeps its
 # claim says "violated" with probability at most 1 - CONFIDENCE, so that any of them does with at most 2e-4.
 CONFIDENCE = 1 - 1e-6
-# What is far off is found in the first thousand runs; more of what holds only bring its lower bound nearer to the claim.
+# What is far off is found in the first thousand runs; more of them bring the bound of what holds nearer to its claim.
 TRIALS, TRIALS_FULL = 30_000, 1_000_000
 LEARNED = 20_000  # of iterates and outputs, whose scores are learned, or a fifth of the transcripts where that is more
 # Small, as a certificate holds for every n; three of four records are drawn at a time, which leaves the law of a

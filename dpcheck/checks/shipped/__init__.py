@@ -23,6 +23,7 @@ CLAIMS, MEASUREMENTS = "claims.json.xz", "measurements.json.xz"
 _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 # What turns seeds into measurements; what judges them runs in every check.
 _MEASURE = ("kernels", "bases", "solvers", "schedules", "problems", "checks/rates")
+_SCORES = "transcripts.py"  # a kernel that only audits call
 _ALIKE = 1e-6  # relative; another processor sums in another order
 
 
@@ -34,7 +35,8 @@ def versions() -> dict[str, str]:
 def measuring_digest() -> str:
     """Return a digest of the code that measures."""
     package = Path(str(resources.files("dpcheck")))
-    return digest_of(file for folder in _MEASURE for file in (package / folder).rglob("*.py"))
+    files = (file for folder in _MEASURE for file in (package / folder).rglob("*.py"))
+    return digest_of(file for file in files if file.name != _SCORES)
 
 
 def claims_of(paper: str) -> dict[str, dict[str, Any]] | None:
@@ -83,11 +85,15 @@ class Measurements:
         command = f"dpcheck check {' '.join(names) if len(names) == 1 else ''}".rstrip() + " --profile full"
         said = []
         if shown:
-            said.append(f"{shown} rate{'s are' if shown > 1 else ' is'} shown as this code measured before; the first "
-                        f"part of each was measured again and came out alike. `{command}` measures all of it.")
+            said.append(
+                f"{shown} rate{'s are' if shown > 1 else ' is'} shown as this code measured before; the first "
+                f"part of each was measured again and came out alike. `{command}` measures all of it."
+            )
         if anew:
-            said.append(f"{anew} rate{'s were' if anew > 1 else ' was'} measured anew: on this machine the first part "
-                        "came out otherwise than the package has it.")
+            said.append(
+                f"{anew} rate{'s were' if anew > 1 else ' was'} measured anew: on this machine the first part "
+                "came out otherwise than the package has it."
+            )
         return said
 
 
