@@ -140,22 +140,6 @@ def test_a_first_call_with_wrong_types_is_refused(first):
     assert total.signatures == [(jit.VECTOR,)]
 
 
-def test_kernels_run_where_no_folder_can_be_written(monkeypatch):
-    """Without a place for the cache the kernel compiles in memory."""
-    real, asked = jit.njit, []
-
-    def njit(**options):
-        asked.append(options.get("cache", False))
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
-        return real(**options)
-
-    monkeypatch.setattr(jit, "njit", njit)
-    doubled = jit.kernel("float64(float64)")(lambda x: 2 * x)
-    assert doubled(4.0) == 8.0
-    assert asked == [True, False]
-
-
 @settings(deadline=None)
 @given(arrays(np.float64, 6, elements=st.floats(-1e3, 1e3)), st.floats(1e-2, 1e2))
 def test_the_simplex_projection_is_the_nearest_point(x, total):
