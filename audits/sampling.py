@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -126,9 +127,8 @@ def audit_sampling(
         impossible.append(f"minibatches hold {observed['size']:g} records, not {batch}")
     if scheme != "with_replacement" and observed["distinct"] < steps:
         impossible.append("a minibatch holds a record twice")
-    rng = np.random.default_rng(seed)
     level = (1 - confidence) / (len(observed) + 1)
-    null = _null(rng, scheme, population, batch, steps, max(_SIMULATIONS, math.ceil(2 / level)))
+    null = _null(seed, scheme, population, batch, steps, max(_SIMULATIONS, math.ceil(2 / level)))
     p_values = {name: _two_sided(observed[name], null[name]) for name in observed}
     p_values["again"] = _again(drawn, scheme, population, batch)
     due = {name: float(np.median(values)) for name, values in null.items()}
@@ -186,10 +186,12 @@ def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch:
     } | parts
 
 
+@lru_cache(maxsize=16)  # the audits of one loop, and of its variants, ask for the same again and again
 def _null(
-    rng: np.random.Generator, scheme: str, population: int, batch: int, steps: int, simulations: int
+    seed: int, scheme: str, population: int, batch: int, steps: int, simulations: int
 ) -> dict[str, Floats]:
-    """Return the statistics of so many simulations of the scheme."""
+    """Return the statistics of so many simulations of the scheme, to be read only."""
+    rng = np.random.default_rng(seed)
     found = np.empty((simulations, len(kernels.STATISTICS)))
     order = np.arange(population)
     for row in found:

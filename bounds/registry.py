@@ -37,7 +37,7 @@ def theorem(id: str) -> Theorem:
     Parameters
     ----------
     id : str
-        Such as ``"yang2022.theorem_2a"``; ``dpcheck list`` shows all.
+        Such as ``"yang2022.theorem_2a"``; ``dpcheck list theorems`` shows all.
 
     Returns
     -------

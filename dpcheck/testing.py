@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from dpcheck.errors import InputError, require_mechanism
+from dpcheck.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,6 @@ def assert_private(
     __tracebackhide__ = True
     from dpcheck.audits.membership import audit_privacy
 
-    require_mechanism(mechanism, vectorized=vectorized)
     require_private(
         audit_privacy(
             mechanism, data, neighbour, epsilon=epsilon, delta=None if claim is not None and delta == 0 else delta,

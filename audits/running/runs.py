@@ -17,7 +17,7 @@ from dpcheck.audits.running.equal_datasets import equal_datasets
 from dpcheck.audits.running.outputs import RunError, numbers, require_one_shape
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
-from dpcheck.errors import InputError, one_line, raised, require, require_count
+from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
 from dpcheck.executors.base import Executor
 from dpcheck.processes import EndedProcessError, Guest
 
@@ -58,6 +58,10 @@ class Runner:
     held: list[str | None] = field(default_factory=lambda: [None, None], repr=False, compare=False)
     # Whether the first runs, from one seed, gave the same outputs on both: set by ``probe``.
     alike: list[bool] = field(default_factory=lambda: [False], repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Require a function that takes these arguments."""
+        require_mechanism(self.mechanism, vectorized=self.vectorized)
 
     def __call__(self, chunk: Chunk) -> Floats:
         """Return the outputs (size, k) of one chunk."""

@@ -19,7 +19,12 @@ from dpcheck.cli import main
 STATISTICAL = [bug for bug in BUGS.values() if isinstance(bug.tester, (Privacy, FloatingPoint, Noise, Sampling))]
 
 
-@pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
+LONG = {"one-sample-for-all", "balanced-classes", "resumed-from-the-seed", "noise-from-a-table"}
+
+
+@pytest.mark.parametrize(
+    "bug", [pytest.param(bug, marks=[pytest.mark.thorough] * (id in LONG)) for id, bug in BUGS.items()], ids=BUGS
+)
 def test_told_apart(bug):
     """Null hypothesis of the second line: the fixed twin keeps its promise; seed 0."""
     found = examine(bug)

@@ -321,6 +321,7 @@ def test_float32_noise_on_a_large_number_is_no_fault(centre):
     assert audit_noise_sample(sample, scale=1.5).verdict == "violated"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [1.0, 1.2, 1.5])
 def test_simulations_that_end_early_change_no_verdict(scale, monkeypatch):
     """Once more simulations lie beyond what was observed than a rejection allows, the rest cannot matter."""

@@ -230,11 +230,13 @@ def test_a_loader_and_bad_arguments():
         step(sampler=3)
 
 
-def test_half_of_the_noise_shows_at_every_confidence():
-    for confidence in (0.9, 0.99, 0.999):
-        found = audit_training_step(step(half), RECORDS, events=EVENTS, **CLAIM | {"confidence": confidence})
-        assert found.verdict == "violated"
-        assert {each.part for each in found.findings if each.verdict == "violated"} >= {"noise"}
+@pytest.mark.parametrize(
+    "confidence", [0.9, *(pytest.param(each, marks=pytest.mark.thorough) for each in (0.99, 0.999))]
+)
+def test_half_of_the_noise_shows_at_every_confidence(confidence):
+    found = audit_training_step(step(half), RECORDS, events=EVENTS, **CLAIM | {"confidence": confidence})
+    assert found.verdict == "violated"
+    assert {each.part for each in found.findings if each.verdict == "violated"} >= {"noise"}
 
 
 def test_the_size_with_the_least_noise_decides():
@@ -300,7 +302,7 @@ def reuse_the_first_half(drawn):
     drawn[half : 2 * half] = drawn[:half]
 
 
-@pytest.mark.parametrize("width", [8, 200])
+@pytest.mark.parametrize("width", [8, pytest.param(200, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("spoil", [silence_one, weaken_a_layer, reuse_the_first_half, None])
 def test_every_coordinate_of_the_noise_is_looked_at(width, spoil):
     if spoil is weaken_a_layer and width == 8:

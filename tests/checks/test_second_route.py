@@ -138,6 +138,7 @@ def compared(label: str, entry: Entry) -> Finding:
     return stage.compare(label, "words", entry.events, interval_of(entry.events, entry.delta), entry.delta)
 
 
+@pytest.mark.thorough
 def test_nothing_is_red_where_nothing_is_wrong(entries: dict[str, Entry]) -> None:
     for label, entry in entries.items():
         found = [

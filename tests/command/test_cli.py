@@ -297,6 +297,7 @@ def test_prove_table(call):
     assert regression == "Regression: as expected"
 
 
+@pytest.mark.thorough
 def test_prove_stacks_rows_on_a_narrow_terminal(call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     code, out, _ = call("prove", "Y17")

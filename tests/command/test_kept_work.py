@@ -104,6 +104,7 @@ def test_eight_writers_lose_nothing(tmp_path: Path) -> None:
         assert [run.number for run in store.runs()] == list(range(1, 9))
 
 
+@pytest.mark.thorough
 def test_several_make_a_store_at_once(tmp_path: Path) -> None:
     """What one process reads of a store that another is making is never half of it."""
     at_once = threading.Barrier(8)

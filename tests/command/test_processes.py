@@ -125,6 +125,7 @@ def test_a_mechanism_ends_no_process_of_a_cluster(folder: Path, backend: str, ne
     assert found.stderr.splitlines()[-1].startswith(said), found.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_copy_that_a_mechanism_splits_off_does_not_go_on_with_the_audit(folder: Path, jobs: int) -> None:
     found = subprocess.run(command("splits_once", jobs, 2000), capture_output=True, text=True, timeout=120)
@@ -220,6 +221,7 @@ def test_what_is_no_regular_file_is_written_to(folder: Path) -> None:
     assert not Path(os.devnull).is_file()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs a system that names open files")
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link"])
 def test_what_stdout_goes_to_is_added_to(folder: Path, name: str) -> None:

@@ -254,7 +254,7 @@ relations = st.sampled_from([*((s, "replace_one") for s in SCHEMES), ("poisson",
     steps=st.integers(1, 300),
     exponent=st.floats(-12, -1),
 )
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 def test_epsilon_is_monotone(kind: tuple[str, str], z: float, batch: int, steps: int, exponent: float) -> None:
     scheme, relation = kind
     delta = 10**exponent
@@ -282,7 +282,7 @@ def test_epsilon_is_monotone(kind: tuple[str, str], z: float, batch: int, steps:
     steps=st.sampled_from([1, 2, 50]),
     ceiling=st.floats(0.1, 3),
 )
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 def test_curve_and_certificate_agree(kind: tuple[str, str], z: float, steps: int, ceiling: float) -> None:
     events = Repeated(step(z, 4, 40, *kind), steps)
     curve = privacy_curve(events)
@@ -401,6 +401,7 @@ def test_steps_with_hardly_any_noise_are_composed(z: float) -> None:
     assert delta == pytest.approx(0.3, abs=0.01)  # of standard error .0015
 
 
+@pytest.mark.thorough
 def test_a_steep_tail_of_many_steps_with_hardly_any_noise_is_composed() -> None:
     """What a grid's interval weighs there is beyond the largest number, were it as wide as elsewhere."""
     events = Repeated(Sampled((Gaussian(0.01925634325906086),), "poisson", 4, 1, "add_or_remove_one"), 7_690)

@@ -26,6 +26,7 @@ def step(z: float, batch: float, scheme: str = "poisson", relation: str = "repla
     return Sampled((Gaussian(z),), scheme, 1000, batch, relation)  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 @given(scale=st.floats(-0.5, 3), count=st.integers(2, 6), exponent=st.floats(-9, -0.5))
 @settings(deadline=None, max_examples=40)
 def test_short_laplace_compositions_are_tight(scale: float, count: int, exponent: float) -> None:
@@ -37,6 +38,7 @@ def test_short_laplace_compositions_are_tight(scale: float, count: int, exponent
         assert less <= 0 or laplace_delta(b, count, less) > delta
 
 
+@pytest.mark.thorough
 @given(scale=st.floats(-1.5, 3), count=st.integers(2, 6), part=st.floats(0, 0.999))
 @settings(deadline=None, max_examples=40)
 def test_the_curve_of_laplace_mechanisms_of_one_scale_is_exact(scale: float, count: int, part: float) -> None:
@@ -136,6 +138,7 @@ def test_coarser_losses_have_a_larger_delta() -> None:
         assert small <= large + 1e-15
 
 
+@pytest.mark.thorough
 def test_five_hundred_different_events_take_no_minute() -> None:
     events = [step(1 + i / 500, 10 + i / 100) for i in range(500)]
     start = time.process_time()
@@ -144,6 +147,7 @@ def test_five_hundred_different_events_take_no_minute() -> None:
     assert 0.687 < epsilon < 0.6875
 
 
+@pytest.mark.thorough
 def test_a_hundred_different_events_with_replacement_take_seconds() -> None:
     events = [step(1 + i / 100, 10 + i // 2, "with_replacement") for i in range(100)]
     start = time.process_time()
@@ -195,9 +199,9 @@ def two_sampled(epsilon: float, first: tuple[float, float], second: tuple[float,
 @pytest.mark.parametrize(
     ("rates", "multipliers", "delta"),
     [
-        ((3.1207e-5, 3.1207e-5), (0.6023, 0.6023), 2.67e-6),
-        ((1.32e-5, 1.32e-5), (0.417, 0.417), 1.02e-5),
-        ((3.5e-5, 1.08e-4), (0.439, 1.748), 3e-5),
+        pytest.param((3.1207e-5, 3.1207e-5), (0.6023, 0.6023), 2.67e-6, marks=pytest.mark.thorough),
+        pytest.param((1.32e-5, 1.32e-5), (0.417, 0.417), 1.02e-5, marks=pytest.mark.thorough),
+        pytest.param((3.5e-5, 1.08e-4), (0.439, 1.748), 3e-5, marks=pytest.mark.thorough),
         ((0.01, 0.02), (1.0, 2.0), 1e-5),
     ],
 )

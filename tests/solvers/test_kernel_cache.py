@@ -87,7 +87,9 @@ def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("damage", [emptied, truncated, altered, signed])
+@pytest.mark.parametrize(
+    "damage", [altered, *(pytest.param(each, marks=pytest.mark.thorough) for each in (emptied, truncated, signed))]
+)
 def test_a_damaged_file_heals(damage: Any, cached: Path, tmp_path: Path) -> None:
     """The next process computes the same and compiles again; the one after it finds all in the folder."""
     folder = Path(shutil.copytree(cached, tmp_path / "cache"))
@@ -140,6 +142,7 @@ def test_a_full_disk_is_no_error_and_leaves_nothing_behind(tmp_path: Path) -> No
     assert [file.name for file in tmp_path.iterdir() if file.name != "swept"] == []
 
 
+@pytest.mark.thorough
 def test_another_numba_compiles_anew_and_leaves_the_others_code(cached: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(cached, tmp_path / "cache"))
     other = 'import numba\nnumba.__version__ = "0.0.1"\n'
