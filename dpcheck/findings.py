@@ -61,7 +61,8 @@ class Report(Results):
         summary = Summary(self)
         said = "".join(f"<p><strong>{escape(sentence)}</strong></p>" for sentence in summary.result)
         failing = [{"verdict": f.verdict, "id": f.id, "subject": f.subject, "reason": f.reason} for f in summary.broken]
-        return f"{said}<p>Regression: {escape(summary.badge)}</p>{html_table(failing)}"
+        regression = f"<p>Regression: {escape(summary.badge)}</p>" * summary.expecting
+        return f"{said}{regression}{html_table(failing)}"
 
     def to_html(self, path: str | Path) -> None:
         """Write the report as a self-contained page.

@@ -19,7 +19,14 @@ import tables
 import dpcheck
 
 ROOT = Path(__file__).resolve().parent.parent
-LONGEST = ("checked", "test_claims.py", "test_solver_audits.py", "test_readme.py", "test_bases.py", "test_mlp.py")
+LONGEST = (
+    "checked",
+    "test_cli.py",
+    "test_kernel_cache.py",
+    "test_training_step.py",
+    "test_accounting.py",
+    "test_mlp.py",
+)
 TOGETHER = {  # compile the same
     "test_base_costs.py": "test_bases.py",
     "test_missing_constants.py": "test_mlp.py",

@@ -48,7 +48,7 @@ def check(
         One algorithm or several, by name, as objects, or as the Python files that declare them; all of dpcheck's own by
         default.
     profile : {"quick", "full"}
-        A minute or two for each algorithm, or the long experiments too.
+        Half a minute for each algorithm, or the long experiments too.
     seed : int
         Seed of all randomness, >= 0.
     jobs : int, optional

@@ -23,7 +23,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--profile",
         choices=("quick", "full"),
         default="quick",
-        help="a minute or two an algorithm, or the long experiments too",
+        help="half a minute an algorithm, or the long experiments too",
     )
     parser.add_argument("--seed", type=int, default=0, help=SEED)
     parser.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")

@@ -24,7 +24,11 @@ def add_outputs(parser: Options) -> None:
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of stdout")
     for name in FORMATS[1:]:
         parser.add_argument(f"--{name}-output", metavar="FILE", help=f"also write {name} to FILE")
-    parser.add_argument("--verbose", action="store_true", help="a row for every finding, and every measured table")
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="a row for every finding, every measured table, and the seconds of each stage",
+    )
     parser.add_argument(
         "--explain", action="append", default=[], metavar="ID",
         help="print all that is known of this finding, in place of the report; may be given again",

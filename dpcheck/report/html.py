@@ -61,7 +61,7 @@ def to_html(report: Results) -> str:
     return fill(
         "report.html", report=report, made=report.made, title=f"dpcheck: {summary.title}", heading=summary.title,
         papers=[f"{id}: {title}" if title else id for id, title in summary.papers.items()],
-        result=summary.result, holds=summary.holds, badge=summary.badge,
+        result=summary.result, holds=summary.holds, badge=summary.badge if summary.expecting else "",
         changed=[row for row in rows if not row.finding.ok], rows=rows,
         tiles=[
             {"word": word, "count": count, "tone": standing(word), "sign": sign(word)}

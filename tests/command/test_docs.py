@@ -121,6 +121,7 @@ def test_every_command_has_a_part():
     assert "--sarif-output" in text
 
 
+@pytest.mark.thorough
 def test_every_schema_of_json_is_described():
     """Those of the commands are shown field by field, from what the command prints."""
     made = json_page.pages()["reference/json.md"]

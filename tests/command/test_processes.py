@@ -237,6 +237,7 @@ def test_what_stdout_goes_to_is_added_to(folder: Path, name: str) -> None:
     assert table[0].startswith("method")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_stderr_that_cannot_be_written_changes_no_exit_code(folder: Path) -> None:
     with Path("/dev/full").open("w") as full:

@@ -282,7 +282,7 @@ def test_epsilon_is_monotone(kind: tuple[str, str], z: float, batch: int, steps:
     steps=st.sampled_from([1, 2, 50]),
     ceiling=st.floats(0.1, 3),
 )
-@settings(deadline=None, max_examples=6)
+@settings(deadline=None, max_examples=4)
 def test_curve_and_certificate_agree(kind: tuple[str, str], z: float, steps: int, ceiling: float) -> None:
     events = Repeated(step(z, 4, 40, *kind), steps)
     curve = privacy_curve(events)

@@ -151,6 +151,7 @@ def test_another_numba_compiles_anew_and_leaves_the_others_code(cached: Path, tm
     assert run(folder) == [pytest.approx(RESULT), 1]
 
 
+@pytest.mark.thorough
 def test_what_nobody_read_for_a_month_goes(cached: Path, tmp_path: Path) -> None:
     """The folder is looked through once a day, when something is written."""
     folder = Path(shutil.copytree(cached, tmp_path / "cache"))
@@ -245,7 +246,11 @@ EDITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("file", "old", "new", "program"), EDITS, ids=[edit[0] for edit in EDITS])
+@pytest.mark.parametrize(
+    ("file", "old", "new", "program"),
+    [EDITS[0], *(pytest.param(*edit, marks=pytest.mark.thorough) for edit in EDITS[1:])],
+    ids=[edit[0] for edit in EDITS],
+)
 def test_an_edit_is_seen_by_kernels_of_other_files(file: str, old: str, new: str, program: str, tmp_path: Path) -> None:
     """What an edited copy computes with the folder of the unedited one is what it computes with an empty folder."""
     left_out = shutil.ignore_patterns("__pycache__", "data", "coq")

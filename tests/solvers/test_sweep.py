@@ -107,6 +107,7 @@ def test_the_second_engine_against_the_closed_form_and_a_known_value() -> None:
     assert both(run, 1.7) > both(run, 1.8) > 0
 
 
+@pytest.mark.thorough
 def test_two_kinds_of_steps_are_composed_as_closely_as_one() -> None:
     """A composition that was .036 % above the truth while its grid left out points where a loss hardly is."""
     steps, delta = (
