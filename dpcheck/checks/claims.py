@@ -1,7 +1,7 @@
-"""The claims of a paper in the check: shown as the package ships them, while nothing that decides them has changed.
+"""The claims of a paper in the check.
 
-After a change they are decided once and read from the user's cache; ``dpcheck prove`` recomputes all evidence every
-time. Only verdicts that are all expected are kept, so that a surprise is computed anew.
+They come from the package's file where the code and the versions that decided them are these; else from the user's
+cache; else they are decided now, and kept only where all verdicts are expected. ``dpcheck prove`` reads neither.
 """
 
 from __future__ import annotations

@@ -42,7 +42,10 @@ def add_options(parser: ArgumentParser) -> None:
     group.add_argument("--delta", type=float, help="claimed delta (default 0; beside --claim 1e-5)")
 
     group = parser.add_argument_group("how long it runs, and how sure it is")
-    group.add_argument("--trials", type=int, default=100_000, help="runs a dataset (default 100000)")
+    group.add_argument(
+        "--trials", type=int, default=100_000,
+        help="runs a dataset at most, fewer where a violation is plain early (default 100000)",
+    )  # fmt: skip
     group.add_argument("--confidence", type=float, default=0.95, help="one-sided (default 0.95)")
     group.add_argument("--seed", type=int, default=0, help=SEED)
     group.add_argument("--jobs", type=int, help="processes (default 1)")

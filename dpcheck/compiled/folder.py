@@ -18,7 +18,7 @@ _DAY = 86_400.0
 _SWEPT = "swept"  # the file whose time says when the folder was last looked through
 
 
-def folder() -> Path:
+def place() -> Path:
     """Return the folder: that of ``NUMBA_CACHE_DIR`` where it is set, else one in the user's cache."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
@@ -30,7 +30,7 @@ def folder() -> Path:
 
 def read(name: str) -> bytes | None:
     """Return what was kept under this name; None where nothing is, or nothing that is whole."""
-    path = folder() / name
+    path = place() / name
     try:
         data = path.read_bytes()
     except OSError:
@@ -46,13 +46,13 @@ def read(name: str) -> bytes | None:
 
 def write(name: str, data: bytes) -> None:
     """Keep data under this name, where that is possible."""
-    place = folder()
-    new = place / f"{name}.{uuid.uuid4().hex[:12]}"
+    where = place()
+    new = where / f"{name}.{uuid.uuid4().hex[:12]}"
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        where.mkdir(parents=True, exist_ok=True)
         new.write_bytes(data + hashlib.sha256(data).digest())
-        os.replace(new, place / name)
-        _sweep(place)
+        os.replace(new, where / name)
+        _sweep(where)
     except OSError:
         with suppress(OSError):
             new.unlink(missing_ok=True)
@@ -61,16 +61,16 @@ def write(name: str, data: bytes) -> None:
 def drop(name: str) -> None:
     """Throw away what was kept under this name."""
     with suppress(OSError):
-        (folder() / name).unlink(missing_ok=True)
+        (place() / name).unlink(missing_ok=True)
 
 
-def _sweep(place: Path) -> None:
+def _sweep(where: Path) -> None:
     """Remove what was not read for a month; look for it once a day."""
-    now, mark = time.time(), place / _SWEPT
+    now, mark = time.time(), where / _SWEPT
     if mark.exists() and now - mark.stat().st_mtime < _DAY:
         return
     mark.touch()
-    for file in place.glob("*.code*"):
+    for file in where.glob("*.code*"):
         with suppress(OSError):  # another process may have removed it
             if now - file.stat().st_mtime > _DAYS * _DAY:
                 file.unlink()

@@ -91,7 +91,7 @@ class _Kept(NullCache):
     @property
     def cache_path(self) -> str:
         """The folder, which Numba's statistics show."""
-        return str(folder.folder())
+        return str(folder.place())
 
     def name(self, signature: Any, codegen: Any) -> str | None:
         """Return the name of the file for a signature; None where something that is compiled in has no digest."""

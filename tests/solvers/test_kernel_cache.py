@@ -123,7 +123,7 @@ from dpcheck.kernels.gradients import add_clipped
 import numpy as np
 parts.clip_factor(np.ones(2), 1.0)  # what compiling imports is imported here
 os.environ.update(NUMBA_CACHE_DIR="", HOME={str(home)!r}, XDG_CACHE_HOME={str(home / "cache")!r})
-assert str(folder.folder()).startswith({str(home)!r})
+assert str(folder.place()).startswith({str(home)!r})
 if hasattr(os, "getuid") and os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -207,6 +207,24 @@ def test_every_kernel_has_a_digest_and_changes_with_each_kernel_that_it_calls_fr
         changed = {other for other in known if after[other] != before[other]}
         assert changed == {name, *above}, name
     assert count > 20
+
+
+@pytest.mark.thorough
+def test_nothing_is_compiled_when_it_is_imported(tmp_path: Path) -> None:
+    code = """
+import importlib, json, pkgutil, sys
+import dpcheck
+for module in pkgutil.walk_packages(dpcheck.__path__, "dpcheck."):
+    if not module.name.endswith("__main__") and not module.name.startswith("dpcheck.adapters"):
+        importlib.import_module(module.name)
+found = [each for module in list(sys.modules.values()) for each in vars(module).values()]
+kernels = [each for each in found if type(each).__name__ == "CPUDispatcher" and hasattr(each, "declared")]
+print(json.dumps([len(kernels), sum(len(each.overloads) for each in kernels)]))
+"""
+    (tmp_path / "cache").mkdir()
+    known, ready = run(tmp_path / "cache", code)
+    assert known > 100 and ready == 0
+    assert not list((tmp_path / "cache").iterdir())
 
 
 def called(caller: Any) -> list[Any]:

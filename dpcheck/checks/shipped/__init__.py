@@ -1,8 +1,8 @@
 """What the package ships of long work: the decided claims of the papers, and what the rates of seed 0 measured.
 
-Both are shown for as long as they are of this code: claims while the files of ``bounds`` and the versions of what
-decides them are the same, measurements while the code that measures is the same, and while the first part of each rate,
-which every check measures again, comes out alike. Otherwise the check decides and measures anew.
+Both are shown for as long as they are of this code: claims while ``bounds``, what it imports and the versions of what
+decides are the same; measurements while solvers, problems, accountant and rates are the same, and while the first part
+of each rate, which every check measures again, comes out alike. Otherwise the check decides and measures anew.
 ``python -m dpcheck.checks.shipped`` writes both files.
 """
 
@@ -22,7 +22,11 @@ from dpcheck.store import digest_of, theory_digest
 CLAIMS, MEASUREMENTS = "claims.json.xz", "measurements.json.xz"
 _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 # What turns seeds into measurements; what judges them runs in every check.
-_MEASURE = ("kernels", "bases", "solvers", "schedules", "problems", "checks/rates")
+_MEASURE = ("kernels", "bases", "solvers", "schedules", "problems", "events", "checks/rates")
+_SHARED = (
+    "streams", "arrays", "accounting", "certificates", "event_counts", "event_curves", "losses", "loss_grids",
+    "tilted_losses", "replacement", "privacy_curves",
+)  # fmt: skip
 _SCORES = "transcripts.py"  # a kernel that only audits call
 _ALIKE = 1e-6  # relative; another processor sums in another order
 
@@ -35,7 +39,8 @@ def versions() -> dict[str, str]:
 def measuring_digest() -> str:
     """Return a digest of the code that measures."""
     package = Path(str(resources.files("dpcheck")))
-    files = (file for folder in _MEASURE for file in (package / folder).rglob("*.py"))
+    files = [file for folder in _MEASURE for file in (package / folder).rglob("*.py")]
+    files += [package / f"{name}.py" for name in _SHARED]
     return digest_of(file for file in files if file.name != _SCORES)
 
 
