@@ -65,9 +65,13 @@ class TrainingStepAudit(Shown):
     findings: tuple[StepFinding, ...]
 
     def _sentence(self) -> str:
+        first, second = (
+            ">" if left > right else "<="
+            for left, right in ((self.audited, self.certified), (self.certified, self.claimed))
+        )
         sandwich = (
-            f"audited {self.audited:.3g} (of {self.released} steps) <= certified {self.certified:.4g} "
-            f"<= claimed {self.claimed:.4g} at delta {self.delta:g}"
+            f"audited {self.audited:.3g} (of {self.released} steps) {first} certified as stated {self.certified:.4g} "
+            f"{second} claimed {self.claimed:.4g} at delta {self.delta:g}"
         )
         notes = [f"{f.part}: {f.reason}. {f.change}" for f in self.findings if f.change]
         if self.verdict == "consistent":
