@@ -187,9 +187,7 @@ def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch:
 
 
 @lru_cache(maxsize=16)  # the audits of one loop, and of its variants, ask for the same again and again
-def _null(
-    seed: int, scheme: str, population: int, batch: int, steps: int, simulations: int
-) -> dict[str, Floats]:
+def _null(seed: int, scheme: str, population: int, batch: int, steps: int, simulations: int) -> dict[str, Floats]:
     """Return the statistics of so many simulations of the scheme, to be read only."""
     rng = np.random.default_rng(seed)
     found = np.empty((simulations, len(kernels.STATISTICS)))
