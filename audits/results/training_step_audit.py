@@ -70,7 +70,7 @@ class TrainingStepAudit(Shown):
             for left, right in ((self.audited, self.certified), (self.certified, self.claimed))
         )
         sandwich = (
-            f"audited {self.audited:.3g} (of {self.released} steps) {first} certified as stated {self.certified:.4g} "
+            f"audited {self.audited:.3g} ({self.released} steps) {first} certified as stated {self.certified:.4g} "
             f"{second} claimed {self.claimed:.4g} at delta {self.delta:g}"
         )
         notes = [f"{f.part}: {f.reason}. {f.change}" for f in self.findings if f.change]
