@@ -95,11 +95,18 @@ class Store:
         written = self._path.with_name(f"{self._path.name}-wal").exists()  # and not yet in the file
         sealed = reading and not written and not os.access(self._path.parent, os.W_OK)
         file = f"{self._path.absolute().as_uri()}?immutable=1" if sealed else self._path
+        unusable = f"the store {self._path} must be a writable file of dpcheck"
         try:
             self._connection = sqlite3.connect(file, isolation_level=None, timeout=_PATIENCE, uri=sealed)
-            self._prepare()
         except sqlite3.Error as error:
-            raise StoreError(f"the store {self._path} must be a writable file of dpcheck: {one_line(error)}") from error
+            raise StoreError(f"{unusable}: {one_line(error)}") from error
+        try:
+            self._prepare()
+        except BaseException as error:
+            self._connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(f"{unusable}: {one_line(error)}") from error
+            raise
 
     def _prepare(self) -> None:
         self._connection.execute("BEGIN")  # one state of the file, though another process may be making the store

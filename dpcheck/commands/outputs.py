@@ -76,6 +76,8 @@ def require_place(target: str, option: str) -> None:
         path = Path(target).resolve()
     except (OSError, RuntimeError):  # a name that is too long, a circle of links
         path = Path()
+    if path.is_symlink():  # from Python 3.13 on, a circle of links is left as it is
+        path = Path()
     require(path.parent.is_dir(), option, "lie in an existing folder", target)
     good = os.access(path.parent, os.W_OK) and not path.is_dir()
     require(good, option, "be a file that can be written", target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import re
@@ -107,7 +108,7 @@ def test_sarif_locations_are_relative_to_a_base_that_is_declared():
 def test_every_kind_of_finding_has_help():
     from dpcheck.report import sarif
 
-    kinds = re.search(r"kind : (.*?)\n {4}subject", Finding.__doc__, re.S).group(1)
+    kinds = re.search(r"kind : (.*?)\nsubject", inspect.cleandoc(Finding.__doc__), re.S).group(1)
     assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped"} == set(sarif._HELP)
 
 

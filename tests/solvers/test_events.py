@@ -211,7 +211,7 @@ def nested(inner: object, deep: int = 3000) -> object:
         (Opacus(), "hold a step, got Opacus whose history is empty"),
         (dp_accounting.GaussianDpEvent(1.0).to_named_tuple(), "be dp_accounting events themselves"),
         (nested(Gaussian(1.0)), "be an event, or a flat sequence of events, got a list inside the list"),
-        ({"a": nested(1)}, "be an event, or a sequence of events .*, got dict that has no text"),
+        ({"a": nested(1)}, "be an event, or a sequence of events .*, got (dict that has no text|{'a')"),
     ],
 )
 def test_nothing_else_is_an_event(events: object, words: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import random
@@ -85,7 +86,7 @@ def test_every_number_that_can_be_given_is_described(name):
     for schedule in algorithm(name).schedules.values():
         described = set()
         for each in schedule.__mro__:
-            lines = re.findall(r"^    (\w+(?:, \w+)*) : ", each.__doc__ or "", re.M)
+            lines = re.findall(r"^(\w+(?:, \w+)*) : ", inspect.cleandoc(each.__doc__ or ""), re.M)
             described.update(option for line in lines for option in line.split(", "))
         assert set(options(schedule)) <= described
 
