@@ -134,6 +134,7 @@ def test_a_stopped_check_goes_on_with_the_same_bits(tmp_path):
     assert count[0] == 0
     points(fake(law), Context(store=store, seed=1))
     assert count[0] == 100
+    store.close()
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
