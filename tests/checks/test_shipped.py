@@ -80,7 +80,7 @@ def measured(work: Work, known: dict[str, Any] | None) -> tuple[list[Any], Measu
 
 @pytest.fixture
 def known() -> dict[str, Any]:
-    """What the chunks measure, by name."""
+    """Return what each chunk measures, by the name of its key."""
     found, _ = measured(Work(), None)
     return {
         name_of(["chunk", "quick", 0, "batch", k, 8, 2, str(k), number]): value
