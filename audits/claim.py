@@ -241,7 +241,7 @@ class PrivacyClaim:
         except InputError as error:
             raise InputError(f"claim must be a PrivacyClaim, privacy events or a curve, got {claim!r}"[:200]) from error
         from dpcheck.accounting import privacy_curve
-        from dpcheck.event_counts import count_events
+        from dpcheck.accounting.event_counts import count_events
 
         return cls.curve(privacy_curve(events), str(count_events(events)), events)
 

@@ -30,7 +30,7 @@ from dpcheck.audits.running.run_plan import LEAST_TRIALS, Plan
 from dpcheck.audits.running.runs import Runner, require_runs, require_two
 from dpcheck.errors import require, require_confidence, require_count
 from dpcheck.events import scaled
-from dpcheck.executors.base import Executor
+from dpcheck.running.executor import Executor
 
 Floats = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def audit_privacy(
         must then be 1. What it prints is dropped. One that hangs, starts processes or takes too much memory is
         stopped, and the error says so.
     executor : Executor, optional
-        Who runs the chunks in place of ``jobs``, such as a cluster (:func:`dpcheck.executors.choice.executor`). The
+        Who runs the chunks in place of ``jobs``, such as a cluster (:func:`dpcheck.running.choice.executor`). The
         result does not depend on it.
 
     Returns

@@ -25,7 +25,7 @@ from dpcheck.audits.running.pool import KeptRuns, Pool
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import Runner, require_runs, require_two
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
-from dpcheck.executors.base import Executor
+from dpcheck.running.executor import Executor
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:

@@ -50,7 +50,8 @@ _UNTOLD = StepFinding(
 _CORRELATED = StepFinding(
     "accounting", "inconclusive",
     "dpcheck does not certify noise that depends on that of steps before, as with matrix factorisation",
-    "Certify the whole run by its strategy matrix (dpcheck.matrix_noise); sampling and clipping are audited below",
+    "Certify the whole run by its strategy matrix (dpcheck.accounting.matrix_noise); sampling and clipping are "
+    "audited below",
 )  # fmt: skip
 _ACCURACY = 2e-3  # relative: claims are calibrated by accountants that round
 

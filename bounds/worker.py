@@ -15,7 +15,7 @@ from typing import Any
 from dpcheck.bounds.registry import find
 from dpcheck.bounds.workers import LENGTH
 from dpcheck.errors import InputError, one_line, require
-from dpcheck.processes import end_with_parent
+from dpcheck.running.processes import end_with_parent
 
 _MEMORY = 4 * 2**30  # bytes of address space of a worker, and of each solver it starts
 

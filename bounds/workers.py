@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.method import Method
 from dpcheck.errors import InputError, one_line, require_count, require_positive
-from dpcheck.streams import workers
+from dpcheck.running.streams import workers
 
 LENGTH = struct.Struct("!Q")  # of a message, which goes before it
 _STARTING = 60.0  # seconds the interpreter and this package may take to start

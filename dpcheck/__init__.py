@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names that load b
     from dpcheck import events as events
     from dpcheck import testing as testing
     from dpcheck.accounting import certify as certify
-    from dpcheck.algorithms import Algorithm as Algorithm
+    from dpcheck.algorithms.declaration import Algorithm as Algorithm
+    from dpcheck.algorithms.rate_claim import RateClaim as RateClaim
     from dpcheck.audits.clipping import audit_clipping as audit_clipping
     from dpcheck.audits.constants import audit_constants as audit_constants
     from dpcheck.audits.evaluation_points import audit_evaluation_points as audit_evaluation_points
@@ -35,13 +36,12 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names that load b
     from dpcheck.bounds.registry import theorem as theorem
     from dpcheck.checks import check as check
     from dpcheck.errors import InputError as InputError
-    from dpcheck.rate_claims import RateClaim as RateClaim
     from dpcheck.solvers import solve as solve
 
 _HOME = {
-    "Algorithm": "dpcheck.algorithms",
+    "Algorithm": "dpcheck.algorithms.declaration",
     "InputError": "dpcheck.errors",
-    "RateClaim": "dpcheck.rate_claims",
+    "RateClaim": "dpcheck.algorithms.rate_claim",
     "audit_clipping": "dpcheck.audits.clipping",
     "audit_constants": "dpcheck.audits.constants",
     "audit_evaluation_points": "dpcheck.audits.evaluation_points",

@@ -13,10 +13,10 @@ from typing import NoReturn
 
 from dpcheck import __version__
 from dpcheck.commands import COMMANDS
+from dpcheck.commands.completion import complete
 from dpcheck.commands.help import HelpFormatter
-from dpcheck.completion import complete
+from dpcheck.commands.terminal import tell
 from dpcheck.errors import InputError, one_line
-from dpcheck.terminal import tell
 
 _INTERRUPTED = 130
 _LONGEST = 300  # letters of an error
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     stream.flush()
             os._exit(code)
         return code
-    from dpcheck.processes import supervised
+    from dpcheck.running.processes import supervised
 
     try:
         return supervised(lambda: _run(options))

@@ -30,7 +30,7 @@ INNER = {
     "dpcheck.audits.noise": ("audit_noise_sample",),
     "dpcheck.audits.running.isolated": ("Limits",),
     "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),
-    "dpcheck.bases": ("optimum",),
+    "dpcheck.catalogue.bases": ("optimum",),
     "dpcheck.bounds.claim": ("Claim", "Decision", "Evidence"),
     "dpcheck.bounds.evidence": (
         "Identity", "AtMost", "Below", "Enumerated", "Counterexample", "Searched", "Cited", "Quoted",
@@ -40,10 +40,10 @@ INNER = {
     "dpcheck.bounds.statement": ("Statement", "stated"),
     "dpcheck.bounds.theorem": ("Theorem", "Parameter", "Assumption"),
     "dpcheck.problems": ("example",),
-    "dpcheck.problems.problem": ("Problem", "with_record"),
+    "dpcheck.algorithms.problem": ("Problem", "with_record"),
     "dpcheck.solvers": ("algorithm", "configure"),
-    "dpcheck.solvers.run": ("Run", "History"),
-    "dpcheck.solvers.solver": ("Solver",),
+    "dpcheck.algorithms.run": ("Run", "History"),
+    "dpcheck.algorithms.solver": ("Solver",),
 }  # fmt: skip
 
 

@@ -61,8 +61,8 @@ def measure(path: Path, algorithms: list[str], jobs: int) -> None:
 
 def count(path: Path, algorithms: list[str], jobs: int) -> None:
     """Twice a first look at each seed, of each line of counted gradients that the file does not hold yet."""
+    from dpcheck.catalogue.zhang2022.rate_table_2 import counted
     from dpcheck.checks.context import Context
-    from dpcheck.checks.rates.zhang2022_table_2 import counted
 
     for line in _lines(algorithms):
         known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
@@ -132,8 +132,8 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
 
 def chances_of_counts(line, measured: pd.DataFrame) -> dict:
     """The row of one line of counted gradients."""
+    from dpcheck.catalogue.zhang2022.rate_table_2 import DECIDED, MORE, judged
     from dpcheck.checks.expected import expected_verdicts
-    from dpcheck.checks.rates.zhang2022_table_2 import DECIDED, MORE, judged
 
     pools = [measured[measured.cell == cell.key].value.to_numpy() for cell in line.cells]
     rng = np.random.default_rng(0)
@@ -157,7 +157,7 @@ def _drawn(pool: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 def _lines(algorithms: list[str] | None = None) -> list:
-    from dpcheck.checks.rates import zhang2022_table_2
+    from dpcheck.catalogue.zhang2022 import rate_table_2 as zhang2022_table_2
 
     names = [name for name in zhang2022_table_2.STAGES if name in (algorithms or zhang2022_table_2.STAGES)]
     return [line for name in names for line in zhang2022_table_2.lines(name)]

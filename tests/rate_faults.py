@@ -13,8 +13,8 @@ import mutants
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import stages
+from dpcheck.running.streams import cores
 from dpcheck.solvers import algorithm
-from dpcheck.streams import cores
 
 
 def findings(name, *, part="", seed=0, tables=None):

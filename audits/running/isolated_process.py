@@ -22,7 +22,7 @@ from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import Runner
 from dpcheck.errors import InputError
-from dpcheck.processes import EndedProcessError, end_process, end_with_parent, forget_answer
+from dpcheck.running.processes import EndedProcessError, end_process, end_with_parent, forget_answer
 
 NO_PROCESS = "start no process when it is isolated"
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux

@@ -18,8 +18,8 @@ from dpcheck.audits.running.outputs import RunError, numbers, require_one_shape
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
-from dpcheck.executors.base import Executor
-from dpcheck.processes import EndedProcessError, Guest
+from dpcheck.running.executor import Executor
+from dpcheck.running.processes import EndedProcessError, Guest
 
 Floats = NDArray[np.float64]
 

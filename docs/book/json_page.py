@@ -16,7 +16,7 @@ from typing import Any
 import dpcheck
 from book.text import code, plain, plain_between, table
 from dpcheck.cli import EXIT_CODES, main
-from dpcheck.findings import Finding, Report
+from dpcheck.report.findings import Finding, Report
 
 _SCHEMA = re.compile(r'"(dpcheck\.[a-z]+/\d)"')
 _SHORT = 60

@@ -14,9 +14,8 @@ import dpcheck
 PARTS = {
     "Audits": ("dpcheck.audits", "dpcheck.adapters", "dpcheck.testing"),
     "Theory": ("dpcheck.bounds",),
-    "Algorithms": ("dpcheck.algorithms", "dpcheck.solvers", "dpcheck.bases", "dpcheck.checks", "dpcheck.findings",
-                   "dpcheck.results", "dpcheck.rate_claims"),
-    "Privacy accounting": ("dpcheck.accounting", "dpcheck.certificates", "dpcheck.events"),
+    "Algorithms": ("dpcheck.algorithms", "dpcheck.solvers", "dpcheck.catalogue", "dpcheck.checks", "dpcheck.report"),
+    "Privacy accounting": ("dpcheck.accounting", "dpcheck.accounting.certificates", "dpcheck.events"),
     "Problems and data": ("dpcheck.problems", "dpcheck.datasets"),
     "Further": ("dpcheck",),  # what no other part has
 }  # fmt: skip

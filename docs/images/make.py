@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from dpcheck.findings import Report
+from dpcheck.report.findings import Report
 from dpcheck.report.render import render
 
 HERE = Path(__file__).parent

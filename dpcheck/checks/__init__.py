@@ -12,8 +12,8 @@ from os import PathLike
 from typing import Any
 
 from dpcheck import __version__
-from dpcheck.algorithm_files import find, require_unshadowed
-from dpcheck.algorithms import Algorithm
+from dpcheck.algorithms.declaration import Algorithm
+from dpcheck.algorithms.declared_files import find, require_unshadowed
 from dpcheck.checks import claims
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
@@ -21,16 +21,16 @@ from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.kept import kept
 from dpcheck.checks.shipped import Measurements
 from dpcheck.errors import StoreError, raised, require
-from dpcheck.executors.base import Executor
-from dpcheck.findings import Finding, Report
-from dpcheck.kept_runs import keep_run
-from dpcheck.provenance import provenance
+from dpcheck.report.findings import Finding, Report
+from dpcheck.report.history import keep_run
+from dpcheck.running.executor import Executor
+from dpcheck.running.provenance import provenance
+from dpcheck.running.store import open_store
+from dpcheck.running.streams import workers
 from dpcheck.solvers import ALGORITHMS, algorithm
-from dpcheck.store import open_store
-from dpcheck.streams import workers
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
-FURTHER = {"dp_sgda": "dpcheck.checks.dp_sgda"}
+FURTHER = {"dp_sgda": "dpcheck.catalogue.yang2022.further"}
 Named = str | Algorithm | PathLike[str]
 
 
@@ -61,7 +61,7 @@ def check(
         created if it is missing. What other code measured is never taken from it.
     executor : Executor, optional
         Who runs audits and measurements in place of ``jobs``, such as a cluster
-        (:func:`dpcheck.executors.choice.executor`). No result depends on it.
+        (:func:`dpcheck.running.choice.executor`). No result depends on it.
     on_finding : callable, optional
         Called with each :class:`Finding` as soon as it is decided.
 
@@ -217,6 +217,7 @@ def _stages(
 
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
+    from dpcheck.catalogue.games import GAMES
     from dpcheck.checks import rates
     from dpcheck.checks.accounting.stage import accounting
     from dpcheck.checks.bases import bases
@@ -224,7 +225,6 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     from dpcheck.checks.constants import constants
     from dpcheck.checks.inside.releases import releases
     from dpcheck.checks.inside.stage import inside
-    from dpcheck.checks.privacy.games import GAMES
     from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
     from dpcheck.checks.schedules import schedules

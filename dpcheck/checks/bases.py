@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.bases import BASES, base_kernel, optimum
+from dpcheck.algorithms.problem import Array
+from dpcheck.catalogue.bases import BASES, base_kernel, optimum
+from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.checks.closed_forms.objective import Objective
 from dpcheck.checks.place import place_of
 from dpcheck.errors import InputError
-from dpcheck.findings import Finding
 from dpcheck.problems import example
 from dpcheck.problems.ill_conditioned import IllConditioned
-from dpcheck.problems.problem import Array
 from dpcheck.problems.quadratic import Quadratic
+from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm, configure
-from dpcheck.solvers.output_perturbation import Phased
 
 # whose rates run every base solver of their setting; of the others the one that they take by default is looked at
 EVERY = ("output_perturbation", "minimax_output_perturbation")

@@ -17,8 +17,8 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts, of_claims
 from dpcheck.checks.shipped import claims_of, versions
 from dpcheck.errors import InputError
-from dpcheck.findings import Finding
-from dpcheck.store import Store, theory_digest
+from dpcheck.report.findings import Finding
+from dpcheck.running.store import Store, theory_digest
 
 if TYPE_CHECKING:
     from dpcheck.bounds.claim import ClaimResult

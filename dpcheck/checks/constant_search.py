@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.parts import project
+from dpcheck.algorithms.problem import Array, data_of
 from dpcheck.checks.projections import point_of
 from dpcheck.errors import InputError
-from dpcheck.kernels.parts import project
-from dpcheck.problems.problem import Array, data_of
 
 POINTS, CLIMBS, STEPS = 60, 2, 60
 LARGEST = 40  # dimensions; beyond, a Hessian by differences takes too long

@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.named import Play
+from dpcheck.algorithms.kernels.tape import MARKS
+from dpcheck.algorithms.problem import with_record
+from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.tapes import new_tape, perform
 from dpcheck.audits.constants import audit_constants
+from dpcheck.catalogue.zhang2022.output_perturbation import Phased
+from dpcheck.catalogue.zhang2022.phases import FIELDS
 from dpcheck.checks.constant_search import search
 from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of
 from dpcheck.checks.projections import misprojected, outside
-from dpcheck.findings import Finding
-from dpcheck.kernels.named import Play
-from dpcheck.kernels.tape import MARKS
 from dpcheck.problems import example
-from dpcheck.problems.domains import ball
-from dpcheck.problems.problem import with_record
-from dpcheck.schedules.phases import FIELDS
+from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm, configure
-from dpcheck.solvers.output_perturbation import Phased
-from dpcheck.solvers.tapes import new_tape, perform
 
 # algorithm -> the problems that it runs on here: its example, those of its rate experiments, and each further family
 # with the algorithm that it was made for

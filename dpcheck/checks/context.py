@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpcheck.errors import require, require_count
-from dpcheck.executors.base import Executor
-from dpcheck.executors.threads import Threads
-from dpcheck.findings import Finding
-from dpcheck.streams import OnStream, Portion, portions
+from dpcheck.report.findings import Finding
+from dpcheck.running.executor import Executor
+from dpcheck.running.streams import OnStream, Portion, portions
+from dpcheck.running.threads import Threads
 
 if TYPE_CHECKING:
     from dpcheck.checks.shipped import Measurements
-    from dpcheck.store import Store
+    from dpcheck.running.store import Store
 
 PROFILES = ("quick", "full")
 Stage = tuple[str, Callable[[], Iterable[Finding]]]

@@ -11,7 +11,7 @@ from typing import Any
 from zlib import crc32
 
 from dpcheck.accounting import calibrate, certify
-from dpcheck.algorithms import Algorithm
+from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared_findings import finding, not_checked
@@ -21,7 +21,7 @@ from dpcheck.checks.declared_releases import releases
 from dpcheck.checks.declared_sampling import sampling
 from dpcheck.checks.place import shown_place
 from dpcheck.events import scaled
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 # Two audits on fresh runs must agree: a correct algorithm is called violated at most once in a million checks.
 _LEVEL = 1e-3

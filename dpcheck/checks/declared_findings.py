@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcheck.algorithms import Algorithm
+from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.checks.place import place_of, shown_place
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 
 def finding(own: Algorithm, what: str, kind: str, subject: str, verdict: str, reason: str, **fields: Any) -> Finding:

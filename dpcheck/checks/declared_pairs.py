@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms import Algorithm
+from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.audits.neighbours import Pair, with_record
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from dpcheck.algorithms import Algorithm, RateClaim
+from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.audits.rates import fit_rate
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared_findings import finding, not_checked
 from dpcheck.checks.place import place_of, place_of_theorem
 from dpcheck.errors import InputError, raised
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 # Three looks at fresh measurements must agree: a correct algorithm is contradicted less than once in 50,000 checks.
 _LOOKS, _LEVEL = 3, 0.05

@@ -16,14 +16,14 @@ from zlib import crc32
 
 import numpy as np
 
-from dpcheck.algorithms import Algorithm, Array, flat
+from dpcheck.algorithms.declaration import Algorithm, Array, flat
 from dpcheck.audits.laws.additive_noise import Response, moved, respond
 from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared_findings import finding, not_checked
 from dpcheck.checks.declared_pairs import bases, candidates, with_records
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 _ROUNDING = 1e-6  # relative, of the share
 _STEPS = {"quick": 50, "full": 1000}  # looked at, spread over all

@@ -9,14 +9,14 @@ from zlib import crc32
 
 import numpy as np
 
-from dpcheck.algorithms import Algorithm
+from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.sampling import SamplingAudit, audit_sampling
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared_findings import finding, not_checked
 from dpcheck.checks.place import place_of, shown_place
 from dpcheck.events import Event, Repeated, Sampled
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 _SUBJECT = "minibatches against the sampling that the events account for"
 _MINIBATCHES = 200

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpcheck import __version__
 from dpcheck.checks.context import Context
-from dpcheck.findings import Finding, Report
+from dpcheck.report.findings import Finding, Report
 
 Tables = dict[str, list[dict[str, Any]]]
 

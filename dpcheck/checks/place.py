@@ -15,10 +15,10 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.solvers import algorithm
 
 if TYPE_CHECKING:
+    from dpcheck.algorithms.rate_claim import Bound
+    from dpcheck.algorithms.solver import Solver
     from dpcheck.bounds.claim import Claim
-    from dpcheck.findings import Finding
-    from dpcheck.rate_claims import Bound
-    from dpcheck.solvers.solver import Solver
+    from dpcheck.report.findings import Finding
 
 # What holds the package: a checkout, where links lead to `bounds` and `audits`, or site-packages.
 _ROOT = Path(dpcheck.__file__).resolve().parent.parent
@@ -27,7 +27,7 @@ _SCHEDULE = frozenset({"schedule", "accounting"})
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Return ``"dpcheck/solvers/nseg.py:49"`` for a function, compiled or not; others' code as in ``shown_place``."""
+    """Return ``"dpcheck/catalogue/yang2022/nseg.py:49"`` for a function, compiled or not; others as `shown_place`."""
     while isinstance(function, partial):
         function = function.func
     function = getattr(function, "py_func", function)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.kernels.parts import BALL, SIMPLEX, project
-from dpcheck.problems.problem import Array
+from dpcheck.algorithms.kernels.parts import BALL, SIMPLEX, project
+from dpcheck.algorithms.problem import Array
 
 
 def misprojected(problem: Any) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dpcheck.kernels import transcripts
-from dpcheck.kernels.named import Scheme, Tape
-from dpcheck.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
-from dpcheck.kernels.tape import DRAWS, RELEASES
-from dpcheck.problems.problem import Array
+from dpcheck.algorithms.kernels import transcripts
+from dpcheck.algorithms.kernels.named import Scheme, Tape
+from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
+from dpcheck.algorithms.kernels.tape import DRAWS, RELEASES
+from dpcheck.algorithms.problem import Array
 
 GROUPS, SIZE, POPULATION, BATCH = 3, 2, 9, 4
 PATTERNS = ((1,), (0,), (1, 1), (1, 0))  # of the releases after each minibatch: 1 reads it, 0 reads all records

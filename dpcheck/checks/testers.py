@@ -12,6 +12,8 @@ from functools import cache
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.transcripts import log_ratio
+from dpcheck.algorithms.problem import Array
 from dpcheck.audits.constants import audit_constants
 from dpcheck.audits.membership import Look, audit_privacy
 from dpcheck.audits.noise import audit_noise_sample
@@ -19,9 +21,7 @@ from dpcheck.audits.rates import fit_rate
 from dpcheck.audits.sampling import audit_sampling
 from dpcheck.checks.place import place_of
 from dpcheck.checks.score_tester import scores
-from dpcheck.findings import Finding
-from dpcheck.kernels.transcripts import log_ratio
-from dpcheck.problems.problem import Array
+from dpcheck.report.findings import Finding
 
 EPSILON, SHIFT = 0.5, 1.0  # of a Gaussian whose sensitivity is one standard deviation
 TRIALS = 4000

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
-from dpcheck import inputs, terminal
+from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import SEED, add_backend, add_outputs, add_store
 from dpcheck.commands.outputs import deliver, require_picture, require_writable, save_picture
@@ -17,8 +17,8 @@ from dpcheck.errors import require, require_seed
 
 if TYPE_CHECKING:
     from dpcheck.audits.running.isolated import Limits
-    from dpcheck.findings import Report
-    from dpcheck.store import Store
+    from dpcheck.report.findings import Report
+    from dpcheck.running.store import Store
 
 
 _USAGE = """\
@@ -96,10 +96,10 @@ def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck audit``."""
-    from dpcheck import baseline
-    from dpcheck.kept_runs import keep_run
-    from dpcheck.mechanism_audits import one_report
-    from dpcheck.results import to_json_text
+    from dpcheck.commands import baseline
+    from dpcheck.commands.mechanism_audits import one_report
+    from dpcheck.report.history import keep_run
+    from dpcheck.report.results import to_json_text
 
     if options.all:
         return _audit_all(options)
@@ -135,10 +135,10 @@ def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
 
 
 def _audit_all(options: Namespace) -> int:
-    from dpcheck import baseline
-    from dpcheck.kept_runs import keep_run
-    from dpcheck.mechanism_audits import audit_all
-    from dpcheck.mechanism_files import read
+    from dpcheck.commands import baseline
+    from dpcheck.commands.mechanism_audits import audit_all
+    from dpcheck.commands.mechanism_files import read
+    from dpcheck.report.history import keep_run
 
     require_writable(options)
     file = read(options.all)
@@ -157,7 +157,7 @@ def _audit_all(options: Namespace) -> int:
 
 def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
     """Show the report of audits, and keep its findings as known ones where that is asked for."""
-    from dpcheck import baseline
+    from dpcheck.commands import baseline
 
     code = deliver(report, options, texts)
     if options.write_baseline:
@@ -170,7 +170,7 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     """Run the audit that the options ask for; its result, and the mechanism."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
-    from dpcheck.stored_runs import StoredRuns
+    from dpcheck.commands.stored_runs import StoredRuns
 
     one = options.sequential or options.earlier is not None
     for name, value in (("--claim", options.claim), ("--plot", options.plot)):

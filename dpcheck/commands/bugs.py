@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from dpcheck import terminal
+from dpcheck.commands import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import SEED, add_format
 

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpcheck import terminal
+from dpcheck.commands import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import add_format
 from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
@@ -68,7 +68,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck certify``."""
     from dpcheck.accounting import calibrate, certify
-    from dpcheck.certificates import UNITS, between
+    from dpcheck.accounting.certificates import UNITS, between
 
     require_delta(options.delta)
     make, what = _from_file(options) if options.file else _from_numbers(options)
@@ -109,7 +109,7 @@ def run(options: Namespace) -> int:
 
 def _allocation_below(options: Namespace, multiplier: float) -> float:
     """Return what epsilon is at least, over the epochs that are complete."""
-    from dpcheck.allocation_below import allocation_epsilon_below
+    from dpcheck.accounting.allocation_below import allocation_epsilon_below
 
     bins = _bins(options)
     epochs = options.steps // bins
@@ -122,7 +122,7 @@ def _bins(options: Namespace) -> int:
 
 def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
     """Return what makes the events of the file from a factor on their noise, and what the factor is called."""
-    from dpcheck.event_files import read_event_file
+    from dpcheck.accounting.event_files import read_event_file
     from dpcheck.events import read_events, scaled
 
     for name in ("multiplier", *_FEWER, "sampling", "neighbours", "noise", "encoder", *_WITH_ENCODER):
@@ -144,7 +144,7 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
     if options.multiplier is not None:
         require(options.multiplier >= 0, "--multiplier", "be a number >= 0", options.multiplier)
     if options.encoder is not None:
-        from dpcheck.encoder_files import correlated_events
+        from dpcheck.accounting.encoder_files import correlated_events
 
         return correlated_events(options), "noise multiplier"
     for name in _WITH_ENCODER:

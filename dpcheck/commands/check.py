@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import redirect_stdout
 
-from dpcheck import terminal
+from dpcheck.commands import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import SEED, add_backend, add_outputs, add_store
 from dpcheck.commands.outputs import deliver, require_writable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from dpcheck import terminal
+from dpcheck.commands import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import add_format
 
@@ -21,9 +21,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck compare``."""
-    from dpcheck.comparison import compare
-    from dpcheck.kept_runs import find
+    from dpcheck.report.changes import compare
     from dpcheck.report.comparison import said
+    from dpcheck.report.history import find
 
     before, after = find(options.before), find(options.after)
     found = compare(before.report, after.report)

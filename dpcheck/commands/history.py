@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from dpcheck import terminal
+from dpcheck.commands import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import LISTED, add_format
 
@@ -18,8 +18,8 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck history``."""
     from dpcheck import tables
-    from dpcheck.kept_runs import history
     from dpcheck.report.comparison import listed
+    from dpcheck.report.history import history
 
     rows = history(options.folder)
     if options.format == "json":

@@ -6,7 +6,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 
-from dpcheck import inputs, terminal
+from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import add_backend, add_store
 from dpcheck.commands.outputs import require_place
@@ -45,9 +45,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck measure``."""
-    from dpcheck.kept_runs import keep_run
-    from dpcheck.measure import Experiment
-    from dpcheck.measure_files import Table
+    from dpcheck.algorithms.measure import Experiment
+    from dpcheck.commands.measure_files import Table
+    from dpcheck.report.history import keep_run
 
     vary = inputs.levels(options.vary)
     for name in ("epsilon", "delta"):

@@ -7,19 +7,19 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck import terminal
+from dpcheck.commands import terminal
 from dpcheck.errors import InputError, one_line, require
-from dpcheck.files import descriptor
+from dpcheck.running.files import descriptor
 
 if TYPE_CHECKING:
-    from dpcheck.findings import Report
+    from dpcheck.report.findings import Report
 
 
 def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = None) -> int:
     """Write and print a report in the formats asked for; ``texts`` are those of formats that are ready."""
-    from dpcheck.files import write_text
     from dpcheck.report.explanation import explanations
     from dpcheck.report.render import render
+    from dpcheck.running.files import write_text
 
     ready = texts or {}
     for name, target in _targets(options).items():

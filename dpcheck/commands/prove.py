@@ -7,7 +7,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from contextlib import redirect_stdout
 
-from dpcheck import terminal
+from dpcheck.commands import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import LISTED, add_format
 from dpcheck.errors import InputError, one_line

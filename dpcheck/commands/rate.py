@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from dpcheck import inputs, terminal
+from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import add_fail_on, add_format
 from dpcheck.commands.outputs import exit_code, require_picture, save_picture
@@ -36,8 +36,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck rate``."""
-    from dpcheck import rate_files
     from dpcheck.audits.rates import fit_rate
+    from dpcheck.commands import rate_files
     from dpcheck.report.rate import summary
 
     require_picture(options.plot)

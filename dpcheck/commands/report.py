@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from dpcheck import inputs, terminal
+from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import LISTED, add_outputs
 from dpcheck.commands.outputs import deliver, require_writable
@@ -24,7 +24,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck report``."""
     from dpcheck.experiments import NAMES
-    from dpcheck.findings import Report
+    from dpcheck.report.findings import Report
 
     require_writable(options)
     if options.file in NAMES:
@@ -37,7 +37,7 @@ def run(options: Namespace) -> int:
 def _report_kept(options: Namespace) -> int:
     """Show the table of the runs that come with the package."""
     from dpcheck.experiments import find, kept
-    from dpcheck.files import write_text
+    from dpcheck.running.files import write_text
 
     experiment = find(options.file)
     require(options.format in LISTED, "--format", f"be one of {', '.join(LISTED)} for kept runs", options.format)

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcheck import tables, terminal
+from dpcheck import tables
+from dpcheck.commands import terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import LISTED, add_backend, add_format
 from dpcheck.commands.outputs import require_picture, save_picture
@@ -58,7 +59,7 @@ def run(options: Namespace) -> int:
 def experiment_text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     """Return the table of an experiment in a format of the command."""
     from dpcheck.experiments.rendering import text, to_dict
-    from dpcheck.results import to_json_text
+    from dpcheck.report.results import to_json_text
 
     return to_json_text(to_dict(experiment, results)) if format == "json" else text(experiment, results, format)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dpcheck.errors import require
 
 if TYPE_CHECKING:
-    from dpcheck.executors.base import Executor
-    from dpcheck.store import Store
+    from dpcheck.running.executor import Executor
+    from dpcheck.running.store import Store
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def chosen_store(options: Namespace) -> Iterator[Store | None]:
     if options.store is None:
         yield None
         return
-    from dpcheck.store import open_store
+    from dpcheck.running.store import open_store
 
     with closing(open_store(options.store)) as store:
         yield store
@@ -33,7 +33,7 @@ def chosen_executor(options: Namespace) -> Iterator[Executor | None]:
         require(options.scheduler is None, "--scheduler", "come with --backend dask or ray", options.scheduler)
         yield None
         return
-    from dpcheck.executors.choice import executor
+    from dpcheck.running.choice import executor
 
     with executor(options.backend, jobs=options.jobs, scheduler=options.scheduler) as workers:
         yield workers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from dpcheck import inputs, terminal
+from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command
 from dpcheck.errors import did_you_mean, one_line, require
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from dpcheck import inputs, terminal
+from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command
 from dpcheck.commands.options import SEED, add_format
 from dpcheck.commands.outputs import require_picture, save_picture

@@ -91,7 +91,7 @@ def read_events(events: Any) -> tuple[Event, ...]:
     InputError
         For anything else, events of dp_accounting of a kind that dpcheck does not compute included.
     """
-    from dpcheck import other_events
+    from dpcheck.accounting import other_events
 
     many = isinstance(events, Sequence) and not isinstance(events, str)
     items = tuple(events) if many else (events,)
@@ -105,7 +105,7 @@ def read_events(events: Any) -> tuple[Event, ...]:
         except other_events.OtherEvent as other:
             known = "be dp_accounting events of the kinds that dpcheck computes"
             raise InputError(f"events must {known}, got {other}") from other
-    from dpcheck.strange_events import refuse
+    from dpcheck.accounting.strange_events import refuse
 
     refuse(events, items)
     raise AssertionError

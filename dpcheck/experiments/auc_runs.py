@@ -38,13 +38,13 @@ import numpy as np
 
 from dpcheck import datasets
 from dpcheck.accounting import certify
+from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.solver import Solver
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Plan
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.auc_mlp import AUCMLP
-from dpcheck.problems.problem import Array
+from dpcheck.running.streams import one_blas_thread
 from dpcheck.solvers import configure
-from dpcheck.solvers.solver import Solver
-from dpcheck.streams import one_blas_thread
 
 IJCNN1_TRAIN = 39_992  # 80 % of its 49,990 training rows: Table 3 of Yang et al.
 _SPLIT = 0

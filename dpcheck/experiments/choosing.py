@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from dpcheck.experiments import auc_runs, yang2022_table_2, zhang2025_table_1
 from dpcheck.experiments.choices import COLUMNS, FILE, group, tried
 from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell
-from dpcheck.files import write_text
+from dpcheck.running.files import write_text
 
 CLIPS = (0.25, 0.5, 1.0, 2.0)
 SMALL = {"eta": (0.005, 0.015, 0.05, 0.15), "clip": (0.1, 0.3, 1.0)}

@@ -17,9 +17,9 @@ from typing import Any
 
 from dpcheck.experiments import auc_runs
 from dpcheck.experiments.experiment import CERTIFIED, Cell, shown
-from dpcheck.files import write_text
 from dpcheck.problems.auc import auc_score
-from dpcheck.streams import one_blas_thread
+from dpcheck.running.files import write_text
+from dpcheck.running.streams import one_blas_thread
 
 FILE = Path(__file__).with_name("kept") / "clipped.csv"
 KEYS = ("data", "model", "algorithm", "epsilon")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpcheck.experiments.experiment import EPSILON, Experiment, Trial, shown
 from dpcheck.experiments.runner import Result, code
-from dpcheck.files import write_text
+from dpcheck.running.files import write_text
 
 FOLDER = Path(__file__).with_name("kept")
 _RUN, _MADE = ("noise", "seed", EPSILON), ("seconds", "dpcheck", "numpy", "numba", "code")

@@ -14,7 +14,7 @@ from dpcheck.experiments import NAMES, find, kept
 from dpcheck.experiments.experiment import Experiment
 from dpcheck.experiments.headlines import headlines
 from dpcheck.experiments.rendering import claim, text
-from dpcheck.files import write_text
+from dpcheck.running.files import write_text
 from dpcheck.tables import table
 
 _MARKED = re.compile(r"(?<=<!-- kept: )(\S+)( -->\n).*?(?=<!-- end -->)", re.S)

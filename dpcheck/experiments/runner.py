@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.errors import InputError, require, require_count
-from dpcheck.executors.base import Executor
-from dpcheck.executors.serial import Serial
-from dpcheck.executors.threads import Threads
 from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, shown
-from dpcheck.store import Store, digest_of
-from dpcheck.streams import workers
+from dpcheck.running.executor import Executor
+from dpcheck.running.serial import Serial
+from dpcheck.running.store import Store, digest_of
+from dpcheck.running.streams import workers
+from dpcheck.running.threads import Threads
 
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
 _ROOT = Path(__file__).parents[1]
@@ -79,10 +79,9 @@ def code(experiment: Experiment) -> str:
 
 @cache
 def _digest(module: str) -> str:
-    folders = ("kernels", "problems", "schedules", "solvers", "bases", "data", "events")
+    folders = ("algorithms", "catalogue", "problems", "solvers", "data", "events", "accounting")
     files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
-    beside = ("datasets", "accounting", "certificates", "losses", "loss_grids", "privacy_curves", "streams")
-    files += [_ROOT / f"{name}.py" for name in beside]
+    files += [_ROOT / "datasets.py", _ROOT / "running" / "streams.py"]
     return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
 
 

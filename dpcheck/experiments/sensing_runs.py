@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from dpcheck.accounting import certify
+from dpcheck.algorithms.problem import Array, Problem
+from dpcheck.algorithms.solver import Solver
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Plan
 from dpcheck.problems.matrix_sensing import MatrixSensing
-from dpcheck.problems.problem import Array, Problem
 from dpcheck.problems.sensing import Sensing
+from dpcheck.running.streams import one_blas_thread
 from dpcheck.solvers import configure
-from dpcheck.solvers.solver import Solver
-from dpcheck.streams import one_blas_thread
 
 CLAIM: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-6}
 RECORDS, SIDE, PERIOD, INNER, REFRESH, UPDATE, CLIP = 400, 20, 10, 5, 200, 50, 1.0

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.errors import require
 from dpcheck.experiments import auc_runs, find, sensing_runs
 from dpcheck.experiments.experiment import CERTIFIED, Cell, Experiment
 from dpcheck.experiments.runner import chosen
 from dpcheck.problems.auc import auc_score
 from dpcheck.problems.matrix_sensing import MatrixSensing
-from dpcheck.problems.problem import Array
 from dpcheck.problems.sensing import Sensing
 
 

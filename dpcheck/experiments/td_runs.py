@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from dpcheck.accounting import certify
+from dpcheck.algorithms.run import measured
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Plan
 from dpcheck.problems.td_mlp import TDMLP
+from dpcheck.running.streams import one_blas_thread
 from dpcheck.solvers import configure
-from dpcheck.solvers.run import measured
-from dpcheck.streams import one_blas_thread
 
 
 def measure(plan: Plan, noise: str, seed: int) -> dict[str, float]:

@@ -10,8 +10,8 @@ from dpcheck import datasets
 from dpcheck.accounting import certify
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Plan
 from dpcheck.problems.wgan import WGAN
+from dpcheck.running.streams import one_blas_thread
 from dpcheck.solvers import configure
-from dpcheck.streams import one_blas_thread
 
 _SCORED = 500  # images on which the estimate is read off
 

@@ -10,7 +10,7 @@ import numpy as np
 from dpcheck.errors import require_known, require_seed
 
 if TYPE_CHECKING:
-    from dpcheck.problems.problem import Problem
+    from dpcheck.algorithms.problem import Problem
 
 PROBLEMS = {
     "auc": "AUC",

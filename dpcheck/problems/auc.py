@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from dpcheck.arrays import real_numbers
-from dpcheck.errors import require, require_positive
-from dpcheck.kernels import gradients, linear
-from dpcheck.kernels.jit import (
+from dpcheck.algorithms.kernels import gradients, linear
+from dpcheck.algorithms.kernels.jit import (
     ASCENT_SIGNATURE,
     GRADIENT_SIGNATURE,
     MATRIX,
@@ -32,11 +30,13 @@ from dpcheck.kernels.jit import (
     VECTOR,
     kernel,
 )
-from dpcheck.kernels.parts import project
-from dpcheck.problems.domains import BALL, BOX, blocks
-from dpcheck.problems.problem import Array, Constants, Defaults
-from dpcheck.problems.properties import columns
-from dpcheck.problems.records import as_records, within_bound
+from dpcheck.algorithms.kernels.parts import project
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.problem_domains import BALL, BOX, blocks
+from dpcheck.algorithms.properties import columns
+from dpcheck.algorithms.records import as_records, within_bound
+from dpcheck.arrays import real_numbers
+from dpcheck.errors import require, require_positive
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -108,7 +108,7 @@ def weigh(params, count, batch, x, clip, scores, out):  # type: ignore[no-untype
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean of many records' gradients at once, see ``dpcheck.kernels.linear``."""
+    """Clipped mean of many records' gradients at once, see ``dpcheck.algorithms.kernels.linear``."""
     params, rows = data.params, data.records
     d, width = x.size - 3, rows.shape[1]
     if width < d + 2 or width % linear.LINE != 0:  # records that are not arranged

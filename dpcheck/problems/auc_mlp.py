@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.problem_domains import BALL, BOX, blocks
 from dpcheck.errors import require
 from dpcheck.problems import auc_mlp_kernels as kernels
 from dpcheck.problems.auc import AUC, labelled
-from dpcheck.problems.domains import BALL, BOX, blocks
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import Array, Constants, Defaults
 
 _MEANS = {"float64": kernels.mean, "float32": kernels.mean_single}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from dpcheck.kernels import mlp
-from dpcheck.kernels.jit import (
+from dpcheck.algorithms.kernels import mlp
+from dpcheck.algorithms.kernels.jit import (
     ASCENT_SIGNATURE,
     DATA,
     DIFFERENCE_SIGNATURE,
@@ -20,7 +20,7 @@ from dpcheck.kernels.jit import (
     VECTOR,
     kernel,
 )  # fmt: skip
-from dpcheck.kernels.named import Place
+from dpcheck.algorithms.kernels.named import Place
 from dpcheck.problems.auc import climb
 
 # params: s+, s-, s0, slope, widths
@@ -123,7 +123,7 @@ def add_chunks(data, index, batch, x, clip, theta, layers, total, out):  # type:
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
+    """Clipped mean by matrix products, see ``dpcheck.algorithms.kernels.mlp``; ``gradient`` is not called."""
     widths, d, chunk = mlp.widths_of(data.params[4:]), data.dim_w - 2, min(index.size, mlp.CHUNK)
     out[d if index.size > 0 else 0 :] = 0.0  # the products fill the rest
     layers = mlp.Layers(widths, chunk, np.empty(chunk * mlp.room(widths)))

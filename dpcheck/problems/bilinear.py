@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.properties import columns, fields_read
+from dpcheck.algorithms.records import bounded_pairs
 from dpcheck.errors import require, require_count
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Constants, Defaults
-from dpcheck.problems.properties import columns, fields_read
-from dpcheck.problems.records import bounded_pairs
 
 
 @kernel(GRADIENT_SIGNATURE)

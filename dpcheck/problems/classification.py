@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.minimisation import Minimisation
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.properties import columns
+from dpcheck.algorithms.records import as_records, within_bound
 from dpcheck.errors import require, require_count
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.properties import columns
-from dpcheck.problems.records import as_records, within_bound
 
 LOSSES = ("logistic", "smoothed_hinge", "hinge")  # params[0] is the place in this list
 

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels import gradients
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.problem_domains import BOX, blocks
+from dpcheck.algorithms.properties import columns
+from dpcheck.algorithms.records import bounded_pairs
 from dpcheck.errors import require, require_count
-from dpcheck.kernels import gradients
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import spectral
-from dpcheck.problems.problem import Array, Constants, Defaults
-from dpcheck.problems.properties import columns
-from dpcheck.problems.records import bounded_pairs
 
 MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
 

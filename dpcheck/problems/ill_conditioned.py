@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.minimisation import Minimisation
+from dpcheck.algorithms.problem import Array, Constants
 from dpcheck.errors import require
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.mean_estimation import MeanEstimation
-from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, Constants
 
 
 @kernel(GRADIENT_SIGNATURE)

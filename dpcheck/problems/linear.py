@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.minimisation import Minimisation
+from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require_count
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array
-from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.problem_domains import BOX, blocks
+from dpcheck.algorithms.properties import columns, fields_read
+from dpcheck.algorithms.records import as_records, require_within, within_bound
 from dpcheck.errors import require
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, spectral, sphere, within_box
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.properties import columns, fields_read
-from dpcheck.problems.records import as_records, require_within, within_bound
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.problem_domains import BOX, blocks
+from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.records import as_records, require_within
 from dpcheck.errors import require, require_count
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.properties import fields_read
-from dpcheck.problems.records import as_records, require_within
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -1,4 +1,4 @@
-"""A multilayer perceptron as the problems see it; its kernels are in ``dpcheck.kernels.mlp``."""
+"""A multilayer perceptron as the problems see it; its kernels are in ``dpcheck.algorithms.kernels.mlp``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.errors import require, require_count
-from dpcheck.problems.problem import Array
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from dpcheck.algorithms.kernels.parts import project
+from dpcheck.algorithms.problem import Array, Defaults
+from dpcheck.algorithms.problem_domains import SIMPLEX, blocks
+from dpcheck.algorithms.properties import columns, fields_read
+from dpcheck.algorithms.records import within_bound
 from dpcheck.errors import require, require_count
-from dpcheck.kernels.parts import project
-from dpcheck.problems.domains import SIMPLEX, blocks
-from dpcheck.problems.problem import Array, Defaults
-from dpcheck.problems.properties import columns, fields_read
-from dpcheck.problems.records import within_bound
 
 
 class StronglyConcave(Defaults):

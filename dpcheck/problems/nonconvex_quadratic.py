@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.records import as_records, bounded_rows
 from dpcheck.errors import require, require_count
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import StronglyConcave, require_room, sphere, within
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.records import as_records, bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

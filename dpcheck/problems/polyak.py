@@ -21,12 +21,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require_count
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.domains import ball
-from dpcheck.problems.problem import Array, Constants, Defaults
-from dpcheck.problems.properties import fields_read
-from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.linear import Linear
-from dpcheck.problems.problem import Array, Constants, Defaults
-from dpcheck.problems.properties import fields_read
-from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.problem import Array, Constants, Defaults
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.properties import columns, fields_read
 from dpcheck.problems.product import Product
-from dpcheck.problems.properties import columns, fields_read
 
 
 @kernel(GRADIENT_SIGNATURE)

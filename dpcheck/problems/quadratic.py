@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.properties import columns, fields_read
+from dpcheck.algorithms.records import bounded_pairs
 from dpcheck.errors import require
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.problems.problem import Array, Constants, Defaults
-from dpcheck.problems.properties import columns, fields_read
-from dpcheck.problems.records import bounded_pairs
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -26,8 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.nonconvex import (
     Centred,
     DualData,
@@ -38,9 +41,6 @@ from dpcheck.problems.nonconvex import (
     spectral,
     sphere,
 )
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.properties import fields_read
-from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.minimisation import Minimisation
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.records import require_within
 from dpcheck.errors import require
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.problems.matrix_sensing import Factors, MatrixSensing
-from dpcheck.problems.minimisation import Minimisation
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.records import require_within
 
 
 @kernel(VALUE_SIGNATURE)

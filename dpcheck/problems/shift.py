@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.problem_domains import BOX, blocks
+from dpcheck.algorithms.records import as_records
 from dpcheck.errors import require
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.domains import BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, signs, spectral
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.records import as_records
 
 
 @kernel(GRADIENT_SIGNATURE)

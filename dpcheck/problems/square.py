@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.records import bounded_rows
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, spectral, sphere, within
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.records import bounded_rows
 
 
 @kernel(GRADIENT_SIGNATURE)

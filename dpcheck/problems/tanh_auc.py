@@ -33,13 +33,13 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.problem_domains import BALL, BOX, blocks
+from dpcheck.algorithms.properties import columns
+from dpcheck.algorithms.records import as_records
 from dpcheck.errors import require
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.domains import BALL, BOX, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, labelled, largest_on
-from dpcheck.problems.problem import Array, Constants
-from dpcheck.problems.properties import columns
-from dpcheck.problems.records import as_records
 
 H = Polynomial([0.0, 1.0])
 SLOPE = 1 - H**2  # of tanh, where its value is h

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array, Constants, Defaults
+from dpcheck.algorithms.records import as_records
 from dpcheck.errors import require, require_count
 from dpcheck.problems import wgan_kernels as kernels
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import Array, Constants, Defaults
-from dpcheck.problems.records import as_records
 
 
 @dataclass(frozen=True, eq=False)

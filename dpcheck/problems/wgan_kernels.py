@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.kernels import mlp
-from dpcheck.kernels.jit import (
+from dpcheck.algorithms.kernels import mlp
+from dpcheck.algorithms.kernels.jit import (
     DATA,
     DIFFERENCE_SIGNATURE,
     GRADIENT_SIGNATURE,
@@ -19,7 +19,7 @@ from dpcheck.kernels.jit import (
     VECTOR,
     kernel,
 )  # fmt: skip
-from dpcheck.kernels.named import Place
+from dpcheck.algorithms.kernels.named import Place
 
 # params: lambda, slope, number of G's widths, G's widths, D's widths; a record: x, z
 
@@ -157,7 +157,7 @@ def add_own_products(widths, slope, rows, work, factor, out):  # type: ignore[no
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean by matrix products, see ``dpcheck.kernels.mlp``; ``gradient`` is not called."""
+    """Clipped mean by matrix products, see ``dpcheck.algorithms.kernels.mlp``; ``gradient`` is not called."""
     params, d = data.params, data.dim_w
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
     v, penalty, slope, top = x[d:], params[0], params[1], d_widths.size - 1

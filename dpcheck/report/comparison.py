@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpcheck.comparison import Change, Comparison
+from dpcheck.report.changes import Change, Comparison
 
 
 def said(found: Comparison, before: str, after: str) -> str:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from dpcheck.report.epsilons import in_words
+from dpcheck.report.results import BROKEN, Finding
 from dpcheck.report.verdicts import sign, standing, surprise
-from dpcheck.results import BROKEN, Finding
 
 
 class Decided:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from dpcheck.report.results import Finding
 from dpcheck.report.verdicts import colour
-from dpcheck.results import Finding
 
 
 def number(value: float | int | None) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from dpcheck.errors import InputError
 from dpcheck.report.columns import wrapped
+from dpcheck.report.results import Finding, Results
 from dpcheck.report.verdicts import sign, surprise
-from dpcheck.results import Finding, Results
 
 _LONG = 8  # numbers of a list beyond which only their count and the first are shown
 

@@ -14,7 +14,7 @@ from dpcheck.report.sandwiches import sandwiches, variants_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dpcheck.results import Results
+    from dpcheck.report.results import Results
 
 RATES = "Measured rates"  # the table of a report whose rows are exponents
 

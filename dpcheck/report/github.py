@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dpcheck.report.results import BROKEN, Finding, Results
 from dpcheck.report.summary import Summary
-from dpcheck.results import BROKEN, Finding, Results
 
 
 def to_github(report: Results) -> str:

@@ -14,9 +14,9 @@ from dpcheck.report.page.charts import HEIGHT, WIDTH, Chart, charts
 from dpcheck.report.page.rows import Row, rows_of
 from dpcheck.report.page.strips import Strips, exponents, sandwiches
 from dpcheck.report.page.template import fill, part
+from dpcheck.report.results import Results
 from dpcheck.report.summary import Summary
 from dpcheck.report.verdicts import sign, standing
-from dpcheck.results import Results
 
 _TITLES = {"privacy": "Privacy", "rate": "Rates and bounds", "claim": "Claims of the papers", "other": "Inside a run"}
 _KINDS = {"privacy": "privacy", "claim": "claim", "rate": "rate", "bound": "rate"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from dpcheck.report_text import readable
-from dpcheck.results import Results
+from dpcheck.report.report_text import readable
+from dpcheck.report.results import Results
 
 
 def to_junit(report: Results) -> str:

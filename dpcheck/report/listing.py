@@ -19,9 +19,9 @@ _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit
 
 def listing() -> Listing:
     """List theorems, algorithms, base solvers, problems, testers and data sets, each with an id and a title."""
-    from dpcheck.algorithm_files import others
-    from dpcheck.bases import BASES
+    from dpcheck.algorithms.declared_files import others
     from dpcheck.bounds.registry import theorems
+    from dpcheck.catalogue.bases import BASES
     from dpcheck.datasets import names
     from dpcheck.problems import PROBLEMS
     from dpcheck.solvers import ALGORITHMS
@@ -30,7 +30,9 @@ def listing() -> Listing:
         "theorems": [{"id": each.id, "title": each.title} for each in theorems()],
         "algorithms": [{"id": name, "title": _title(*_home(name, place))} for name, place in ALGORITHMS.items()]
         + [{"id": each.name, "title": f"declared in {each.value}"} for each in others(ALGORITHMS)],
-        "bases": [{"id": base.name, "title": _title(f"dpcheck.bases.{base.module}")} for base in BASES.values()],
+        "bases": [
+            {"id": base.name, "title": _title(f"dpcheck.catalogue.bases.{base.module}")} for base in BASES.values()
+        ],
         "problems": [{"id": name, "title": _title(f"dpcheck.problems.{name}")} for name in PROBLEMS],
         "testers": [{"id": name, "title": _title(module)} for name, module in _TESTERS.items()],
         "datasets": [

@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from dpcheck import tables
-from dpcheck.results import Results
+from dpcheck.report.results import Results
 
 _COLUMNS = ("id", "kind", "verdict", "expected", "ok", "audited", "certified", "claimed", "slack", "reason")
 

@@ -16,7 +16,7 @@ from dpcheck.style import ALARM, CLAIMED, FAINT, MEASURED, PAGE, TEXT
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dpcheck.results import Finding
+    from dpcheck.report.results import Finding
 
 # What a finding about privacy audits, by the end of its id; "" where that does not say.
 _RELEASED = {"transcript": "o", "iterates": "D", "output": "^", "": "s"}

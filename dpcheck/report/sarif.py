@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from dpcheck.results import BROKEN, Finding, Results, to_json_text
+from dpcheck.report.results import BROKEN, Finding, Results, to_json_text
 
 # kind of finding -> what it says of the code, and what to do about it
 _HELP = {

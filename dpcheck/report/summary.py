@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any
 
 from dpcheck.bounds.registry import PAPERS
+from dpcheck.report.results import AUDIT, BROKEN, Finding, Results
 from dpcheck.report.verdicts import standing
-from dpcheck.results import AUDIT, BROKEN, Finding, Results
 from dpcheck.solvers import ALGORITHMS
 
 _MANY = 3  # algorithms from which on the result counts them, and names those that leak

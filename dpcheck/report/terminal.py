@@ -10,9 +10,9 @@ from rich.text import Text
 
 from dpcheck.report.columns import grid, paragraph, say
 from dpcheck.report.epsilons import cells, family, in_words, number
+from dpcheck.report.results import Finding, Results
 from dpcheck.report.summary import Summary
 from dpcheck.report.verdicts import colour, sign, standing, surprise
-from dpcheck.results import Finding, Results
 
 _STACKED = "    "
 _SANDWICH = ("", "audited", "", "certified", "", "claimed", "slack", "family", "finding")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpcheck.results import BROKEN, Finding
+from dpcheck.report.results import BROKEN, Finding
 
 Standing = Literal["good", "broken", "conditional", "undecided"]
 

@@ -13,31 +13,31 @@ import numpy as np
 from dpcheck.errors import InputError, one_line, require, require_count, require_known, require_seed
 
 if TYPE_CHECKING:
-    from dpcheck.problems.problem import Problem
-    from dpcheck.solvers.run import Run
-    from dpcheck.solvers.solver import Solver
+    from dpcheck.algorithms.problem import Problem
+    from dpcheck.algorithms.run import Run
+    from dpcheck.algorithms.solver import Solver
 
-# name -> class, in the file of the same name unless another is given
+# name -> folder in the catalogue, file (called as the algorithm unless another is given), class
 ALGORITHMS = {
-    "ada_dp_spider": "AdaDPSpider",
-    "dp_rgda": "DPRGDA",
-    "dp_sgda": "DPSGDA",
-    "dp_sgda_clipped": "DPSGDAClipped",
-    "dp_spider": "DPSpider",
-    "dptd": "DPTD",
-    "minimax_output_perturbation": "output_perturbation_saddle.Saddle",
-    "minimax_output_perturbation_joint": "output_perturbation_saddle.SaddleJoint",
-    "nispp": "NISPP",
-    "nseg": "NSEG",
-    "output_perturbation": "output_perturbation_minimise.StronglyConvex",
-    "phased_convex_strongly_concave": "output_perturbation_saddle.PhasedConvexStronglyConcave",
-    "phased_dual": "output_perturbation_saddle.PhasedDual",
-    "phased_minimax_output_perturbation": "output_perturbation_saddle.PhasedSaddle",
-    "phased_output_perturbation": "output_perturbation_minimise.PhasedConvex",
-    "phased_primal": "output_perturbation_saddle.PhasedPrimal",
-    "phased_strongly_convex_concave": "output_perturbation_saddle.PhasedStronglyConvexConcave",
-    "privatediff": "PrivateDiff",
-    "sto_spider": "StoSpider",
+    "ada_dp_spider": "xu2026.AdaDPSpider",
+    "dp_rgda": "xu2026.DPRGDA",
+    "dp_sgda": "yang2022.DPSGDA",
+    "dp_sgda_clipped": "zhang2025.DPSGDAClipped",
+    "dp_spider": "xu2026.DPSpider",
+    "dptd": "zhang2025.DPTD",
+    "minimax_output_perturbation": "zhang2022.saddle.Saddle",
+    "minimax_output_perturbation_joint": "zhang2022.saddle.SaddleJoint",
+    "nispp": "yang2022.NISPP",
+    "nseg": "yang2022.NSEG",
+    "output_perturbation": "zhang2022.minimise.StronglyConvex",
+    "phased_convex_strongly_concave": "zhang2022.saddle.PhasedConvexStronglyConcave",
+    "phased_dual": "zhang2022.saddle.PhasedDual",
+    "phased_minimax_output_perturbation": "zhang2022.saddle.PhasedSaddle",
+    "phased_output_perturbation": "zhang2022.minimise.PhasedConvex",
+    "phased_primal": "zhang2022.saddle.PhasedPrimal",
+    "phased_strongly_convex_concave": "zhang2022.saddle.PhasedStronglyConvexConcave",
+    "privatediff": "zhang2025.PrivateDiff",
+    "sto_spider": "xu2026.StoSpider",
 }
 
 
@@ -52,7 +52,7 @@ def algorithm(name: str) -> type[Solver]:
     Returns
     -------
     type
-        Its class, a :class:`~dpcheck.solvers.solver.Solver`.
+        Its class, a :class:`~dpcheck.algorithms.solver.Solver`.
 
     Raises
     ------
@@ -66,9 +66,9 @@ def algorithm(name: str) -> type[Solver]:
     'yang2022'
     """
     require_known(name, ALGORITHMS, "algorithm")
-    *module, attribute = ALGORITHMS[name].split(".")
+    paper, *module, attribute = ALGORITHMS[name].split(".")
     found: type[Solver] = getattr(
-        importlib.import_module(f"dpcheck.solvers.{module[0] if module else name}"), attribute
+        importlib.import_module(f"dpcheck.catalogue.{paper}.{'.'.join(module) or name}"), attribute
     )
     return found
 
@@ -108,8 +108,8 @@ def configure(
     >>> configure("dp_sgda", example("quadratic"), epsilon=1.0, delta=1e-5, steps=50, batch=10).batch
     10
     """
-    from dpcheck.schedules.domains import require_length
-    from dpcheck.solvers.promises import Given, broken
+    from dpcheck.algorithms.domains import require_length
+    from dpcheck.algorithms.promises import Given, broken
 
     chosen = algorithm(name)
     for option, value in overrides.items():
@@ -170,7 +170,7 @@ def solve(
     Run
         The output ``x, y`` (w and v of the paper) with ``history``, ``events`` and ``notes``. The notes name each
         assumption of the theorem that the problem or the parameters break, with its place (save what no run can know,
-        ``dpcheck.solvers.promises.UNKNOWN``), what the paper as published understates, each override, what is
+        ``dpcheck.algorithms.promises.UNKNOWN``), what the paper as published understates, each override, what is
         reconstructed, and a certificate above the claim.
 
     Raises
@@ -232,6 +232,6 @@ def _spread(iterations: int, count: int) -> list[int]:
 
 
 def _options(chosen: type[Solver]) -> list[str]:
-    from dpcheck.schedules.schedule import options
+    from dpcheck.algorithms.schedule import options
 
     return options(chosen.schedule_of(chosen.variants[-1], {}))

@@ -11,8 +11,8 @@ from dpcheck import InputError
 from dpcheck.audits.laws import minibatch_kernels as kernels
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.sampling import audit_sampling
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA, SCHEMES
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.solvers.dp_sgda import DPSGDA, SCHEMES
 
 PROBLEM = Bilinear.sample(50, 1, np.random.default_rng(0))
 

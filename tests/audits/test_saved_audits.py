@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import dpcheck
 from dpcheck import InputError
 from dpcheck.audits.betting.saved import SCHEMA, sealed
-from dpcheck.results import to_json_text
+from dpcheck.report.results import to_json_text
 
 
 def laplace(data: Any, rng: np.random.Generator) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcheck.kernels import gradients
+from dpcheck.algorithms.kernels import gradients
 from dpcheck.problems.auc_mlp import AUCMLP
 from dpcheck.solvers import configure
 

@@ -29,10 +29,10 @@ import numpy as np
 import pytest
 from numba import njit
 
+from dpcheck.algorithms.problem import data_of
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.problems.problem import data_of
-from dpcheck.solvers.dp_sgda import DPSGDA
 
 ROUNDS, CLIP = 9, 0.5
 SIZES = {22: (49_990, 500_000), 123: (32_561,), 784: (20_000,)}  # ijcnn1 and ten times as much, Adult, part of MNIST

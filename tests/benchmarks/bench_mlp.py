@@ -31,8 +31,8 @@ if CORES == 1:
 import numpy as np
 import pytest
 
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.problems.auc_mlp import AUCMLP
-from dpcheck.solvers.dp_sgda import DPSGDA
 
 pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook is firing")  # Opacus's way
 STEPS = {64: 40, 2048: 4}

@@ -13,6 +13,15 @@ import mutants
 import numpy as np
 import pytest
 
+from dpcheck.algorithms.kernels import gradients, named, parts, rgda, sgda, spider
+from dpcheck.catalogue.xu2026 import ada_dp_spider as ada
+from dpcheck.catalogue.xu2026 import dp_spider as dp_spider_file
+from dpcheck.catalogue.xu2026 import sto_spider as sto
+from dpcheck.catalogue.yang2022 import nseg as nseg_file
+from dpcheck.catalogue.zhang2022 import output_perturbation as phased_file
+from dpcheck.catalogue.zhang2025 import dp_sgda_clipped_schedule as schedules
+from dpcheck.catalogue.zhang2025 import dptd as dptd_file
+from dpcheck.catalogue.zhang2025 import privatediff as privatediff_file
 from dpcheck.checks import inside as package
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
@@ -21,17 +30,8 @@ from dpcheck.checks.inside.derivatives import gradient_of, of_the_value
 from dpcheck.checks.inside.families import families
 from dpcheck.checks.inside.geometry import project
 from dpcheck.checks.inside.small_runs import CASES
-from dpcheck.kernels import gradients, named, parts, rgda, sgda, spider
 from dpcheck.problems import bilinear, example
-from dpcheck.schedules import dp_sgda_clipped as schedules
 from dpcheck.solvers import ALGORITHMS, algorithm
-from dpcheck.solvers import ada_dp_spider as ada
-from dpcheck.solvers import dp_spider as dp_spider_file
-from dpcheck.solvers import dptd as dptd_file
-from dpcheck.solvers import nseg as nseg_file
-from dpcheck.solvers import output_perturbation as phased_file
-from dpcheck.solvers import privatediff as privatediff_file
-from dpcheck.solvers import sto_spider as sto
 
 CONTEXT = Context()
 MINE = ("causes", "defaults", "derivatives", "descent", "differences", "formulas", "geometry", "law", "phase_lists",
@@ -111,10 +111,10 @@ def test_replays_share_nothing_with_the_kernels():
 
     It may import the names of what a kernel under test is given: a class of fields alone computes nothing.
     """
-    shared = ("dpcheck.kernels", "dpcheck.bases", "numba")
-    allowed = {f"dpcheck.kernels.named.{name}" for name in classes_of_fields_alone(named)}
-    assert "dpcheck.kernels.named.Place" in allowed
-    assert "dpcheck.kernels.named.named" not in allowed
+    shared = ("dpcheck.algorithms.kernels", "dpcheck.catalogue.bases", "numba")
+    allowed = {f"dpcheck.algorithms.kernels.named.{name}" for name in classes_of_fields_alone(named)}
+    assert "dpcheck.algorithms.kernels.named.Place" in allowed
+    assert "dpcheck.algorithms.kernels.named.named" not in allowed
     for file in MINE:
         tree = ast.parse(inspect.getsource(import_module(f"dpcheck.checks.inside.{file}")))
         imports = {

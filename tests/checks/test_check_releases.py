@@ -9,6 +9,15 @@ import mutants
 import numpy as np
 import pytest
 
+from dpcheck.algorithms.kernels import rgda, sgda, spider, tape
+from dpcheck.catalogue.games import GAMES
+from dpcheck.catalogue.xu2026 import dp_spider, sto_spider
+from dpcheck.catalogue.yang2022 import nseg
+from dpcheck.catalogue.zhang2022 import minimise as minimise
+from dpcheck.catalogue.zhang2022 import output_perturbation
+from dpcheck.catalogue.zhang2022 import saddle as saddle
+from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2025 import privatediff
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.inside.actual_noise import actual_noise
@@ -17,15 +26,10 @@ from dpcheck.checks.inside.choice import chances, choice
 from dpcheck.checks.inside.declared import differences
 from dpcheck.checks.inside.layout import layout
 from dpcheck.checks.inside.releases import as_declared, releases
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.checks.privacy.sandwich import sandwich
 from dpcheck.checks.privacy.share import share, shares
 from dpcheck.events import Disjoint, Gaussian, Repeated
-from dpcheck.kernels import rgda, sgda, spider, tape
-from dpcheck.schedules.phases import FIELDS
-from dpcheck.solvers import ALGORITHMS, algorithm, dp_spider, nseg, output_perturbation, privatediff, sto_spider
-from dpcheck.solvers import output_perturbation_minimise as minimise
-from dpcheck.solvers import output_perturbation_saddle as saddle
+from dpcheck.solvers import ALGORITHMS, algorithm
 
 CONTEXT = Context(jobs=1)
 
@@ -212,7 +216,7 @@ def test_other_noise_than_recorded_is_seen(fault, monkeypatch):
     found = noise("dp_sgda")
     assert found.verdict == "violated"
     assert said in found.reason
-    assert found.place.startswith("dpcheck/kernels/tape.py")
+    assert found.place.startswith("dpcheck/algorithms/kernels/tape.py")
 
 
 # The private choice

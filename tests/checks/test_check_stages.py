@@ -9,7 +9,9 @@ import pytest
 
 from dpcheck import checks
 from dpcheck.accounting import Certificate
-from dpcheck.bases import BASES, Solution, optimum
+from dpcheck.algorithms.kernels import transcripts
+from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT
+from dpcheck.catalogue.bases import BASES, Solution, optimum
 from dpcheck.checks import bases as stage_of_bases
 from dpcheck.checks import score_tester
 from dpcheck.checks import testers as stage_of_testers
@@ -25,9 +27,7 @@ from dpcheck.checks.inside.defaults import compared
 from dpcheck.checks.inside.small_runs import CASES
 from dpcheck.errors import InputError, StoreError
 from dpcheck.events import Disjoint, Gaussian, Repeated, Sampled
-from dpcheck.findings import Finding
-from dpcheck.kernels import transcripts
-from dpcheck.kernels.parts import WITHOUT_REPLACEMENT
+from dpcheck.report.findings import Finding
 from dpcheck.solvers import ALGORITHMS
 
 # Base solvers
@@ -59,7 +59,7 @@ def test_a_base_solver_that_errs_is_named(spoil, told, monkeypatch):
     found = of_base("output_perturbation", "gradient_descent", minimisation=True)
     assert found.verdict == "violated"
     assert told in found.reason
-    assert found.place.startswith("dpcheck/bases/gradient_descent.py:")
+    assert found.place.startswith("dpcheck/catalogue/bases/gradient_descent.py:")
 
 
 def test_a_base_solver_that_stops_is_named(monkeypatch):

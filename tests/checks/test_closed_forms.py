@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError
+from dpcheck.algorithms.kernels.parts import BALL, BOX, SIMPLEX
+from dpcheck.algorithms.problem_domains import ball, blocks
 from dpcheck.checks.closed_forms.forms import comparisons
 from dpcheck.checks.closed_forms.objective import Objective, along, least
 from dpcheck.checks.closed_forms.stage import closed_forms, of_problem
 from dpcheck.checks.constants import PROBLEMS_OF
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.kernels.parts import BALL, BOX, SIMPLEX
 from dpcheck.problems import PROBLEMS, example
-from dpcheck.problems.domains import ball, blocks
 
 FORMS = ("best_response", "primal", "primal_gradient", "primal_hessian", "saddle", "saddle_point", "gap", "minima",
          "weak_gap", "excess", "optimum")  # fmt: skip

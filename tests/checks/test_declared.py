@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck import InputError, algorithm_files
-from dpcheck.algorithms import Algorithm, RateClaim
+from dpcheck import InputError
+from dpcheck.algorithms.declaration import Algorithm, RateClaim
+from dpcheck.algorithms.declaration import declared_files as algorithm_files
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks import check
 from dpcheck.checks.context import Context
@@ -434,7 +435,7 @@ def test_a_theorem_s_number(factor, verdict):
 
 def test_an_algorithm_without_a_game_gets_a_sentence(monkeypatch):
     from dpcheck import checks
-    from dpcheck.checks.privacy import games
+    from dpcheck.catalogue import games
 
     monkeypatch.setattr(games, "GAMES", {})
     context, found = Context(), []

@@ -11,14 +11,14 @@ import pytest
 import tables
 
 from dpcheck.accounting import certify
+from dpcheck.catalogue.games import GAMES
 from dpcheck.checks import expected
 from dpcheck.checks.expected import __main__ as command
 from dpcheck.checks.expected import expected_certificates, expected_verdicts, missing, with_expected
 from dpcheck.checks.expected.__main__ import differing, main, updated
 from dpcheck.checks.privacy.entry import DELTA, Entry
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.events import scaled
-from dpcheck.findings import Finding, Report
+from dpcheck.report.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS
 
 FILE: dict[str, dict[str, Any]] = {

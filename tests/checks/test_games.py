@@ -9,24 +9,28 @@ import mutants
 import numpy as np
 import pytest
 
+from dpcheck.algorithms.kernels import gradients, rgda, sgda, spider, tape
+from dpcheck.catalogue.games import GAMES
+from dpcheck.catalogue.xu2026 import dp_spider
+from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
+from dpcheck.catalogue.yang2022 import nseg
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
+from dpcheck.catalogue.zhang2022 import output_perturbation
+from dpcheck.catalogue.zhang2022.phases import blocks as disjoint
 from dpcheck.checks import constant_search, constants, projections
 from dpcheck.checks.constants import PROBLEMS_OF, of_problem, stays
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, Entry
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.checks.privacy.phases import phases
 from dpcheck.checks.privacy.sandwich import audit, curve
 from dpcheck.checks.privacy.worst_case import WorstCase
-from dpcheck.kernels import gradients, rgda, sgda, spider, tape
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.hinge_game import HingeGame
 from dpcheck.problems.linear import Linear
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.schedules.phases import blocks as disjoint
-from dpcheck.solvers import ALGORITHMS, dp_spider, nseg, output_perturbation, output_perturbation_minimise
-from dpcheck.solvers.dp_rgda import DPRGDA
-from dpcheck.solvers.dp_sgda import DPSGDA
+from dpcheck.solvers import ALGORITHMS
 
 CONTEXT = Context()
 

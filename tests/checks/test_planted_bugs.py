@@ -11,18 +11,18 @@ from functools import partial
 import mutants
 import pytest
 
+from dpcheck.algorithms.kernels import gradients, sgda
+from dpcheck.catalogue.games import gradient as gradient_games
+from dpcheck.catalogue.yang2022 import dp_sgda as solvers
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.yang2022.step import step
 from dpcheck.checks.context import Context
-from dpcheck.checks.dp_sgda_step import step
 from dpcheck.checks.inside.releases import releases as releases_of
 from dpcheck.checks.inside.stage import inside as inside_of
 from dpcheck.checks.privacy import sandwich
-from dpcheck.checks.privacy.games import gradient as gradient_games
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase
-from dpcheck.kernels import gradients, sgda
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.solvers import dp_sgda as solvers
-from dpcheck.solvers.dp_sgda import DPSGDA
 
 CONTEXT = Context(jobs=2)
 inside, releases = partial(inside_of, name="dp_sgda"), partial(releases_of, name="dp_sgda")
@@ -78,7 +78,7 @@ def plant(monkeypatch, build, changes):
             monkeypatch.setattr(problem, "mean", staticmethod(build(gradients, changes.items()).mean))
         return
     broken_kernels = build(sgda, changes.items())
-    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", broken_kernels)
+    monkeypatch.setattr("dpcheck.catalogue.yang2022.dp_sgda.kernels", broken_kernels)
     monkeypatch.setattr(DPSGDA, "kernel", staticmethod(broken_kernels.sgda))
 
 

@@ -15,7 +15,7 @@ from dpcheck.checks.rates.experiment import Experiment, Grid, Premise, cross, do
 from dpcheck.checks.rates.judgement import TABLE, findings
 from dpcheck.checks.rates.measurement import Point, points, slopes
 from dpcheck.errors import InputError
-from dpcheck.store import Store
+from dpcheck.running.store import Store
 
 BASE = {"d": 1, "epsilon": 1.0, "delta": 1e-8}
 CELLS = cross(BASE, n=doubling(2**20, 2**24))

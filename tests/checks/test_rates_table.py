@@ -17,8 +17,8 @@ from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.privacy.entry import CONFIDENCE
 from dpcheck.checks.rates import experiments, stages
 from dpcheck.checks.rates.judgement import TABLE
+from dpcheck.running.streams import cores
 from dpcheck.solvers import ALGORITHMS
-from dpcheck.streams import cores
 
 COLUMNS = (
     "theorem", "algorithm", "experiment", "regime", "factor", "predicted", "measured", "low", "high", "claimed",

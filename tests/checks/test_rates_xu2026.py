@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 import rate_faults
 
+from dpcheck.algorithms.kernels import rgda
+from dpcheck.catalogue.xu2026 import ascent_simulation, spider_simulation
+from dpcheck.catalogue.xu2026 import rate_escape as xu2026_escape
+from dpcheck.catalogue.xu2026 import rate_table_1 as xu2026_table_1
+from dpcheck.catalogue.xu2026 import rate_theorem_1 as theorem_1
+from dpcheck.catalogue.xu2026 import rate_theorem_2 as theorem_2
+from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.checks.context import Context
-from dpcheck.checks.rates import ascent_simulation, spider_simulation, xu2026_escape, xu2026_table_1
-from dpcheck.checks.rates import xu2026_theorem_1 as theorem_1
-from dpcheck.checks.rates import xu2026_theorem_2 as theorem_2
 from dpcheck.checks.rates.measurement import _known
-from dpcheck.kernels import rgda
-from dpcheck.solvers.dp_rgda import DPRGDA
 
 EXPERIMENTS = (*theorem_1.EXPERIMENTS, *theorem_2.EXPERIMENTS, *xu2026_table_1.EXPERIMENTS)
 BY_NAME = [pytest.param(each, id=f"{each.algorithm}.{each.name}") for each in EXPERIMENTS]
@@ -171,7 +173,7 @@ def spread(factor):
     """Both noise multipliers of Ada-DP-SPIDER times ``factor`` in the run, which its threshold knows nothing of."""
     more = ", ".join(f"{name}=self.{name} * ({factor})" for name in ("sigma_1", "sigma_2"))
     return (
-        f"{PACKED}\n\n    def packed(self, problem):\n        from dpcheck.solvers.packing import fill, pack\n"
+        f"{PACKED}\n\n    def packed(self, problem):\n        from dpcheck.algorithms.packing import fill, pack\n"
         f"        return pack(fill(Reals, self, {more}), fill(Counts, self))\n"
     )
 

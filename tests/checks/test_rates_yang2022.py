@@ -10,20 +10,22 @@ import pytest
 import rate_faults
 
 from dpcheck import InputError
+from dpcheck.algorithms.kernels import gradients, sgda
+from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
+from dpcheck.catalogue.yang2022 import nseg
+from dpcheck.catalogue.yang2022 import rate_corner as corner
+from dpcheck.catalogue.yang2022 import rate_table_1 as table_1
+from dpcheck.catalogue.yang2022 import rate_theorems_3_4_5 as pl
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.yang2022.nispp import NISPP
+from dpcheck.catalogue.yang2022.nseg import NSEG
+from dpcheck.catalogue.zhang2022 import output_perturbation
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.rates import corner, experiments
-from dpcheck.checks.rates import yang2022_table_1 as table_1
-from dpcheck.checks.rates import yang2022_theorems_3_4_5 as pl
+from dpcheck.checks.rates import experiments
 from dpcheck.checks.rates.measurement import LEADS
-from dpcheck.kernels import gradients, sgda
 from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
 from dpcheck.problems.polyak import Polyak
-from dpcheck.problems.problem import data_of
-from dpcheck.solvers import nseg, output_perturbation
-from dpcheck.solvers.dp_sgda import DPSGDA
-from dpcheck.solvers.nispp import NISPP
-from dpcheck.solvers.nseg import NSEG
 
 ALGORITHMS = ("dp_sgda", "nseg", "nispp")
 OURS = {f"{each.algorithm}.{each.name}": each for each in experiments() if each.algorithm in ALGORITHMS}

@@ -15,16 +15,14 @@ import rate_faults
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
+from dpcheck.catalogue.zhang2022 import rate_games as games
+from dpcheck.catalogue.zhang2022 import rate_phases as phases
+from dpcheck.catalogue.zhang2022 import rate_table_2 as zhang2022_table_2
+from dpcheck.catalogue.zhang2022 import rate_theorem_3_4 as zhang2022_theorem_3_4
+from dpcheck.catalogue.zhang2022 import rate_theorem_4_5 as zhang2022_theorem_4_5
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import experiment as declarations
-from dpcheck.checks.rates import (
-    experiments,
-    games,
-    phases,
-    zhang2022_table_2,
-    zhang2022_theorem_3_4,
-    zhang2022_theorem_4_5,
-)  # fmt: skip
+from dpcheck.checks.rates import experiments
 from dpcheck.checks.rates.judgement import TABLE
 from dpcheck.checks.rates.measurement import _known
 

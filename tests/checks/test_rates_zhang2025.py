@@ -10,21 +10,21 @@ import pytest
 import sympy
 from rate_faults import assert_red, assert_there_once, findings, plant, plant_in_schedule
 
+from dpcheck.algorithms.kernels.gradients import difference, mean
+from dpcheck.algorithms.kernels.named import Place
+from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
+from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
+from dpcheck.catalogue.zhang2025 import lower_bounds as lower
+from dpcheck.catalogue.zhang2025 import rate_dptd as dptd
+from dpcheck.catalogue.zhang2025 import rate_theorem_2 as theorem_2
+from dpcheck.catalogue.zhang2025 import rate_theorem_6 as theorem_6
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import experiment, experiments
-from dpcheck.checks.rates import zhang2025_dptd as dptd
-from dpcheck.checks.rates import zhang2025_lower_bounds as lower
-from dpcheck.checks.rates import zhang2025_theorem_2 as theorem_2
-from dpcheck.checks.rates import zhang2025_theorem_6 as theorem_6
-from dpcheck.checks.rates.equal_records import EqualRecords, gradient_norm
 from dpcheck.checks.rates.measurement import LEADS, REACH, grid_of
 from dpcheck.errors import InputError
-from dpcheck.kernels.gradients import difference, mean
-from dpcheck.kernels.named import Place
-from dpcheck.problems.problem import data_of
 from dpcheck.solvers import ALGORITHMS, configure
 
 NAMES = ("dp_sgda_clipped", "privatediff")

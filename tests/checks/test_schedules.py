@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcheck.algorithms.declaration import promises
+from dpcheck.catalogue.xu2026 import dp_rgda_schedule as dp_rgda
+from dpcheck.catalogue.yang2022 import dp_sgda_schedule as dp_sgda
+from dpcheck.catalogue.zhang2022.saddle import Saddle
+from dpcheck.catalogue.zhang2025 import privatediff_schedule as privatediff
 from dpcheck.checks import schedules as stage
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.schedules import bindings, schedules
 from dpcheck.checks.schedules.comparison import Binding, Number, Unbound
-from dpcheck.schedules import dp_rgda, dp_sgda, privatediff
-from dpcheck.solvers import ALGORITHMS, algorithm, promises
-from dpcheck.solvers.output_perturbation_saddle import Saddle
+from dpcheck.solvers import ALGORITHMS, algorithm
 
 CATALOGUED = promises.catalogued
 VARIANTS = [(name, variant) for name in ALGORITHMS for variant in algorithm(name).variants]

@@ -14,16 +14,15 @@ import pytest
 from scipy.stats import norm
 
 from dpcheck import accounting as engine
-from dpcheck import certificates, event_counts
-from dpcheck.accounting import Certificate, certify, privacy_curve
+from dpcheck.accounting import Certificate, certificates, certify, event_counts, privacy_curve
+from dpcheck.catalogue.games import GAMES
 from dpcheck.checks.accounting import declared, stage
 from dpcheck.checks.accounting.inversion import epsilon_interval
 from dpcheck.checks.accounting.pairs import Pair, both_ways, laplace, pairs_of, randomised_response
 from dpcheck.checks.accounting.second_route import Composed, Interval, deltas_of, interval_of
 from dpcheck.checks.privacy.entry import DELTA, Entry
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 WOR = "dp_sgda.repaired.without_replacement"
 

@@ -12,7 +12,7 @@ from dpcheck.bounds.registry import PAPERS, find
 from dpcheck.checks import claims, shipped
 from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.shipped import Measurements, claims_of, measuring_digest, name_of
-from dpcheck.store import theory_digest
+from dpcheck.running.store import theory_digest
 
 RENEW = "`python -m dpcheck.checks.shipped` renews it"
 

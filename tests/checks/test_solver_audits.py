@@ -15,21 +15,24 @@ import pytest
 from scipy.stats import norm
 
 from dpcheck.accounting import certify
+from dpcheck.algorithms.kernels import gradients, spider
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
+from dpcheck.catalogue.games import GAMES
+from dpcheck.catalogue.xu2026 import dp_spider
+from dpcheck.catalogue.yang2022 import nseg
+from dpcheck.catalogue.yang2022 import nseg_schedule as extragradient
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
+from dpcheck.catalogue.zhang2022.output_perturbation import Phased
+from dpcheck.catalogue.zhang2022.phases import FIELDS
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.checks.privacy.sandwich import audit, curve, law_of, sandwich
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase, record
-from dpcheck.kernels import gradients, spider
-from dpcheck.schedules import nseg as extragradient
-from dpcheck.schedules.phases import FIELDS
-from dpcheck.solvers import ALGORITHMS, algorithm, dp_spider, nseg, output_perturbation_minimise
-from dpcheck.solvers.dp_sgda import DPSGDA
-from dpcheck.solvers.output_perturbation import Phased
+from dpcheck.solvers import ALGORITHMS, algorithm
 
 CONTEXT = Context(jobs=1)
 VARIANTS = [

@@ -27,10 +27,10 @@ from dpcheck.audits.noise import audit_noise_sample
 from dpcheck.audits.split import split_bound
 from dpcheck.cli import main
 from dpcheck.events import Gaussian, Laplace
-from dpcheck.findings import Report
 from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.quadratic import Quadratic
+from dpcheck.report.findings import Report
 
 HUGE = 10**400  # too large for a float
 LONG = "1" * 5_000  # more digits than Python reads

@@ -21,15 +21,15 @@ import pytest
 
 import dpcheck
 from dpcheck.audits.bugs.catalogue import find as find_bugs
-from dpcheck.bases import BASES
 from dpcheck.bounds import ledger, registry
+from dpcheck.catalogue.bases import BASES
+from dpcheck.catalogue.games import GAMES
 from dpcheck.checks import FURTHER
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.cli import _parse, main
 from dpcheck.commands import COMMANDS
-from dpcheck.findings import Finding, Report
 from dpcheck.problems import PROBLEMS
+from dpcheck.report.findings import Finding, Report
 from dpcheck.report.theorem import describe
 from dpcheck.solvers import ALGORITHMS
 

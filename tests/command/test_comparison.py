@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from dpcheck import cli
-from dpcheck.comparison import compare
-from dpcheck.findings import Finding, Report
-from dpcheck.kept_runs import find, history, keep_run, revision
-from dpcheck.store import open_store
+from dpcheck.report.changes import compare
+from dpcheck.report.findings import Finding, Report
+from dpcheck.report.history import find, history, keep_run, revision
+from dpcheck.running.store import open_store
 
 Table = dict[str, list[dict[str, Any]]]
 
@@ -185,8 +185,8 @@ def test_a_folder_that_cannot_be_written_is_listed_all_the_same(
         opened.append(str(file))
         return connect(file, **options)  # type: ignore[call-overload,no-any-return]
 
-    monkeypatch.setattr("dpcheck.store.sqlite3.connect", recorded)
-    monkeypatch.setattr("dpcheck.store.os.access", lambda path, mode: False)
+    monkeypatch.setattr("dpcheck.running.store.sqlite3.connect", recorded)
+    monkeypatch.setattr("dpcheck.running.store.os.access", lambda path, mode: False)
     assert [run["findings"] for run in history("runs")] == [1]
     assert [file.endswith("?immutable=1") for file in opened] == [not beside]
 

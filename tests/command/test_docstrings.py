@@ -18,7 +18,7 @@ from numpydoc.docscrape import get_doc_object
 from public import methods, public, top
 
 import dpcheck
-from dpcheck.problems.problem import Problem
+from dpcheck.algorithms.problem import Problem
 
 PACKAGE = Path(dpcheck.__file__).parent
 FOLDERS = (PACKAGE, PACKAGE / "bounds", PACKAGE / "audits")  # in a checkout the last two are links

@@ -18,19 +18,19 @@ import pytest
 import tables
 
 from dpcheck import audit_privacy, audit_sequential, cli
+from dpcheck.algorithms.measure import Experiment
+from dpcheck.catalogue.zhang2022.rate_theorem_3_3 import EXPERIMENTS
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates.measurement import points
-from dpcheck.checks.rates.zhang2022_theorem_3_3 import EXPERIMENTS
 from dpcheck.errors import InputError
-from dpcheck.executors.base import Executor, LostWorkersError
-from dpcheck.executors.choice import executor
-from dpcheck.executors.processes import Processes
-from dpcheck.executors.serial import Serial
-from dpcheck.executors.threads import Threads
 from dpcheck.experiments import find
 from dpcheck.experiments.runner import run_all, trials
-from dpcheck.measure import Experiment
-from dpcheck.streams import map_chunks
+from dpcheck.running.choice import executor
+from dpcheck.running.executor import Executor, LostWorkersError
+from dpcheck.running.process_pool import Processes
+from dpcheck.running.serial import Serial
+from dpcheck.running.streams import map_chunks
+from dpcheck.running.threads import Threads
 
 BACKENDS = ("threads", "processes", "dask", "ray")
 NEEDS = {"dask": "distributed", "ray": "ray"}
@@ -243,7 +243,7 @@ def test_wrong_workers_are_one_line(arguments: tuple[str, ...], said: str, capsy
 
 def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="pip install 'dpcheck[dask]'")
-    from dpcheck.executors import dask_cluster
+    from dpcheck.running import dask_cluster
 
     monkeypatch.setattr(dask_cluster, "_WITHIN", 1.0)
     for address in ("tcp://127.0.0.1:9", "nonsense://x"):

@@ -16,8 +16,8 @@ from matplotlib.text import Text
 
 import dpcheck
 from dpcheck import InputError, style
-from dpcheck.findings import Finding, Report
 from dpcheck.report.figures import RATES, figures, forest, over_bound, sandwiches, svg
+from dpcheck.report.findings import Finding, Report
 
 INF, NAN = math.inf, math.nan
 WIDTHS = (style.COLUMN, style.PAGE)

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpcheck import InputError, inputs, rate_files
+from dpcheck import InputError
+from dpcheck.algorithms.records import bounded_entries, bounded_pairs, bounded_rows
+from dpcheck.commands import inputs, rate_files
 from dpcheck.data.formats import parse_libsvm, unpack
 from dpcheck.errors import StoreError
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.mean_estimation import MeanEstimation
-from dpcheck.problems.records import bounded_entries, bounded_pairs, bounded_rows
-from dpcheck.store import Store
+from dpcheck.running.store import Store
 
 FUZZ = settings(
     deadline=None, max_examples=150, derandomize=True, database=None,

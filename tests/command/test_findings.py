@@ -21,8 +21,8 @@ from dpcheck import InputError, checks, cli
 from dpcheck.bounds import registry
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for, place_of_claim
-from dpcheck.findings import BROKEN, SCHEMA, Finding, Report, to_json_text
 from dpcheck.report.decided import Decided
+from dpcheck.report.findings import BROKEN, SCHEMA, Finding, Report, to_json_text
 from dpcheck.report.render import render
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
@@ -86,10 +86,13 @@ def test_a_certificate_that_moves_is_an_alarm(certified, ok):
 
 
 def test_a_failed_finding_names_the_place_of_the_code():
-    found = finding("violated", place="dpcheck/solvers/nseg.py:49")
+    found = finding("violated", place="dpcheck/catalogue/yang2022/nseg.py:49")
     (result,) = json.loads(render(report(found), "sarif"))["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
-    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("dpcheck/solvers/nseg.py", 49)
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (
+        "dpcheck/catalogue/yang2022/nseg.py",
+        49,
+    )
     for format in ("terminal", "junit"):
         assert found.place in render(report(found), format)
 
@@ -112,11 +115,12 @@ def test_every_kind_of_finding_has_help():
     assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped"} == set(sarif._HELP)
 
 
+XU = "dpcheck/catalogue/xu2026"
 PLACES = [
-    ({"kind": "noise"}, "dpcheck/solvers/dp_spider.py", "@kernel"),
-    ({"kind": "schedule"}, "dpcheck/schedules/dp_spider.py", "class Repaired"),
-    ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, "dpcheck/schedules/dp_spider.py", "class Repaired"),
-    ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, "dpcheck/schedules/dp_spider.py",
+    ({"kind": "noise"}, f"{XU}/dp_spider.py", "@kernel"),
+    ({"kind": "schedule"}, f"{XU}/dp_spider_schedule.py", "class Repaired"),
+    ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, f"{XU}/dp_spider_schedule.py", "class Repaired"),
+    ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, f"{XU}/dp_spider_schedule.py",
      "class Repaired"),
     ({"kind": "rate", "evidence": {"theorem": "yang2022.theorem_2a"}}, "bounds/yang2022/theorem_2a.py",
      'id="yang2022.theorem_2a"'),

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError
-from dpcheck.findings import Finding, Report
+from dpcheck.report.findings import Finding, Report
 from dpcheck.report.render import render
 
 HUGE = 10**400
 FINDING = Finding(
     "dp_sgda.transcript", "privacy", "what", "violated", "why", audited=1.5, certified=2.0, claimed=1.0,
-    evidence={"within the claimed family": {"epsilon": 1.7}}, place="dpcheck/solvers/nseg.py:49",
+    evidence={"within the claimed family": {"epsilon": 1.7}}, place="dpcheck/catalogue/yang2022/nseg.py:49",
 )  # fmt: skip
 RATES = [
     {"experiment": "e", "theorem": "yang2022.theorem_2a", "factor": "n", "measured": -0.5, "low": -0.6, "high": -0.4,

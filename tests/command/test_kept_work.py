@@ -21,11 +21,11 @@ import pytest
 import tables
 
 from dpcheck import cli
+from dpcheck.algorithms.measure import Experiment
+from dpcheck.commands.measure_files import Table
+from dpcheck.commands.stored_runs import sources
 from dpcheck.errors import StoreError
-from dpcheck.measure import Experiment
-from dpcheck.measure_files import Table
-from dpcheck.store import FILE, VERSION, Store, open_store
-from dpcheck.stored_runs import sources
+from dpcheck.running.store import FILE, VERSION, Store, open_store
 
 linux = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="needs /proc, to see what processes are left"
@@ -81,7 +81,7 @@ def test_the_table_of_kills_is_whole() -> None:
 _WRITER = """
 import sys
 import numpy as np
-from dpcheck.store import open_store
+from dpcheck.running.store import open_store
 store, name = open_store(sys.argv[1]), sys.argv[2]
 for number in range(100):
     store.put([name, number], {"writer": name, "number": number})

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcheck import InputError, inputs
+from dpcheck import InputError
+from dpcheck.algorithms.measure import Experiment, metrics_of, text
 from dpcheck.cli import main
-from dpcheck.measure import Experiment, metrics_of, text
-from dpcheck.measure_files import Table
+from dpcheck.commands import inputs
+from dpcheck.commands.measure_files import Table
 from dpcheck.problems.mean_estimation import MeanEstimation
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
 

@@ -18,8 +18,8 @@ import pytest
 
 import dpcheck
 from dpcheck.cli import main
-from dpcheck.findings import Finding, Report
-from dpcheck.mechanism_files import read
+from dpcheck.commands.mechanism_files import read
+from dpcheck.report.findings import Finding, Report
 from dpcheck.report.render import render
 
 DOCS = Path(dpcheck.__file__).resolve().parent.parent / "docs" / "ci"

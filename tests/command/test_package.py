@@ -80,12 +80,12 @@ def test_what_runs_needs_no_extra():
     """
     extras = {
         "dpcheck/adapters/jax_privacy.py": {"jax", "jax_privacy"}, "dpcheck/adapters/opacus.py": {"opacus", "torch"},
-        "dpcheck/completion.py": {"argcomplete"}, "dpcheck/event_files.py": {"dp_accounting"},
-        "dpcheck/other_events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"},
+        "dpcheck/commands/completion.py": {"argcomplete"}, "dpcheck/accounting/event_files.py": {"dp_accounting"},
+        "dpcheck/accounting/other_events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"},
         "audits/neighbours.py": {"hypothesis"}, "audits/running/foreign_arrays.py": {"jax", "torch"},
         "dpcheck/pytest_plugin.py": {"pytest"},
-        "dpcheck/executors/dask_cluster.py": {"cloudpickle", "distributed"},
-        "dpcheck/executors/ray_cluster.py": {"ray"},
+        "dpcheck/running/dask_cluster.py": {"cloudpickle", "distributed"},
+        "dpcheck/running/ray_cluster.py": {"ray"},
     }  # fmt: skip
     names = {re.match(r"[\w-]+", line).group().replace("-", "_") for line in metadata.requires("dpcheck")}
     needed = {
@@ -156,7 +156,7 @@ def test_a_type_checker_knows_the_results_and_no_other_name(tmp_path):
     options = ["--follow-imports=silent", "--config-file=", "--cache-dir", str(tmp_path / "cache")]
     said, _, code = api.run([*options, str(tmp_path / "use.py")])
     assert re.search(r'Revealed type is "def \(name: str, .*\) -> dpcheck\.datasets\.Dataset"', said), said
-    assert 'Revealed type is "dpcheck.certificates.Certificate"' in said, said
+    assert 'Revealed type is "dpcheck.accounting.certificates.Certificate"' in said, said
     assert code == 1
     assert 'Module has no attribute "nothing"' in said, said
 

@@ -13,8 +13,8 @@ import pytest
 from dpcheck.audits.bugs.bug import Examination
 from dpcheck.audits.bugs.catalogue import find
 from dpcheck.audits.bugs.testers import Outcome
-from dpcheck.findings import Finding, Report
 from dpcheck.report.bugs import page as bugs_page
+from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
 from dpcheck.report.page import mathml
 from dpcheck.report.page.axis import Axis
@@ -38,7 +38,7 @@ CLAIM = {"id": "Y17", "paper": "yang2022", "statement": "The mean is 1/(mu n).",
 def finding(id, kind, verdict, **more):
     return Finding(
         **({"id": id, "kind": kind, "subject": f"subject of {id}", "verdict": verdict, "reason": f"reason of {id}",
-            "expected": verdict, "place": "dpcheck/solvers/dp_sgda.py:7"} | more)
+            "expected": verdict, "place": "dpcheck/catalogue/yang2022/dp_sgda.py:7"} | more)
     )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from dpcheck.files import write_text
-from dpcheck.findings import Finding, Report
-from dpcheck.streams import cores, workers
+from dpcheck.report.findings import Finding, Report
+from dpcheck.running.files import write_text
+from dpcheck.running.streams import cores, workers
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
 

@@ -19,7 +19,6 @@ import tables
 from dpcheck import InputError
 from dpcheck.cli import main
 from dpcheck.commands.reproduce import experiment_text
-from dpcheck.executors.base import _AHEAD
 from dpcheck.experiments import (
     NAMES,
     auc_runs,
@@ -35,6 +34,7 @@ from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED
 from dpcheck.experiments.rendering import listing
 from dpcheck.experiments.runner import FILE, chosen, run_all, trials
 from dpcheck.problems.auc import AUC, auc_score
+from dpcheck.running.executor import _AHEAD
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_data = pytest.mark.skipif("DPCHECK_DATA" not in os.environ, reason="the data sets are not bundled")

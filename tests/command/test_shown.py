@@ -9,7 +9,7 @@ import pytest
 import dpcheck
 from dpcheck.bounds.results import ClaimResults
 from dpcheck.events import Gaussian
-from dpcheck.findings import Finding, Report
+from dpcheck.report.findings import Finding, Report
 from dpcheck.shown import Shown, html_table, short
 from dpcheck.tables import FORMATS, table
 

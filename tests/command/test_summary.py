@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dpcheck.cli import _parse
-from dpcheck.findings import Finding, Report
+from dpcheck.report.findings import Finding, Report
 from dpcheck.report.summary import Summary
 from dpcheck.report.verdicts import sign, standing
 

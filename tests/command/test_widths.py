@@ -13,7 +13,7 @@ from dpcheck.report.columns import listed, wrapped
 from dpcheck.report.comparison import listed as runs_listed
 from dpcheck.report.explanation import explanation
 from dpcheck.report.listing import listing
-from dpcheck.results import Finding
+from dpcheck.report.results import Finding
 
 RUN = ["certify", "--multiplier", "1.1", "--sampling", "none", "--steps", "10"]
 

@@ -18,7 +18,7 @@ class Mutant:
     """One edit.
 
     name : unique;  area : the list that it stands in
-    file : from the root, such as ``dpcheck/solvers/nseg.py``
+    file : from the root, such as ``dpcheck/catalogue/yang2022/nseg.py``
     edits : (old, new) pairs, each old text exactly once in the file
     check : the algorithms to check, in this order
     part : words, one of which a red finding must hold to name the faulty part

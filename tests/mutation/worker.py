@@ -25,9 +25,11 @@ PLACES = {
 }  # fmt: skip
 # Where the edited file lies -> words of the stages that look at it, which come before all others.
 FIRST = {
-    "dpcheck/accounting.py": ("accounting",), "dpcheck/audits/": ("testers",), "dpcheck/bases/": ("base solvers",),
+    "dpcheck/accounting/": ("accounting",), "dpcheck/audits/": ("testers",),
+    "dpcheck/catalogue/bases/": ("base solvers",),
     "dpcheck/bounds/": ("schedule", "claims of"), "dpcheck/checks/privacy/": ("audits",),
-    "dpcheck/kernels/transcripts.py": ("testers", "audits"), "dpcheck/problems/": ("closed forms", "constants"),
+    "dpcheck/algorithms/kernels/transcripts.py": ("testers", "audits"),
+    "dpcheck/problems/": ("closed forms", "constants"),
 }  # fmt: skip
 
 

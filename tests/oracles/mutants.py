@@ -9,9 +9,9 @@ from unittest import mock
 
 from numba import njit
 
-from dpcheck.kernels import jit
-from dpcheck.schedules import dp_sgda as schedules
-from dpcheck.solvers import dp_sgda as solvers
+from dpcheck.algorithms.kernels import jit
+from dpcheck.catalogue.yang2022 import dp_sgda as solvers
+from dpcheck.catalogue.yang2022 import dp_sgda_schedule as schedules
 
 Edits = Iterable[tuple[str, str]]
 

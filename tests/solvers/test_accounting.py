@@ -18,10 +18,10 @@ from scipy.stats import norm
 import dpcheck
 from dpcheck import InputError, certify
 from dpcheck.accounting import calibrate, privacy_curve
-from dpcheck.event_curves import curves_of
+from dpcheck.accounting.event_curves import curves_of
+from dpcheck.accounting.losses import compose
+from dpcheck.accounting.privacy_curves import gaussian_log_delta
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
-from dpcheck.losses import compose
-from dpcheck.privacy_curves import gaussian_log_delta
 
 SCHEMES = ("poisson", "without_replacement", "with_replacement")
 

@@ -12,8 +12,8 @@ import pytest
 
 from dpcheck import InputError, certify
 from dpcheck.accounting import privacy_curve
-from dpcheck.allocation import allocation_curves
-from dpcheck.allocation_below import allocation_epsilon_below
+from dpcheck.accounting.allocation import allocation_curves
+from dpcheck.accounting.allocation_below import allocation_epsilon_below
 from dpcheck.events import Event, Gaussian, RandomAllocation, Repeated, Sampled
 
 

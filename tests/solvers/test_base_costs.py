@@ -19,7 +19,7 @@ import pytest
 import tables
 from reference_bases import Pairs, Ridges
 
-from dpcheck.bases import BASES, Term, optimum
+from dpcheck.catalogue.bases import BASES, Term, optimum
 from dpcheck.problems.quadratic import Quadratic
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, certify, solve
+from dpcheck.algorithms.problem import with_record
+from dpcheck.catalogue.zhang2022.phases import FIELDS
 from dpcheck.events import Repeated, Sampled
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.problems.problem import with_record
-from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import algorithm, configure
 
 EPSILON, DELTA = 1.0, 1e-5

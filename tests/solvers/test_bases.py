@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from reference_bases import Oracle, Pairs, Ridges
 
 from dpcheck import InputError
-from dpcheck.bases import BASES, base_kernel, optimum, require_base
-from dpcheck.kernels import saddle
+from dpcheck.algorithms.kernels import saddle
+from dpcheck.algorithms.problem import data_of
+from dpcheck.catalogue.bases import BASES, base_kernel, optimum, require_base
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.linear import Linear
-from dpcheck.problems.problem import data_of
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.solvers import configure
 
@@ -169,8 +169,8 @@ import sys
 sys.path[:0] = ["tests", "tests/oracles"]
 import numpy as np
 from reference_bases import Pairs, Ridges
-from dpcheck.bases import BASES, base_kernel
-from dpcheck.problems.problem import data_of
+from dpcheck.catalogue.bases import BASES, base_kernel
+from dpcheck.algorithms.problem import data_of
 rng = np.random.default_rng(0)
 problems = {"minimisation": Ridges.sample(4, 2.0, rng, d=2), "saddle": Pairs.sample(4, 0.3, 0.9, rng, d=2)}
 calls = 0
@@ -263,7 +263,7 @@ def test_only_the_named_records_count(name):
 
 @pytest.mark.parametrize("name", BASES)
 def test_each_says_where_it_is_from(name):
-    text = importlib.import_module(f"dpcheck.bases.{BASES[name].module}").__doc__
+    text = importlib.import_module(f"dpcheck.catalogue.bases.{BASES[name].module}").__doc__
     assert BASES[name].reconstructed == ("Reconstructed" in text)
     assert "gradients times log(1/accuracy)" in text
 

@@ -16,10 +16,10 @@ from scipy import stats
 
 from dpcheck import certify
 from dpcheck.accounting import privacy_curve
-from dpcheck.event_curves import curves_of
+from dpcheck.accounting.event_curves import curves_of
+from dpcheck.accounting.loss_grids import Grid, Reach, Rough, discretise
+from dpcheck.accounting.tilted_losses import coarsened, tilt_grid
 from dpcheck.events import Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
-from dpcheck.loss_grids import Grid, Reach, Rough, discretise
-from dpcheck.tilted_losses import coarsened, tilt_grid
 
 
 def step(z: float, batch: float, scheme: str = "poisson", relation: str = "replace_one") -> Sampled:
@@ -114,7 +114,7 @@ def test_very_long_compositions_approach_their_limit_from_above(steps: int) -> N
 def test_blocks_change_nothing_but_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     events = [Repeated(step(2.0, 30), 4000), Repeated(step(1.0, 5), 777), Repeated(Laplace(300), 50)]
     plain = certify(events, 1e-6).epsilon
-    monkeypatch.setattr("dpcheck.losses._LONG", 100)
+    monkeypatch.setattr("dpcheck.accounting.losses._LONG", 100)
     blocked = certify([*events, Gaussian(1e9)], 1e-6).epsilon  # another question, so that no answer is kept
     assert blocked == pytest.approx(plain, rel=2e-4)
 

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 import tables
 
+from dpcheck.catalogue.zhang2022.phases import FIELDS, SADDLE_BASE
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.product import Product
 from dpcheck.problems.product_mirror import ProductMirror
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.schedules.phases import FIELDS, SADDLE_BASE
 from dpcheck.solvers import configure
 
 OTHERS = ("extragradient", "saddle_svrg")

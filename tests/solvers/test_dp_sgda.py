@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError, certify, solve, theorem
+from dpcheck.algorithms.problem import with_record
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.yang2022.dp_sgda_schedule import printed_batch, printed_noise
 from dpcheck.checks.inside.descent import descent_ascent
 from dpcheck.checks.inside.replay import replayed
 from dpcheck.events import Gaussian, Repeated, Sampled
 from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.problems.problem import with_record
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.schedules.dp_sgda import printed_batch, printed_noise
-from dpcheck.solvers.dp_sgda import DPSGDA
-from dpcheck.streams import map_chunks
+from dpcheck.running.streams import map_chunks
 
 RNG = np.random.default_rng(5)
 
@@ -93,7 +93,7 @@ def test_without_the_compiler_the_kernels_do_the_same():
     program = (
         "import numpy as np\n"
         "from dpcheck.problems.bilinear import Bilinear\n"
-        "from dpcheck.solvers.dp_sgda import DPSGDA\n"
+        "from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA\n"
         "p = Bilinear.sample(20, 2, np.random.default_rng(0))\n"
         "for s in ('with_replacement', 'without_replacement', 'poisson'):\n"
         "    a = DPSGDA(np.full(9, .3), np.full(9, .3), .1, .2, 4, s, clip_w=.9)\n"

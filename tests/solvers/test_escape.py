@@ -16,14 +16,14 @@ import pandas as pd
 import pytest
 
 from dpcheck import InputError
+from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.cubic import Cubic
 from dpcheck.problems.factorisation import Factorisation
 from dpcheck.problems.huber import Huber
 from dpcheck.problems.quartic import Quartic
 from dpcheck.problems.square import Square
-from dpcheck.solvers.dp_rgda import DPRGDA
-from dpcheck.streams import map_chunks
+from dpcheck.running.streams import map_chunks
 
 PROMISED = 0.8
 # problem, records, settings of the long run; of the short one, without noise

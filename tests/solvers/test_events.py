@@ -14,7 +14,7 @@ import pytest
 
 from dpcheck import InputError, certify
 from dpcheck.accounting import calibrate
-from dpcheck.event_counts import count_events
+from dpcheck.accounting.event_counts import count_events
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled, read_events
 
 ONE = (Gaussian(1.0),)

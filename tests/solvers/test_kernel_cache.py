@@ -21,15 +21,15 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck import compiled
+from dpcheck.algorithms.declaration import compiled
+from dpcheck.algorithms.kernels.jit import VECTOR, kernel
 from dpcheck.compiled import content, numba_private
-from dpcheck.kernels.jit import VECTOR, kernel
 
 # One kernel that calls another; the process says what it computed, and what came from the cache.
 RUN = """
 import json
 import numpy as np
-from dpcheck.kernels.gradients import add_clipped
+from dpcheck.algorithms.kernels.gradients import add_clipped
 out = np.zeros(3)
 add_clipped(np.array([3.0, 4.0, 2.0]), 2, np.array([1.0, 1.0]), 1, out)
 print(json.dumps([out.tolist(), sum(add_clipped.stats.cache_hits.values())]))
@@ -118,8 +118,8 @@ def test_a_home_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     become = f"""
 import os
 from dpcheck.compiled import folder
-from dpcheck.kernels import parts
-from dpcheck.kernels.gradients import add_clipped
+from dpcheck.algorithms.kernels import parts
+from dpcheck.algorithms.kernels.gradients import add_clipped
 import numpy as np
 parts.clip_factor(np.ones(2), 1.0)  # what compiling imports is imported here
 os.environ.update(NUMBA_CACHE_DIR="", HOME={str(home)!r}, XDG_CACHE_HOME={str(home / "cache")!r})
@@ -250,13 +250,14 @@ EDITS = [
         "found = limits(np.full((1, 1), .9), np.full((1, 1), .1), np.zeros(1), 1000, 0.0, 2.0, np.nan)",
     ),
     (
-        "kernels/parts.py", "return 1.0 if square", "return 0.5 if square",
-        "from dpcheck.kernels.gradients import add_clipped\n"
+        "algorithms/kernels/parts.py", "return 1.0 if square", "return 0.5 if square",
+        "from dpcheck.algorithms.kernels.gradients import add_clipped\n"
         "found = np.zeros(3)\nadd_clipped(np.ones(3), 2, np.full(2, 9.0), 1, found)",
     ),
     (
-        "kernels/named.py", 'f"vector[{place}]"', 'f"vector[{place} * 0]"',
-        "from dpcheck.kernels.named import named, Scheme\nfrom dpcheck.kernels.jit import INDICES, kernel\n"
+        "algorithms/kernels/named.py", 'f"vector[{place}]"', 'f"vector[{place} * 0]"',
+        "from dpcheck.algorithms.kernels.named import named, Scheme\n"
+        "from dpcheck.algorithms.kernels.jit import INDICES, kernel\n"
         "from numba import types\n"
         "second = kernel(types.int64(INDICES))(lambda vector: named(Scheme, vector).population)\n"
         "found = np.array([second(np.array([1, 2]))])",
@@ -289,9 +290,9 @@ def test_an_edit_is_seen_by_kernels_of_other_files(file: str, old: str, new: str
 MEAN = """
 import json
 import numpy as np
-from dpcheck.kernels import gradients
+from dpcheck.algorithms.kernels import gradients
 from dpcheck.problems.matrix_sensing import MatrixSensing
-from dpcheck.problems.problem import data_of
+from dpcheck.algorithms.problem import data_of
 {first}
 problem = MatrixSensing.example(np.random.default_rng(1))
 rng = np.random.default_rng(0)

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import binom, chisquare
 
-from dpcheck.kernels import gradients, jit, linear
-from dpcheck.kernels.parts import (
+from dpcheck.algorithms.kernels import gradients, jit, linear
+from dpcheck.algorithms.kernels.parts import (
     BALL,
     BOX,
     POISSON,
@@ -31,8 +31,8 @@ from dpcheck.kernels.parts import (
     draw,
     project,
 )
+from dpcheck.algorithms.problem import data_of, with_record
 from dpcheck.problems.auc import AUC
-from dpcheck.problems.problem import data_of, with_record
 
 VECTORS = arrays(np.float64, 6, elements=st.floats(-1e6, 1e6))
 DOMAIN = np.array([[0.0, 3.0, BALL, 2.0], [3.0, 6.0, BOX, 0.5]])
@@ -103,9 +103,9 @@ def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
 
 PROGRAM = """
 import numpy as np
-from dpcheck.kernels import gradients, parts, sgda
+from dpcheck.algorithms.kernels import gradients, parts, sgda
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.problems.problem import data_of
+from dpcheck.algorithms.problem import data_of
 p = Bilinear.sample(3, 1, np.random.default_rng(0))
 data = data_of(p)
 gradients.mean(p.gradient, data, np.arange(3), 3, p.start, np.ones(2), np.empty(2))

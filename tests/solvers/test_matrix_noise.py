@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError, certify
+from dpcheck.accounting.matrix_noise import correlated_noise, encoder_sensitivity, tree_encoder
 from dpcheck.events import Gaussian, Repeated
-from dpcheck.matrix_noise import correlated_noise, encoder_sensitivity, tree_encoder
 
 
 def exhaustive(C: np.ndarray, participations: int, separation: int) -> float:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, certify
+from dpcheck.algorithms.problem import with_record
+from dpcheck.catalogue.zhang2025.privatediff_schedule import moved
 from dpcheck.problems import example
 from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.linear_td import LinearTD
 from dpcheck.problems.matrix_sensing import MatrixSensing
-from dpcheck.problems.problem import with_record
-from dpcheck.schedules.privatediff import moved
 from dpcheck.solvers import algorithm, configure
 
 RNG = np.random.default_rng(3)

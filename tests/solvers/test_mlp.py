@@ -16,20 +16,20 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from dpcheck import InputError, certify
+from dpcheck.algorithms.kernels import gradients, mlp
+from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.named import Place
+from dpcheck.algorithms.problem import data_of, with_record
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.yang2022.nseg import NSEG
 from dpcheck.checks.inside.derivatives import departures
 from dpcheck.checks.inside.geometry import clip, project
-from dpcheck.kernels import gradients, mlp
-from dpcheck.kernels.jit import ASCENT_SIGNATURE, kernel
-from dpcheck.kernels.named import Place
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.auc_mlp import AUCMLP
 from dpcheck.problems.network import Network
-from dpcheck.problems.problem import data_of, with_record
 from dpcheck.problems.td_mlp import TDMLP
 from dpcheck.problems.wgan import WGAN
 from dpcheck.solvers import configure
-from dpcheck.solvers.dp_sgda import DPSGDA
-from dpcheck.solvers.nseg import NSEG
 
 
 def labelled(n, k, seed=0):
@@ -508,9 +508,9 @@ import sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 from test_mlp import problems
-from dpcheck.kernels.jit import ASCENT_SIGNATURE, kernel
-from dpcheck.kernels.named import Place
-from dpcheck.problems.problem import data_of
+from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.named import Place
+from dpcheck.algorithms.problem import data_of
 for name in ("auc, two layers", "td", "wgan"):
     problem, rng = problems()[name], np.random.default_rng(2)
     x = problem.start + 0.3 * rng.normal(size=problem.start.size)

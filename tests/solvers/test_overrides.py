@@ -11,8 +11,8 @@ import re
 import pytest
 
 from dpcheck import InputError, solve
+from dpcheck.algorithms.schedule import options, said
 from dpcheck.problems import example
-from dpcheck.schedules.schedule import options, said
 from dpcheck.solvers import ALGORITHMS, _options, algorithm, configure
 
 VARIANTS = [(name, variant) for name in ALGORITHMS for variant in algorithm(name).variants]

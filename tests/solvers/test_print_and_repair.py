@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, certify
+from dpcheck.algorithms.problem import with_record
+from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.zhang2025.privatediff import PrivateDiff
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.cubic import Cubic
-from dpcheck.problems.problem import with_record
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.solvers import algorithm, configure
-from dpcheck.solvers.dp_rgda import DPRGDA
-from dpcheck.solvers.dp_sgda import DPSGDA
-from dpcheck.solvers.privatediff import PrivateDiff
 
 RNG = np.random.default_rng(7)
 

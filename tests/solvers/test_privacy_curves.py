@@ -16,8 +16,8 @@ from scipy.stats import binom
 
 from dpcheck import certify
 from dpcheck.accounting import privacy_curve
+from dpcheck.accounting.privacy_curves import Array, gaussian_log_delta
 from dpcheck.events import Gaussian, Sampled
-from dpcheck.privacy_curves import Array, gaussian_log_delta
 
 Density = Callable[[Array], Array]
 SCHEMES = ("poisson", "without_replacement", "with_replacement")

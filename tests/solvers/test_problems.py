@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dpcheck import InputError
-from dpcheck.kernels.parts import project
+from dpcheck.algorithms.kernels.parts import project
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.bilinear import Bilinear

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 from dpcheck import InputError
+from dpcheck.algorithms.problem import with_record
 from dpcheck.problems.classification import LOSSES, Classification
 from dpcheck.problems.ill_conditioned import IllConditioned
 from dpcheck.problems.linear import Linear
 from dpcheck.problems.mean_estimation import MeanEstimation
 from dpcheck.problems.polyak import Polyak
-from dpcheck.problems.problem import with_record
 from dpcheck.problems.product import Product
 from dpcheck.problems.product_mirror import ProductMirror
 from dpcheck.problems.tight import Tight

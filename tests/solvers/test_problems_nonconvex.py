@@ -17,7 +17,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from dpcheck import InputError, solve
-from dpcheck.kernels.parts import BALL, BOX, SIMPLEX, project
+from dpcheck.algorithms.kernels.parts import BALL, BOX, SIMPLEX, project
+from dpcheck.algorithms.problem import with_record
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.cosine import Cosine
@@ -30,7 +31,6 @@ from dpcheck.problems.linear_td import LinearTD
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.mdp import MDP
 from dpcheck.problems.nonconvex_quadratic import NonconvexQuadratic
-from dpcheck.problems.problem import with_record
 from dpcheck.problems.quartic import Quartic
 from dpcheck.problems.shift import Shift
 from dpcheck.problems.square import Square

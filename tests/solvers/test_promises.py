@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from dpcheck import solve
+from dpcheck.algorithms.declaration import promises
+from dpcheck.algorithms.promises import UNKNOWN, Given, Promise, broken, catalogued, promised
 from dpcheck.bounds.registry import theorem, theorems
 from dpcheck.problems import PROBLEMS, example
-from dpcheck.solvers import ALGORITHMS, algorithm, configure, promises
-from dpcheck.solvers.promises import UNKNOWN, Given, Promise, broken, catalogued, promised
+from dpcheck.solvers import ALGORITHMS, algorithm, configure
 
 # Theorems that an algorithm is configured from, besides the one it takes by itself.
 CHOICES = {

@@ -9,6 +9,24 @@ import numpy as np
 import pytest
 
 from dpcheck import certify
+from dpcheck.algorithms.problem import with_record
+from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
+from dpcheck.catalogue.yang2022.nispp import NISPP
+from dpcheck.catalogue.yang2022.nseg import NSEG
+from dpcheck.catalogue.zhang2022.minimise import PhasedConvex, StronglyConvex
+from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.saddle import (
+    PhasedConvexStronglyConcave,
+    PhasedDual,
+    PhasedPrimal,
+    PhasedSaddle,
+    PhasedStronglyConvexConcave,
+    Saddle,
+    SaddleJoint,
+)
+from dpcheck.catalogue.zhang2025.dp_sgda_clipped import DPSGDAClipped
+from dpcheck.catalogue.zhang2025.dptd import DPTD
+from dpcheck.catalogue.zhang2025.privatediff import PrivateDiff
 from dpcheck.checks.inside import phase_lists
 from dpcheck.checks.inside.descent import descent_ascent, dptd, nseg
 from dpcheck.checks.inside.phases import nispp_phases, output_perturbation
@@ -22,28 +40,10 @@ from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.linear import Linear
 from dpcheck.problems.mean_estimation import MeanEstimation
-from dpcheck.problems.problem import with_record
 from dpcheck.problems.product import Product
 from dpcheck.problems.product_mirror import ProductMirror
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.problems.quartic import Quartic
-from dpcheck.schedules.phases import FIELDS
-from dpcheck.solvers.dp_rgda import DPRGDA
-from dpcheck.solvers.dp_sgda_clipped import DPSGDAClipped
-from dpcheck.solvers.dptd import DPTD
-from dpcheck.solvers.nispp import NISPP
-from dpcheck.solvers.nseg import NSEG
-from dpcheck.solvers.output_perturbation_minimise import PhasedConvex, StronglyConvex
-from dpcheck.solvers.output_perturbation_saddle import (
-    PhasedConvexStronglyConcave,
-    PhasedDual,
-    PhasedPrimal,
-    PhasedSaddle,
-    PhasedStronglyConvexConcave,
-    Saddle,
-    SaddleJoint,
-)
-from dpcheck.solvers.privatediff import PrivateDiff
 
 RNG = np.random.default_rng(11)
 SEEDS = (0, 1, 2)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck.bases import BASES
+from dpcheck.catalogue.bases import BASES
+from dpcheck.catalogue.zhang2022.solved_once import known
 from dpcheck.checks.bases import STEPS
 from dpcheck.problems import example
 from dpcheck.solvers import configure
-from dpcheck.solvers.solved_once import known
 
 CASES = [
     ("output_perturbation", "gradient_descent"),

@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, certify, check, prove, solve
+from dpcheck.algorithms.problem import with_record
+from dpcheck.algorithms.solver import rows_of
+from dpcheck.catalogue.zhang2022.output_perturbation import Phased
+from dpcheck.catalogue.zhang2022.phases import FIELDS
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import PROBLEMS, example
-from dpcheck.problems.problem import with_record
 from dpcheck.problems.product import Product
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.schedules.phases import FIELDS
+from dpcheck.running.streams import map_chunks
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
-from dpcheck.solvers.output_perturbation import Phased
-from dpcheck.solvers.solver import rows_of
-from dpcheck.streams import map_chunks
 
 EPSILON, DELTA = 1.0, 1e-5
 CASES = [(name, variant) for name in ALGORITHMS for variant in algorithm(name).variants]

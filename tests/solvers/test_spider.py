@@ -15,21 +15,21 @@ from scipy.stats import laplace
 
 from dpcheck import InputError, certify, solve
 from dpcheck.accounting import privacy_curve
+from dpcheck.algorithms.kernels.parts import project
+from dpcheck.algorithms.problem import Problem, with_record
+from dpcheck.catalogue.xu2026.ada_dp_spider import AdaDPSpider
+from dpcheck.catalogue.xu2026.dp_spider import DPSpider
+from dpcheck.catalogue.xu2026.sto_spider import Limits, StoSpider
+from dpcheck.catalogue.xu2026.sto_spider_schedule import pure, scale_of
 from dpcheck.checks.inside import spider as references
 from dpcheck.checks.inside.choice import score_all
 from dpcheck.checks.inside.replay import Replay
 from dpcheck.events import Gaussian, Laplace
-from dpcheck.kernels.parts import project
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.double_well import DoubleWell
 from dpcheck.problems.matrix_sensing import MatrixSensing
-from dpcheck.problems.problem import Problem, with_record
 from dpcheck.problems.sensing import Sensing
-from dpcheck.schedules.sto_spider import pure, scale_of
-from dpcheck.solvers.ada_dp_spider import AdaDPSpider
-from dpcheck.solvers.dp_spider import DPSpider
-from dpcheck.solvers.sto_spider import Limits, StoSpider
 
 RNG = np.random.default_rng(11)
 PROBLEMS = {

@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg.cython_blas  # noqa: F401  # loaded, so that its threads are counted
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from dpcheck.streams import cores, map_chunks, one_blas_thread
+from dpcheck.running.streams import cores, map_chunks, one_blas_thread
 
 
 def test_results_do_not_depend_on_the_workers():

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError, certify
+from dpcheck.algorithms.kernels import tree
+from dpcheck.algorithms.problem import with_record
 from dpcheck.bounds.registry import theorem
-from dpcheck.kernels import tree
+from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.cosine import Cosine
-from dpcheck.problems.problem import with_record
 from dpcheck.solvers import configure
-from dpcheck.solvers.dp_rgda import DPRGDA
 
 EPSILON, DELTA = 2.0, 1e-5
 PROBLEM = Cosine.sample(3000, 2, np.random.default_rng(0))

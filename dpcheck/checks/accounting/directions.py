@@ -16,7 +16,7 @@ from dpcheck.checks.accounting.declared import on_minibatches
 from dpcheck.checks.accounting.second_route import deltas_of, interval_of
 from dpcheck.checks.place import place_of
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 STEPS = 20
 DELTA = 1e-6

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpcheck.accounting import certify, privacy_curve
+from dpcheck.catalogue.games import GAMES
 from dpcheck.checks.accounting.declared import disagreement
 from dpcheck.checks.accounting.directions import directions, disjoint
 from dpcheck.checks.accounting.pairs import laplace, randomised_response
 from dpcheck.checks.accounting.second_route import Interval, deltas_of, interval_of
 from dpcheck.checks.place import place_of, place_of_schedule
 from dpcheck.checks.privacy.entry import DELTA, EPSILON, Entry
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.events import Event, Laplace
-from dpcheck.findings import Finding
 from dpcheck.problems import example
+from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm, configure
 
 ROUNDING = 1e-9  # relative: both routes' own

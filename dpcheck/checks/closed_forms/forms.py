@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.closed_forms.objective import Objective, along, least
 from dpcheck.checks.inside.geometry import project
 from dpcheck.errors import InputError
-from dpcheck.problems.problem import Array
 
 POINTS = (0.1, 0.5, 2.0)  # how far from the start, each coordinate
 DIRECTIONS = 2

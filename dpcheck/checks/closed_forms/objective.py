@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels import gradients
+from dpcheck.algorithms.problem import Array, data_of
+from dpcheck.algorithms.problem_domains import BALL, BOX, SIMPLEX
 from dpcheck.checks.inside.geometry import project
-from dpcheck.kernels import gradients
-from dpcheck.problems.domains import BALL, BOX, SIMPLEX
-from dpcheck.problems.problem import Array, data_of
 
 _STEP = 1e-4  # of differences, two of which make their error of fourth order
 

@@ -11,8 +11,8 @@ from dpcheck.checks.closed_forms.forms import Compared, comparisons
 from dpcheck.checks.constants import PROBLEMS_OF
 from dpcheck.checks.place import place_of
 from dpcheck.errors import InputError, raised
-from dpcheck.findings import Finding
 from dpcheck.problems import example
+from dpcheck.report.findings import Finding
 
 
 def closed_forms(name: str) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 from dpcheck.bounds import ledger
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 
 @cache

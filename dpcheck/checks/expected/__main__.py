@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.checks.expected import expected_certificates, of_claims, on_file
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 
 def differing(findings: Sequence[Finding], algorithms: Iterable[str]) -> Iterator[tuple[str, str, str | float | None]]:

@@ -11,15 +11,15 @@ import math
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.tape import release
+from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.run import Run
 from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
 from dpcheck.checks.context import Context
 from dpcheck.checks.inside.cases import Case
 from dpcheck.checks.inside.layout import layout
 from dpcheck.checks.place import place_of
-from dpcheck.findings import Finding
-from dpcheck.kernels.tape import release
-from dpcheck.problems.problem import Array
-from dpcheck.solvers.run import Run
+from dpcheck.report.findings import Finding
 
 BATCHES, LEVEL = 3, 0.01
 _NUMBERS = 2_000  # of noise in a batch: 10 % too little is nine standard errors away, four of them at the least

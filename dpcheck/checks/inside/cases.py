@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dpcheck.algorithms.problem import Problem
+from dpcheck.algorithms.solver import Solver
+from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.problems import example
-from dpcheck.problems.problem import Problem
 from dpcheck.solvers import algorithm, configure
-from dpcheck.solvers.output_perturbation import Phased
-from dpcheck.solvers.solver import Solver
 
 EPSILON, DELTA = 1.0, 1e-5
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.run import History
 from dpcheck.checks.inside.geometry import clip
-from dpcheck.problems.problem import Array
-from dpcheck.solvers.run import History
 
 _NEAR = 1e-7
 

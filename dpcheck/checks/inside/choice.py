@@ -16,18 +16,18 @@ import numpy as np
 from numba import types
 from scipy import stats
 
+from dpcheck.algorithms.kernels.jit import MATRIX, PARTS, VECTOR, kernel
+from dpcheck.algorithms.kernels.named import Objective
+from dpcheck.algorithms.kernels.parts import project
+from dpcheck.algorithms.packing import fill
+from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.run import History
+from dpcheck.catalogue.xu2026 import sto_spider
+from dpcheck.catalogue.xu2026.sto_spider import LIMITS, Limits, score
 from dpcheck.checks.context import Context
 from dpcheck.checks.inside.cases import Case
 from dpcheck.checks.place import place_of
-from dpcheck.findings import Finding
-from dpcheck.kernels.jit import MATRIX, PARTS, VECTOR, kernel
-from dpcheck.kernels.named import Objective
-from dpcheck.kernels.parts import project
-from dpcheck.problems.problem import Array
-from dpcheck.solvers import sto_spider
-from dpcheck.solvers.packing import fill
-from dpcheck.solvers.run import History
-from dpcheck.solvers.sto_spider import LIMITS, Limits, score
+from dpcheck.report.findings import Finding
 
 LEVEL = 1e-6
 _RUNS, _STEPS, _RECORDS = 2_500, 10, 50  # many steps, along which one threshold stays; few records, to be fast

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from dpcheck.algorithms.run import History, Run
 from dpcheck.checks.inside.groups import Group, declared
 from dpcheck.checks.inside.layout import Release, layout
 from dpcheck.events import Disjoint, Sampled
-from dpcheck.solvers.run import History, Run
 
 ROUNDING = 1e-9  # relative: a multiplier is a quotient of two numbers that a kernel multiplies
 
@@ -117,7 +117,7 @@ def _declared_form(seen: float, wanted: Group) -> float:
     """
     if not wanted.laplace:
         return seen
-    from dpcheck.schedules.sto_spider import pure
+    from dpcheck.catalogue.xu2026.sto_spider_schedule import pure
 
     return pure(seen).noise_multiplier
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Problem
 from dpcheck.checks.inside.small_problems import problem
 from dpcheck.errors import InputError
-from dpcheck.problems.problem import Problem
 from dpcheck.solvers import algorithm
 
 _RELATIVE = 1e-9

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.named import Place
+from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.checks.inside.formulas import FORMULAS
 from dpcheck.checks.inside.geometry import clip, project
-from dpcheck.kernels.named import Place
-from dpcheck.problems.problem import Array, Problem, data_of
 
 Gradient = Callable[[Array, Array, Array], tuple[Array, Array]]  # (record, w, v) -> in w, in v
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.inside.replay import Replay
-from dpcheck.problems.problem import Array
 
 
 def bounds(replay: Replay) -> tuple[float, float]:

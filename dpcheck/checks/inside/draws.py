@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from dpcheck.algorithms.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT, draw
 from dpcheck.checks.inside.law import Judged
-from dpcheck.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT, draw
 
 _POPULATION, _BATCH, _DRAWS = 12, 5, 20_000
 _SIGMAS = 6.0

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Problem
 from dpcheck.checks.inside.small_runs import CASES
 from dpcheck.checks.privacy.worst_case import WorstCase
 from dpcheck.problems import example
-from dpcheck.problems.problem import Problem
 from dpcheck.solvers import algorithm
 
 # Of the rates' experiments and of the utility on real data.

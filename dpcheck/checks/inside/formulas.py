@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.problems.problem import Array
+from dpcheck.algorithms.problem import Array
 
 # (problem, record, w, v) -> the partial gradients in w and in v
 Formula = Callable[[Any, Array, Array, Array], tuple[Array, Array]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.problems.problem import Array
+from dpcheck.algorithms.problem import Array
 
 # The kinds of a domain's blocks, as ``Problem`` numbers them.
 _BALL, _BOX, _SIMPLEX = 0, 1, 2

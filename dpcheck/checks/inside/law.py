@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.audits.sampling import SamplingAudit, audit_sampling
 from dpcheck.checks.inside.replay import Index
 from dpcheck.checks.inside.small_runs import Case
-from dpcheck.problems.problem import Array
 
 _LEVEL = 1e-8
 # An audit of minibatches simulates its null, so that it cannot reach a small level at once: four independent ones must

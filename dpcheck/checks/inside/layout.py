@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dpcheck.algorithms.problem import Problem
+from dpcheck.algorithms.run import History
+from dpcheck.algorithms.solver import Solver
+from dpcheck.catalogue.zhang2022.output_perturbation import Phased
+from dpcheck.catalogue.zhang2022.phases import FIELDS
 from dpcheck.checks.inside.groups import declared
-from dpcheck.problems.problem import Problem
-from dpcheck.schedules.phases import FIELDS
-from dpcheck.solvers.output_perturbation import Phased
-from dpcheck.solvers.run import History
-from dpcheck.solvers.solver import Solver
 
 JOINT = "w and v together"
 

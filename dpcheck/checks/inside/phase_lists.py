@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpcheck.problems.problem import Problem
+from dpcheck.algorithms.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.inside.phase_lists import Phase, PhaseList, nispp
 from dpcheck.checks.inside.replay import Replay
-from dpcheck.problems.problem import Array
 
 _SLACK = 1 + 1e-6
 

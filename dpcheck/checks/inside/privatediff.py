@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.inside.replay import Replay
-from dpcheck.problems.problem import Array
 
 
 def privatediff(replay: Replay, *, to_the_letter: bool = False) -> None:
-    """Follow Algorithm 3; ``repaired`` as ``dpcheck.solvers.privatediff`` has it.
+    """Follow Algorithm 3; ``repaired`` as ``dpcheck.catalogue.zhang2025.privatediff`` has it.
 
     to_the_letter : the paper takes x from the whole space and leaves the noised maximiser where the noise put
         it; otherwise both are projected onto the problem's domains, which costs no privacy

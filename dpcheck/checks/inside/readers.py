@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.algorithms.problem import Array, Problem, with_record
+from dpcheck.algorithms.run import Run
 from dpcheck.checks.inside.declared import ROUNDING, along_a_tree, multiplier
 from dpcheck.checks.inside.groups import declared
 from dpcheck.checks.inside.layout import Release, layout
 from dpcheck.events import Disjoint, shift_of
-from dpcheck.problems.problem import Array, Problem, with_record
-from dpcheck.solvers.run import Run
 
 Moves = NDArray[np.bool_]
 _MOST = 200  # records that are exchanged, one at a time, evenly spread

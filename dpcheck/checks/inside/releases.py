@@ -13,10 +13,10 @@ from dpcheck.checks.inside.cases import Case, cases
 from dpcheck.checks.inside.choice import choice
 from dpcheck.checks.inside.declared import differences
 from dpcheck.checks.inside.readers import moves, shared, strangers
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 if TYPE_CHECKING:
-    from dpcheck.solvers.run import Run
+    from dpcheck.algorithms.run import Run
 
 
 def releases(context: Context, name: str) -> Iterator[Finding]:

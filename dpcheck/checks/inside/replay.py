@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.run import Run
 from dpcheck.checks.inside.causes import Query, cause_of_gradient, cause_of_iterate, cause_of_output
 from dpcheck.checks.inside.derivatives import Gradient, gradient_of
 from dpcheck.checks.inside.differences import TOLERANCE, Differences, EndedError
 from dpcheck.checks.inside.geometry import clip, project
-from dpcheck.problems.problem import Array
-from dpcheck.solvers.run import Run
 
 Index = NDArray[np.int64]
 BLOCKS = "wv"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.inside.replay import Index, Replay
-from dpcheck.problems.problem import Array
 
 Release = Callable[[Array], Array]
 
@@ -35,7 +35,7 @@ class Tree:
 
 
 def dp_rgda(replay: Replay) -> None:
-    """Follow both algorithms; ``repaired`` as ``dpcheck.solvers.dp_rgda`` has it.
+    """Follow both algorithms; ``repaired`` as ``dpcheck.catalogue.xu2026.dp_rgda`` has it.
 
     The paper returns x alone; y is the one that the updater found at the same x. The point to which x_t was moved at
     random is taken from the run.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.problems.problem import Problem
+from dpcheck.algorithms.problem import Problem
 
 
 @cache

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Problem
+from dpcheck.algorithms.solver import Solver
 from dpcheck.checks.inside import phase_lists, phases
 from dpcheck.checks.inside.descent import descent_ascent, dptd, nseg
 from dpcheck.checks.inside.privatediff import privatediff
@@ -21,9 +23,7 @@ from dpcheck.checks.inside.replay import Replay, replayed
 from dpcheck.checks.inside.rgda import dp_rgda
 from dpcheck.checks.inside.small_problems import problem
 from dpcheck.checks.inside.spider import ada_dp_spider, dp_spider, sto_spider
-from dpcheck.problems.problem import Problem
 from dpcheck.solvers import algorithm, configure
-from dpcheck.solvers.solver import Solver
 
 PRIVACY: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-3}
 Follow = Callable[..., None]
@@ -245,7 +245,7 @@ def nispp_cases() -> Iterator[Case]:
 
 def sharpened(solver: Any, energy: float) -> Any:
     """Return the same with the base solver held to this accuracy in every phase."""
-    from dpcheck.schedules.phases import FIELDS
+    from dpcheck.catalogue.zhang2022.phases import FIELDS
 
     schedule = solver.phases.copy()
     schedule[:, FIELDS.index("energy")] = energy

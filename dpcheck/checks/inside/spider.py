@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.inside.geometry import clip
 from dpcheck.checks.inside.replay import Replay
-from dpcheck.problems.problem import Array
 
 _NOTHING: Array = np.zeros(0)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.context import Context
 from dpcheck.checks.inside import law
 from dpcheck.checks.inside.defaults import DEFAULTS, compared
@@ -20,8 +21,7 @@ from dpcheck.checks.inside.families import families
 from dpcheck.checks.inside.replay import Replay
 from dpcheck.checks.inside.small_runs import CASES, Case
 from dpcheck.checks.place import place_of
-from dpcheck.findings import Finding
-from dpcheck.problems.problem import Array
+from dpcheck.report.findings import Finding
 
 # part -> its kind, what it is, and how it was compared
 _PARTS = {

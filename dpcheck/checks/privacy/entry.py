@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.events import Event
-from dpcheck.problems.problem import Array
 from dpcheck.solvers import configure
 
 EPSILON, DELTA = 1.0, 1e-5

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array, with_record
+from dpcheck.catalogue.games import GAMES
+from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import Entry
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.events import Disjoint, shift_of
-from dpcheck.findings import Finding
-from dpcheck.problems.problem import Array, with_record
-from dpcheck.solvers.output_perturbation import Phased
+from dpcheck.report.findings import Finding
 
 _SAME = 1e-9  # of a declared sensitivity: what is below has not moved
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from dpcheck import datasets
 from dpcheck.accounting import certify
+from dpcheck.algorithms.problem import Array, Problem, with_record
 from dpcheck.audits.neighbours import farthest_pair
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.yang2022.utility import ADULT_POSITIVE_SHARE
 from dpcheck.checks.context import Context
-from dpcheck.checks.dp_sgda_utility import ADULT_POSITIVE_SHARE
 from dpcheck.checks.privacy.entry import DELTA, EPSILON
 from dpcheck.checks.privacy.sandwich import audit, finding
-from dpcheck.findings import Finding
 from dpcheck.problems.auc import AUC
-from dpcheck.problems.problem import Array, Problem, with_record
-from dpcheck.solvers.dp_sgda import DPSGDA
+from dpcheck.report.findings import Finding
 
 STEPS = 100
 

@@ -10,16 +10,16 @@ from zlib import crc32
 import numpy as np
 
 from dpcheck.accounting import certify, privacy_curve
+from dpcheck.algorithms.problem import Array
 from dpcheck.audits.limits.noise_multiplier import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.running.run_plan import Chunk
+from dpcheck.catalogue.games import GAMES
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, LEARNED, TRIALS, TRIALS_FULL, Entry
-from dpcheck.checks.privacy.games import GAMES
 from dpcheck.checks.privacy.share import most_telling, share, shares
 from dpcheck.events import Event, Repeated, Sampled, scaled
-from dpcheck.findings import Finding
-from dpcheck.problems.problem import Array
+from dpcheck.report.findings import Finding
 
 Mechanism = Callable[[Any, np.random.Generator, int], Array]
 

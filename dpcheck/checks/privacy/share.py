@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.inside.declared import multiplier
 from dpcheck.checks.inside.layout import Release, layout
 from dpcheck.checks.privacy.entry import Entry
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.events import shift_of
-from dpcheck.findings import Finding
-from dpcheck.solvers.output_perturbation import Phased
+from dpcheck.report.findings import Finding
 
 RUNS = 3
 ROUNDING = 1e-6  # relative; a base solver's certificate is met to about 1e-9

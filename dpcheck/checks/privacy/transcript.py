@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.algorithms.kernels.named import Others, Play, Replay, Scheme
+from dpcheck.algorithms.kernels.tape import COUNT, RECORD, REPLAY
+from dpcheck.algorithms.kernels.transcripts import paths, transcripts
+from dpcheck.algorithms.packing import SCHEMES
+from dpcheck.algorithms.problem import Array, Problem, data_of, with_record
+from dpcheck.algorithms.run import History
+from dpcheck.algorithms.solver import Solver
+from dpcheck.algorithms.tapes import new_tape
 from dpcheck.events import Scheme as Drawing
-from dpcheck.kernels.named import Others, Play, Replay, Scheme
-from dpcheck.kernels.tape import COUNT, RECORD, REPLAY
-from dpcheck.kernels.transcripts import paths, transcripts
-from dpcheck.problems.problem import Array, Problem, data_of, with_record
-from dpcheck.solvers.packing import SCHEMES
-from dpcheck.solvers.run import History
-from dpcheck.solvers.solver import Solver
-from dpcheck.solvers.tapes import new_tape
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.problems.domains import ball
-from dpcheck.problems.problem import Array, Defaults
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.problem import Array, Defaults
+from dpcheck.algorithms.problem_domains import ball
 
 
 @kernel(GRADIENT_SIGNATURE)

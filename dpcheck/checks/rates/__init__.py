@@ -1,8 +1,8 @@
 """Measured rates against promised ones: one file a theorem, found by its name.
 
-A module of this folder that is called after a paper, such as ``zhang2022_theorem_3_3``, declares ``EXPERIMENTS``, a
-tuple of :class:`~dpcheck.checks.rates.experiment.Experiment`, or ``STAGES``, a mapping from algorithms to functions
-``(context, tables) -> findings`` for what is no regression over a grid; or both.
+A module ``rate_...`` of a paper's folder in the catalogue, such as ``zhang2022/rate_theorem_3_3``, declares
+``EXPERIMENTS``, a tuple of :class:`~dpcheck.checks.rates.experiment.Experiment`, or ``STAGES``, a mapping from
+algorithms to functions ``(context, tables) -> findings`` for what is no regression over a grid; or both.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ def experiments(name: str | None = None) -> tuple[Experiment, ...]:
 
 @cache
 def _modules() -> tuple[ModuleType, ...]:
-    names = sorted(each.name for each in pkgutil.iter_modules(__path__))
-    papers = [name for name in names if name.partition("_")[0] in PAPERS]
-    return tuple(importlib.import_module(f"{__name__}.{name}") for name in papers)
+    found = []
+    for paper in sorted(PAPERS):
+        folder = importlib.import_module(f"dpcheck.catalogue.{paper}")
+        names = sorted(module.name for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."))
+        found += [importlib.import_module(name) for name in names if name.rpartition(".")[2].startswith("rate_")]
+    return tuple(found)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.theorem import Theorem
-from dpcheck.problems.problem import Array
 from dpcheck.solvers import algorithm
 
 Cell = Mapping[str, float]

@@ -26,7 +26,7 @@ from dpcheck.audits.rates import RateFit, fit_rate
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates.experiment import Experiment
 from dpcheck.checks.rates.measurement import Point, more, points, slopes
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 
 TABLE = "Measured rates"
 _LOOKS = 2

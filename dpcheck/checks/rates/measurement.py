@@ -10,9 +10,9 @@ from zlib import crc32
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array
 from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise
-from dpcheck.problems.problem import Array
 
 LEADS = 5.0  # times that the regime's term is larger than any other
 REACH = 5.0  # total step times curvature from which on the start is forgotten

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dpcheck.bounds.registry import PAPERS
 from dpcheck.checks.place import place_of_schedule
 from dpcheck.checks.schedules.comparison import Binding, compared
-from dpcheck.findings import Finding
+from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpcheck.algorithms.declaration import promises
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.errors import InputError
-from dpcheck.findings import Finding
-from dpcheck.solvers import promises
+from dpcheck.report.findings import Finding
 
 TOLERANCE = 1e-9  # relative: one number comes from exact arithmetic, the other from floating point
 

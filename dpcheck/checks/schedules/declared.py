@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Array, Defaults
+from dpcheck.algorithms.problem_domains import ball
 from dpcheck.checks.privacy.worst_case import gradient
-from dpcheck.problems.domains import ball
-from dpcheck.problems.problem import Array, Defaults
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from dpcheck.catalogue.zhang2022.phases import FIELDS
 from dpcheck.checks.schedules.comparison import Binding, Number, Unbound, numbers
 from dpcheck.checks.schedules.declared import Declared
-from dpcheck.schedules.phases import FIELDS
 from dpcheck.solvers import algorithm
 
 # n, d_w, d_v, epsilon, delta, Lipschitz constants in w and v, radii, moduli in w and v: among them the least n, one

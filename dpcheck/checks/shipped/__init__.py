@@ -17,16 +17,13 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
-from dpcheck.store import digest_of, theory_digest
+from dpcheck.running.store import digest_of, theory_digest
 
 CLAIMS, MEASUREMENTS = "claims.json.xz", "measurements.json.xz"
 _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 # What turns seeds into measurements; what judges them runs in every check.
-_MEASURE = ("kernels", "bases", "solvers", "schedules", "problems", "events", "checks/rates")
-_SHARED = (
-    "streams", "arrays", "accounting", "certificates", "event_counts", "event_curves", "losses", "loss_grids",
-    "tilted_losses", "replacement", "privacy_curves",
-)  # fmt: skip
+_MEASURE = ("algorithms", "catalogue", "solvers", "problems", "events", "accounting", "checks/rates")
+_SHARED = ("running/streams", "arrays")
 _SCORES = "transcripts.py"  # a kernel that only audits call
 _ALIKE = 1e-6  # relative; another processor sums in another order
 

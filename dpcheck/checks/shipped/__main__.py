@@ -17,8 +17,8 @@ from dpcheck.checks.claims import decide
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.shipped import CLAIMS, MEASUREMENTS, claims_of, measuring_digest, name_of, versions
+from dpcheck.running.store import theory_digest
 from dpcheck.solvers import ALGORITHMS
-from dpcheck.store import theory_digest
 
 
 class _Kept:

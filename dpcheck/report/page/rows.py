@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from dpcheck.report.epsilons import number
 from dpcheck.report.page.evidence import Shown, shown
+from dpcheck.report.results import Finding
 from dpcheck.report.summary import Summary
 from dpcheck.report.verdicts import sign, standing
-from dpcheck.results import Finding
 
 _WEIGHTS = ("broken", "undecided", "conditional", "good")
 

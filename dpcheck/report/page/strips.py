@@ -10,9 +10,9 @@ from typing import Any
 from dpcheck.report.drawing import number as known
 from dpcheck.report.epsilons import number
 from dpcheck.report.page.axis import Axis
+from dpcheck.report.results import Finding
 from dpcheck.report.sandwiches import Variant, variants_of
 from dpcheck.report.verdicts import standing
-from dpcheck.results import Finding
 
 _FARTHEST = 100.0  # how many times above or below the claims epsilon is drawn
 _RELEASED = {"transcript": "circle", "iterates": "diamond", "output": "triangle", "": "square"}

@@ -1,0 +1,235 @@
+"""The privacy curve of random allocation, or balls in bins: a record joins one of t steps, drawn uniformly.
+
+With the record the t outputs follow P = (1/t) sum_i N(v_i in step i), without it Q = N(0); the other records' steps are
+shared by both and removed by joint convexity. Under Q the likelihood ratio is S / t, S the sum of the t martingales
+M_i = e^(<v_i, x_i> - |v_i|^2 / 2), and
+
+    delta(epsilon) = E (S / t - e^epsilon)^+  with the record added,  E (1 - e^epsilon S / t)^+  with it removed.
+
+Both are means of convex functions of S, also where v_i, of norm at most the ``shift`` s, depends on earlier outputs.
+Backwards from the last step: given what is past, the mean over all later steps is convex in M_i; and M_i, lognormal of
+mean 1 and variance parameter |v_i|^2 <= s^2, is smaller in convex order than X, lognormal with s^2. So |v_i| = s in all
+steps is the worst, and S the sum of t independent copies of X.
+
+That mean is bounded from above by spreads, which keep the mean and are larger in convex order:
+1. t - 1 of the copies are moved to the multiples of a grid's interval, each to its two neighbours; what lies past the
+   ``end`` of the grid is bounded and added, as :class:`dpcheck.accounting.allocation_copies.Far` says;
+2. the law of their sum comes from Fourier transforms under several tilts, the least of whose bounds counts at each
+   point; what lies past the window is bounded by Chernoff, under P, and added;
+3. over the last copy is integrated in closed form: Black and Scholes's price of a call or a put;
+4. for more than a few epsilons, delta is linear in e^epsilon between those of a table, above the convex curve.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from dpcheck.accounting.allocation_copies import SAFE, Far, masses, on_grid, put
+from dpcheck.accounting.loss_grids import Grid
+from dpcheck.accounting.privacy_curves import Array, Curve, CurvePair, gaussian_log_delta
+from dpcheck.accounting.tilted_losses import convolve, tilt_grid
+
+_FINE = 0.02  # interval of the grid, in standard deviations of a copy
+_COARSEST = 4  # by how much it may grow where single copies decide
+_PART = 0.007  # of the steps, that it then is at most
+_MOST_POINTS = 2**20
+_FLOOR = 1e-14  # least delta that is aimed at
+_COMMON = 1e-8  # a floor that suits most epsilons
+_LEAST_SHIFT, _LARGEST_SHIFT = 1e-4, 2.5  # outside, no grid is worth it
+_EPSILONS, _KNOTS = 900, 2000
+_FEW = 32  # so many epsilons need no table
+
+
+def allocation_curves(steps: int, shift: float, negligible: float) -> CurvePair:
+    """Return the curves of one epoch of ``steps`` >= 2; where they end, those without sampling go on.
+
+    shift : 1 over the noise multiplier;  negligible : what may be added to delta, see
+    :func:`dpcheck.accounting.event_curves.curves_of`
+    """
+    if not _LEAST_SHIFT < shift < _LARGEST_SHIFT:
+        return CurvePair(*(2 * [lambda epsilon: gaussian_log_delta(epsilon, shift)]))
+    floor = max(negligible * 1e8, _FLOOR)
+    floors = {10.0 ** math.floor(math.log10(floor))} | ({_COMMON} if floor < _COMMON / 10 and shift > 1 else set())
+    epochs = [_epoch(steps, shift, each) for each in sorted(floors)]  # a high floor has a finer grid
+
+    def curve(added: bool) -> Curve:
+        def log_delta(epsilon: Array) -> Array:
+            bound = np.min([epoch.deltas(epsilon, added) for epoch in epochs], axis=0)
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.minimum(np.log(bound), gaussian_log_delta(epsilon, shift)))
+
+        return log_delta
+
+    return CurvePair(curve(True), curve(False))
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """Bounds on the chances of the sum of t - 1 copies, and delta of what lies below and above its points."""
+
+    points: Array
+    chances: Array
+    below: float
+    above: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Epoch:
+    """One epoch's deltas: from ``high`` with the record added, and from ``low``, shorter and finer, with it removed.
+
+    ``calls`` and ``puts`` of the last copy at ``strikes``;  ``far`` : what copies past the grid add
+    """
+
+    steps: int
+    most: float
+    widest: float
+    high: _Sum
+    low: _Sum
+    strikes: Array
+    calls: Array
+    puts: Array
+    far: Far
+
+    def deltas(self, epsilon: Array, added: bool) -> Array:
+        """Bound delta at these epsilons >= 0, with the record added or removed."""
+        one = self._added if added else self._removed
+        if epsilon.size <= _FEW:
+            return np.array([one(math.exp(min(each, self.most))) for each in epsilon])
+        epsilons, deltas = self._table[0], self._table[1 if added else 2]
+        last = epsilons.size - 1
+        index = np.clip(np.searchsorted(epsilons, epsilon, side="right") - 1, 0, last - 1)
+        gap = epsilons[index + 1] - epsilons[index]
+        part = np.clip(np.expm1(np.minimum(epsilon - epsilons[index], gap)) / np.expm1(gap), 0, 1)
+        return np.where(epsilon >= epsilons[-1], deltas[-1], deltas[index] * (1 - part) + deltas[index + 1] * part)
+
+    @cached_property
+    def _table(self) -> tuple[Array, Array, Array]:
+        """Epsilons, and delta with the record added and removed."""
+        epsilons = np.sinh(np.linspace(0, math.asinh(self.most / self.widest), _EPSILONS)) * self.widest
+        ratios = np.exp(epsilons).tolist()
+        return epsilons, np.array([self._added(y) for y in ratios]), np.array([self._removed(y) for y in ratios])
+
+    def _added(self, y: float) -> float:
+        strike = self.steps * y - self.high.points
+        price = np.where(strike > 0, np.interp(strike, self.strikes, self.calls), 1 - strike)
+        beyond = self.far.delta(self.steps * y) + self.high.below + self.high.above
+        return float(self.high.chances @ price / self.steps + beyond) * SAFE
+
+    def _removed(self, y: float) -> float:
+        strike = self.steps / y - self.low.points
+        price = np.interp(strike, self.strikes, self.puts, left=0.0)
+        return float(self.low.chances @ price * y / self.steps + self.low.below) * SAFE
+
+
+@lru_cache(maxsize=1024)
+def _epoch(steps: int, shift: float, floor: float) -> _Epoch:
+    """Bound the deltas of one epoch; ``floor`` : what may be added to them."""
+    far = Far.of(steps, shift, floor)
+    end = far.end
+    high = low = _sum(steps, shift, end, floor, heavy=far.heavy)
+    if far.heavy or end > 2 * steps + 4:  # puts are worth nothing where one copy is above all strikes
+        low = _sum(steps, shift, min(2.0 * steps + 4, far.plain), floor)
+    widest = min(math.sqrt(math.expm1(shift * shift) / steps), 0.3)
+    most = max(math.log1p(end / steps) + 1 if shift > 0.3 else 0.0, 20 * widest)
+    strikes = np.concatenate([np.linspace(0, 2, 4001), np.geomspace(2, steps * math.exp(most) + 2, 8000)[1:]])
+    puts = put(strikes, shift)
+    calls = puts + 1 - strikes
+    large = strikes >= 1
+    calls[large] = np.exp(gaussian_log_delta(np.log(strikes[large]), shift))
+    return _Epoch(steps, most, widest, high, low, strikes, calls, puts, far)
+
+
+def _sum(steps: int, shift: float, end: float, floor: float, *, heavy: bool = False) -> _Sum:
+    """Bound the chances of the sum of t - 1 copies, each moved to a grid's points."""
+    number, variance = steps - 1, math.expm1(shift * shift)
+    spread = 12 * math.sqrt(number * min(variance, end)) + end
+    wanted = _interval(steps, variance) if variance < end else _FINE * math.sqrt(end)
+    wanted = max(wanted, 1.5 * spread / _MOST_POINTS)
+    interval = 1 / math.floor(1 / wanted) if wanted < 1 else float(math.ceil(wanted))
+    grid = on_grid(shift, end, interval, heavy)
+    deviation = math.sqrt(number * float(np.exp(grid.log_mass) @ (grid.losses - 1) ** 2))
+    low = max(0.0, number - math.sqrt(2 * number * math.exp(shift * shift) * -math.log(floor)))
+    order = (number - low) / (number * math.exp(shift * shift))
+    below = math.exp(min(number * grid.log_moment(-order) + order * low, 0.0)) if low > 0 else 0.0
+    past = _Past(shift, grid, number, deviation, heavy=heavy)
+    above, top = 1.0, 0.0
+    for reach in (0.5, 1.0, 1.3, 1.7, 2.5, 4.0):
+        top = number + reach * end + 10 * deviation
+        above = past.bound(top)
+        if above <= floor or (top - low) / interval > 2 * _MOST_POINTS:
+            break
+    points = range(math.floor(low / interval), math.ceil(top / interval) + 1)
+    sums = np.array(points) * interval
+    chances = _chances(grid, number, points, deviation, top)
+    knots = _knots(number, deviation, float(sums[0]), float(sums[-1]))
+    index = np.clip(np.searchsorted(knots, sums, side="right") - 1, 0, knots.size - 2)
+    part = np.clip((sums - knots[index]) / (knots[index + 1] - knots[index]), 0, 1)
+    law = np.bincount(index, chances * (1 - part), knots.size) + np.bincount(index + 1, chances * part, knots.size)
+    return _Sum(knots, np.asarray(law, np.float64), below * SAFE, above * SAFE)
+
+
+def _interval(steps: int, variance: float) -> float:
+    """Return the grid's interval, coarser where single copies decide and not the sum of many."""
+    deviation, heavy = math.sqrt(variance), variance / math.expm1(1)
+    coarse = _COARSEST * (2.5 if heavy > 0.05 * steps else 1.0)
+    return deviation * max(_FINE, min(_FINE * min(heavy, coarse), _PART * steps / deviation))
+
+
+def _chances(grid: Grid, number: int, points: range, deviation: float, top: float) -> Array:
+    """Bound the chances of a sum under several tilts, each of which has its roundings at another place.
+
+    A call of the sum is at most the sum, and a put at most its strike, so that no delta is too large by more than the
+    bounds on the chances and on the mean are; the first tilt that hardly lowers these is the last.
+    """
+    sums = np.array(points) * (grid.losses[1] - grid.losses[0])
+    felt = 1 + sums / max(float(number), 1.0)
+    best, excess = np.full(len(points), math.inf), math.inf
+    mass = np.exp(grid.log_mass)
+    true = float(mass.sum() + number * (mass @ grid.losses) / max(float(number), 1.0))
+    for tilt in (0.0, 30 / (top - number), 15 / (top - number), *(np.array([-3, 3, -8, 8, 1.5, 5, 12]) / deviation)):
+        total = convolve([(tilt_grid(grid, float(tilt), np.empty(0)), number)], points)
+        bound = np.log(total.weights[: len(points)]) + total.log_scale + total.rounding - tilt * sums
+        best = np.minimum(best, bound)  # what lies past the window wraps, and only adds
+        before, excess = excess, float(np.exp(np.minimum(best, 0)) @ felt) - true
+        if tilt < 0 and excess > 0.9 * before:
+            break
+    chances: Array = np.exp(np.minimum(best, 0))
+    return chances
+
+
+class _Past:
+    """Chernoff's bounds on E (S / t; sum of the t - 1 > top), with one of all copies under P.
+
+    The moments are those of a copy on few points of the grid, which is larger in convex order.
+    """
+
+    def __init__(self, shift: float, grid: Grid, number: int, deviation: float, *, heavy: bool) -> None:
+        self._number = number
+        last, two = grid.losses.size - 1, min(2 / (grid.losses[1] - grid.losses[0]), grid.losses.size - 1.0)
+        places = np.concatenate([np.linspace(0, two, 201), np.geomspace(max(two, 1), last, 600)])
+        points = grid.losses[np.unique(np.clip(np.round(places), 0, last).astype(np.int64))]
+        mass = masses(shift, points, heavy)
+        orders = np.geomspace(0.1 / (number + points[-1] + deviation), 200 / deviation, 90)
+        self._orders = orders[orders * points[-1] < 600]
+        rising = np.exp(np.multiply.outer(self._orders, points)) * mass
+        moments = np.sum(rising, axis=1)
+        self._moments = np.log(moments)
+        self._tilted = np.log(np.maximum(rising @ points / moments, 1.0))
+
+    def bound(self, top: float) -> float:
+        """Return the least of the bounds."""
+        exponents = self._number * self._moments - self._orders * top + self._tilted
+        return math.exp(min(float(np.min(exponents)), 0.0))
+
+
+def _knots(number: int, deviation: float, first: float, last: float) -> Array:
+    """Fewer points, close around the mean."""
+    low, high = max(first, number - 12 * deviation), min(number + 12 * deviation, last)
+    near = np.linspace(low, high, _KNOTS)
+    far = np.geomspace(high, last, 600)[1:] if last > high else np.empty(0)
+    before = np.linspace(first, low, 200)[:-1] if low > first else np.empty(0)
+    return np.concatenate([before, near, far])

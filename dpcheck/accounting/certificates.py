@@ -1,0 +1,255 @@
+"""Counted events to the epsilon or the delta that is certified, each by the sharpest engine that fits."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dpcheck.accounting.event_counts import EventCounts
+from dpcheck.accounting.event_curves import curves_of
+from dpcheck.accounting.laplace_sums import has_laplace_sum, laplace_sum_curve
+from dpcheck.accounting.losses import Composition, compose
+from dpcheck.accounting.privacy_curves import Array, Curve, CurvePair, gaussian_log_delta
+from dpcheck.errors import require_delta
+from dpcheck.events import Laplace, RandomAllocation, Sampled, shift_of
+from dpcheck.shown import Shown
+
+_SLACK = 1e-11  # relative error allowed to the delta of a curve
+_TOLERANCE = 2e-4  # relative, what the grid of a composition may add to epsilon
+_FINE, _FEW = 1e-6, 64  # the same for unsampled events, at most so many: their atoms' places show in epsilon
+
+_ONE_STEP, _COMPOSED = "one step's curve", "privacy loss distribution"
+_SHARP = ("exact", _ONE_STEP, _COMPOSED)  # how methods begin that lose no more than the accountant's tolerance
+_LOOSE = ("an upper bound, not known to be attained", "an upper bound for several")  # ... and how others end
+_CHANGES = {
+    "add_or_remove_one": "one record added or removed",
+    "replace_one": "one record replaced",
+    "any": "any neighbours",
+}
+UNITS = {  # what a noise multiplier is over
+    "C": "C, the most that one record contributes",
+    "2C": "2C, the sensitivity between replaced records that contribute at most C",
+    "sensitivity": "the sensitivity between neighbours",
+}
+
+
+@dataclass(frozen=True)
+class Certificate(Shown):
+    """A proof that events are (epsilon, delta)-differentially private.
+
+    Attributes
+    ----------
+    epsilon : float
+        Upper bound (natural log) between neighbours as stated in the events; inf if nothing is guaranteed.
+    delta : float
+        In [0, 1).
+    method : str
+        How the bound was computed.
+    neighbours : str
+        The relation that it holds for: ``"add_or_remove_one"``, ``"replace_one"``, or ``"any"`` where that is the one
+        that the sensitivity was taken over, as for noise on the whole data set.
+    multiplier_over : str
+        The unit of the events' noise multipliers: ``"C"``, the most that one record contributes; ``"2C"``, the
+        sensitivity where it is replaced; or ``"sensitivity"``, between neighbours of any relation.
+    """
+
+    epsilon: float
+    delta: float
+    method: str
+    neighbours: str = dataclasses.field(default="any", compare=False)
+    multiplier_over: str = dataclasses.field(default="sensitivity", compare=False)
+
+    @property
+    def sharp(self) -> bool:
+        """Whether a pair of neighbours is known to attain the bound, up to the accountant's tolerance."""
+        return self.method.startswith(_SHARP) and not self.method.endswith(_LOOSE)
+
+    @property
+    def terms(self) -> str:
+        """The relation of neighbours and the unit of the multipliers, in words."""
+        change = _CHANGES.get(self.neighbours, self.neighbours.replace("_", " "))
+        return f"{change}, noise per {self.multiplier_over}" if self.multiplier_over else change
+
+    def _sentence(self) -> str:
+        return f"epsilon <= {self.epsilon:.6g} ({self.terms}) at delta {self.delta:g}"
+
+    def _facts(self) -> dict[str, Any]:
+        return {"method": self.method, "multiplier over": UNITS.get(self.multiplier_over)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return dataclasses.asdict(self)
+
+
+def between(found: Certificate, neighbours: str, over: str | None = None) -> Certificate:
+    """Name the relation of neighbours of a certificate, and what its events' multipliers are over."""
+    known = {"add_or_remove_one": "C", "replace_one": "2C", "any": "sensitivity"}
+    over = known[neighbours] if over is None else over
+    return dataclasses.replace(found, neighbours=neighbours, multiplier_over=over)
+
+
+@lru_cache(maxsize=512)
+def certificate(events: EventCounts, delta: float) -> Certificate:
+    """Certify epsilon at ``delta``."""
+    if events.steps == 0:
+        return Certificate(0.0, delta, "nothing about the data is released: no event, or none that depends on it")
+    if events.unprotected:
+        return Certificate(math.inf, delta, "no guarantee: a release without noise")
+    shift, pure = events.unsampled()
+    if delta == 0:
+        if shift > 0:
+            return Certificate(math.inf, delta, "no guarantee: Gaussian noise needs delta > 0")
+        return Certificate(_up(pure), delta, "exact: the Laplace mechanisms' epsilons add up")
+    if not events.others:
+        method = f"exact: analytic Gaussian, noise multiplier {1 / shift:.6g}"
+        return Certificate(gaussian_epsilon(shift, delta), delta, method)
+    plain = _up(gaussian_epsilon(shift, delta) + pure)
+    if (alone := _laplace_alone(events)) is not None:
+        return Certificate(_solve(alone, delta, plain), delta, f"exact: the curve of Laplace mechanisms' sum: {events}")
+    if events.steps > 1 and plain > 0 and _total_variation(events, delta) <= delta:
+        return Certificate(0.0, delta, f"total variation, summed over the steps: {events}")
+    if events.steps == 1:
+        curves = [parts[0][0].forward for parts in _directions(events, delta)]
+        epsilon, method = max(_solve(curve, delta, plain) for curve in curves), _ONE_STEP
+    elif plain > 0 and (composed := _compositions(events, delta)):
+        epsilon = max(_up(composition.epsilon(delta)) for composition in composed)
+        method = f"{_COMPOSED}, grid {min(c.interval for c in composed):.2g}"
+    else:
+        epsilon, method = math.inf, ""
+    if plain <= epsilon:
+        epsilon, method = plain, "bound that ignores sampling"
+    return Certificate(epsilon, delta, f"{method}: {events}{_looseness(events)}")
+
+
+def _laplace_alone(events: EventCounts) -> Curve | None:
+    """Return the exact curve, if the events are Laplace mechanisms of one scale and not too many."""
+    if events.shift > 0 or len(events.others) != 1:
+        return None
+    event, count = events.others[0]
+    shift = shift_of(event.noise_multiplier)
+    alone = isinstance(event, Laplace) and count > 1 and has_laplace_sum(shift, count)
+    return laplace_sum_curve(shift, count) if alone else None
+
+
+def _total_variation(events: EventCounts, delta: float) -> float:
+    """Bound delta at epsilon 0 by the sum over the steps, in the worse direction."""
+    zero = np.zeros(1)
+    return max(
+        sum(count * math.exp(float(curves.forward(zero)[0])) for curves, count in parts) * (1 + _SLACK)
+        for parts in _directions(events, delta)
+    )
+
+
+def _looseness(events: EventCounts) -> str:
+    """Say for which sampling the bound is not known to be sharp."""
+    sampled = [event for event, _ in events.others if isinstance(event, Sampled)]
+    schemes = {event.scheme for event in sampled}
+    if any(isinstance(event, RandomAllocation) for event, _ in events.others):
+        return f"; random allocation: {_LOOSE[0]}"
+    if any(event.laplace and event.scheme == "poisson" and event.neighbours == "replace_one" for event in sampled):
+        return f"; Laplace noise where a record is replaced: {_LOOSE[0]}"
+    if "with_replacement" in schemes:
+        return f"; with replacement: {_LOOSE[0]}"
+    if "without_replacement" in schemes and events.steps > 1:
+        return f"; without replacement: exact for one step, {_LOOSE[1]}"
+    return ""
+
+
+def deltas(events: EventCounts, epsilon: Array) -> Array:
+    """Certify delta at each ``epsilon`` (m,)."""
+    if events.steps == 0:
+        return np.zeros_like(epsilon)
+    if events.unprotected:
+        return np.ones_like(epsilon)
+    shift, pure = events.unsampled()
+    bound = np.ones_like(epsilon)
+    spent = epsilon >= pure
+    rest = gaussian_log_delta(epsilon[spent] - pure, shift) if shift > 0 else -math.inf
+    bound[spent] = np.minimum(np.exp(rest) * (1 + _SLACK), 1)
+    if not events.others:
+        return bound
+    if (alone := _laplace_alone(events)) is not None:
+        return np.asarray(np.minimum(np.exp(alone(epsilon)) * (1 + _SLACK), bound))
+    if events.steps == 1:
+        curves = [parts[0][0].forward for parts in _directions(events, 1e-280)]
+        worst = np.max([np.exp(curve(epsilon)) for curve in curves], axis=0)
+        return np.asarray(np.minimum(worst * (1 + _SLACK), bound))
+    # Each composition bounds delta everywhere and is sharp near its own level of delta.
+    for level in [0.5, *(10.0**exponent for exponent in range(-4, -32, -4))]:
+        composed = _compositions(events, level)
+        if composed:
+            sharp = np.max([composition.delta(epsilon) for composition in composed], axis=0)
+            bound = np.minimum(bound, sharp)
+        if np.min(bound) > level:
+            break
+    return bound
+
+
+@lru_cache(maxsize=4)
+def _directions(events: EventCounts, delta: float) -> list[list[tuple[CurvePair, int]]]:
+    """Return the pairs of curves with their counts, for each order of the two neighbours that matters."""
+    negligible = max(delta * 1e-12 / events.steps, 1e-300)
+    parts = [(curves_of(event, negligible=negligible), count) for event, count in events.parts]
+    if all(curves.symmetric for curves, _ in parts):
+        return [parts]
+    return [parts, [(curves.reversed(), count) for curves, count in parts]]
+
+
+@lru_cache(maxsize=16)
+def _compositions(events: EventCounts, delta: float) -> list[Composition]:
+    """Return a composition for each direction, or none if ``delta`` is beyond double precision."""
+    shift, pure = events.unsampled()
+    guess = shift * (shift / 2 + math.sqrt(-2 * math.log(delta))) + pure
+    unsampled = events.steps <= _FEW and all(isinstance(event, Laplace) for event, _ in events.others)
+    tolerance = _FINE if unsampled else _TOLERANCE
+    composed: list[Composition] = []
+    for parts in _directions(events, delta):
+        # The larger epsilon counts: the other direction need be no sharper than that.
+        floor = max((done.epsilon(delta) for done in composed), default=0.0)
+        found = compose(parts, delta, guess=guess, tolerance=tolerance, floor=floor)
+        if found is None:
+            return []
+        composed.append(found)
+    return composed
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Return epsilon at which a Gaussian of standard deviation 1, shifted by ``mu`` >= 0, has this delta, rounded up.
+
+    delta : in (0, 1). Balle and Wang (2018), Theorem 8.
+    """
+    require_delta(delta, zero=False)
+    if mu == 0:
+        return 0.0
+    most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta)))  # by its Renyi divergence
+    return _solve(lambda epsilon: gaussian_log_delta(epsilon, mu), delta, most)
+
+
+def _solve(curve: Curve, delta: float, most: float) -> float:
+    """Return the epsilon in [0, most] at which a decreasing ``curve`` reaches ``delta``, rounded up."""
+    if not math.isfinite(most):
+        return math.inf
+
+    def above(epsilon: float) -> float:
+        excess = float(curve(np.array([epsilon]))[0]) + _SLACK - math.log(delta)
+        return max(excess, -1e3)  # past the end of a curve its logarithm is -inf
+
+    if above(0.0) <= 0:
+        return 0.0
+    if above(most) > 0:
+        return most
+    root, step = float(brentq(above, 0.0, most, xtol=1e-300, rtol=1e-15, maxiter=1000)), 1e-15
+    while above(root) > 0:
+        root, step = root * (1 + step), 2 * step
+    return _up(root)
+
+
+def _up(epsilon: float) -> float:
+    """Raise a number past the rounding of the last few operations."""
+    return epsilon * (1 + 1e-13)

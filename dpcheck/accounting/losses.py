@@ -1,0 +1,247 @@
+"""Composition of privacy curves on a grid of losses, rounded so that delta never shrinks.
+
+1. Each curve becomes a loss on a grid that dominates it (``dpcheck.accounting.loss_grids``).
+2. The losses add up under composition, also adaptive (Zhu, Dong and Wang 2022). Their sum is found by Fourier
+   transform after exponential tilting (``dpcheck.accounting.tilted_losses``). Many events are added in blocks, whose
+   losses are moved to a coarser grid, again upwards in delta: this keeps the transforms short.
+3. What the transforms leave out or may get wrong is bounded and added: the tail beyond the window by Chernoff, mass
+   that wraps around, rounding by its own bound.
+
+Where to look, for the tilt and the grid, is found beforehand from coarse grids; no bound rests on that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from dpcheck.accounting.loss_grids import Reach, Rough, discretise
+from dpcheck.accounting.privacy_curves import Array, CurvePair
+from dpcheck.accounting.tilted_losses import Tilted, asides, coarsened, convolve, hockey_stick, tilt_grid, window
+
+_NEGLIGIBLE = 1e-8  # of delta: what the tails may add to it
+_LEAST_DELTA = 1e-280
+_MOST_POINTS = 2_000_000
+_LONG = 60_000  # points times kinds of events from which on blocks are worth it
+_WIDEST = 100.0  # grid interval whose exponential is still a number
+_MOST_EXPONENT = 600.0  # of what a coarse grid's interval is weighed by
+_FEWEST = 64  # events that are worth blocks
+_MOST_STEPS = 10**13  # beyond, the rounding of one step's loss, so many times, is too much
+_WINDOW = 30.0  # minus the logarithm of what lies outside of a window, about
+_PASSES = 12
+_CLOSE = 0.02  # of epsilon: between points so close delta bends by little, where all but rare losses lie about epsilon
+# So many kinds of events are worth a look on a grid that is coarser, by its tolerance, and grids with points left out.
+_MANY_KINDS, _GLANCE = 32, 25.0
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Upper bound on the curve of a composition, from ``lowest * interval`` upwards.
+
+    ``log_delta[i]`` bounds log delta at epsilon = (lowest + i) * interval; between the points
+    delta is linear in e^epsilon; past the last, its value there. ``tilt`` is the Chernoff exponent. At ``most``, the
+    sum of the largest losses, all that is left is ``log_rest``.
+    """
+
+    interval: float
+    lowest: int
+    log_delta: Array
+    tilt: float
+    most: float = math.inf
+    log_rest: float = 0.0
+
+    def epsilon(self, delta: float) -> float:
+        """The least epsilon >= 0 shown to satisfy (epsilon, delta); inf if none is."""
+        target = math.log(delta)
+        most = self.most if target >= self.log_rest else math.inf
+        index = int(np.searchsorted(-self.log_delta, -target))
+        if index == self.log_delta.size:
+            return most
+        if index == 0:
+            return min(most, max(0.0, self.lowest * self.interval))
+        above, below = self.log_delta[index - 1 : index + 1]
+        part = math.expm1(target - above) / math.expm1(below - above)
+        left = (self.lowest + index - 1) * self.interval
+        return min(most, max(0.0, left + math.log1p(part * math.expm1(self.interval))))
+
+    def delta(self, epsilon: Array) -> Array:
+        """Bound delta at each epsilon, (n,) -> (n,), from above; 1 below the window."""
+        place = epsilon / self.interval - self.lowest
+        last = self.log_delta.size - 1
+        index = np.clip(np.floor(place), 0, last).astype(np.int64)
+        excess = np.clip(place - index, 0, 1) * self.interval
+        part = np.expm1(excess) / math.expm1(self.interval)
+        bounds = np.exp(np.minimum(self.log_delta, 0.0))  # no delta is above 1, whatever a bound says
+        left, right = bounds[index], bounds[np.minimum(index + 1, last)]
+        bound = np.where(place < 0, 1.0, np.minimum(left + part * (right - left), 1.0))
+        return np.where(epsilon < self.most, bound, np.minimum(bound, math.exp(self.log_rest)))
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The losses to compose, how far they reach, and the delta to answer for."""
+
+    parts: list[tuple[CurvePair, int]]
+    reaches: list[Reach]
+    rough: Rough
+    delta: float
+
+    @property
+    def steps(self) -> int:
+        return sum(count for _, count in self.parts)
+
+    @property
+    def finest(self) -> float:
+        """The finest grid on which one event's loss is not too long."""
+        return max(reach.up + reach.down for reach in self.reaches) / _MOST_POINTS
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The tilt, the grid's interval and the coarser one of ``blocks`` sums, as a ratio (1: no blocks)."""
+
+    tilt: float
+    interval: float
+    ratio: int
+    blocks: int
+
+
+def compose(
+    parts: list[tuple[CurvePair, int]],
+    delta: float,
+    *,
+    guess: float,
+    tolerance: float,
+    floor: float = 0.0,
+) -> Composition | None:
+    """Compose ``count`` times each ``(curves, count)``, sharply for ``delta`` in (0, 1).
+
+    ``guess`` > 0: any upper bound on epsilon. The grid is so fine that its own effect on epsilon, at most
+    (tilt + 1) interval^2 / 8 a step, is below ``tolerance`` times the largest of epsilon, ``floor`` and a tenth of
+    the loss's standard deviation, or as fine as it may be. None if ``delta`` is too small or the losses too large for
+    double precision.
+    """
+    steps = sum(count for _, count in parts)
+    if steps > _MOST_STEPS or delta < _LEAST_DELTA * steps or not math.isfinite(guess):
+        return None
+    reaches = [Reach.of(curves, delta * _NEGLIGIBLE / steps) for curves, _ in parts]
+    if max(reach.up + reach.down for reach in reaches) > _WIDEST * _MOST_POINTS:
+        return None
+    problem = _Problem(parts, reaches, Rough.of(parts, reaches), delta)
+    deviation = math.sqrt(problem.rough.cumulants(0.0)[2])
+    tilt = problem.rough.order_for(delta)
+    epsilon = min(guess, max(0.0, problem.rough.cumulants(tilt)[1]))
+    best: Composition | None = None
+    last: _Plan | None = None
+    for number in range(_PASSES):
+        scale, near_zero = (max(epsilon, floor, share * deviation) for share in (0.1, 0.001))
+        coarse = _GLANCE if number == 0 and len(parts) >= _MANY_KINDS else 1.0
+        plan = _plan(problem, tilt, scale, tolerance * coarse, _CLOSE * near_zero * coarse)
+        if plan is None or plan == last:
+            break
+        result, last = _bounded(problem, plan), plan
+        found = result.epsilon(delta)
+        if best is None or found <= best.epsilon(delta):
+            best = result
+        _, centre, variance = problem.rough.cumulants(tilt)
+        if found == max(0.0, result.lowest * result.interval) > 0:  # the answer lies below the window
+            tilt /= 2
+        elif found == math.inf:
+            tilt *= 2
+        else:
+            near = abs(found - centre) <= 4 * math.sqrt(variance) + 0.01 * scale
+            settled = max(found, floor, 0.1 * deviation) >= 0.7 * scale
+            settled = settled and max(found, floor, 0.001 * deviation) >= 0.7 * near_zero
+            if coarse == 1 and near and settled:
+                break
+            tilt = problem.rough.order_at(min(found, guess))
+        epsilon = min(found, guess)
+    most = sum(count * reach.up for (_, count), reach in zip(parts, reaches, strict=True))
+    return best and replace(best, most=most * (1 + 1e-12), log_rest=math.log(delta * _NEGLIGIBLE))
+
+
+def _plan(problem: _Problem, tilt: float, scale: float, tolerance: float, close: float) -> _Plan | None:
+    """The grid that suits the tilt and epsilon's ``scale``; None if the sum's loss is too long for any.
+
+    close : the interval at most, if there are no blocks: next to epsilon, delta is no straight line
+    """
+    growth, _, variance = problem.rough.cumulants(tilt)
+    orders = asides(_deviation(variance, problem.finest), 1)
+    growths = np.array([problem.rough.cumulants(tilt + order)[0] for order in orders]) - growth
+    ends = (growths + _WINDOW) / orders
+    width = float(np.min(ends[orders > 0]) - np.max(ends[orders < 0]))
+
+    def wanted(number: int, tolerance: float) -> float:
+        square = 4 * tolerance * scale / (number * (tilt + 1))
+        return max(math.sqrt(square), tolerance * scale / number / 2)
+
+    steps, blocks, ratio = problem.steps, 1, 1
+    interval = wanted(steps, tolerance)
+    if steps >= _FEWEST and len(problem.parts) * width > _LONG * interval:
+        blocks = math.isqrt(steps)
+        interval = wanted(steps, tolerance / 2)
+        coarse = min(wanted(blocks, tolerance / 2), _WIDEST, _MOST_EXPONENT / (1 + tilt))
+        ratio = max(1, math.floor(coarse / max(interval, problem.finest)))
+        if max(interval, problem.finest, width / _MOST_POINTS / ratio) * ratio * tilt > _MOST_EXPONENT:
+            interval, blocks, ratio = wanted(steps, tolerance), 1, 1
+    interval = min(interval, close) if blocks == 1 else interval
+    interval = min(max(interval, problem.finest, width / _MOST_POINTS / ratio), _WIDEST)
+    return _Plan(tilt, interval, ratio, blocks) if width / (interval * ratio) <= 2 * _MOST_POINTS else None
+
+
+def _deviation(variance: float, least: float) -> float:
+    return max(math.sqrt(variance), least)
+
+
+def _bounded(problem: _Problem, plan: _Plan) -> Composition:
+    """Compose on the grid of a plan."""
+    tilt, interval, delta = plan.tilt, plan.interval, problem.delta
+    orders = asides(_deviation(problem.rough.cumulants(tilt)[2], problem.finest), plan.blocks)
+    factors, infinite = list[tuple[Tilted, int]](), 0.0
+    for row, ((curves, count), reach) in enumerate(zip(problem.parts, problem.reaches, strict=True)):
+        sparing = partial(problem.rough.sparing, row, tilt) if len(problem.parts) >= _MANY_KINDS else None
+        grid = discretise(curves, interval, reach, sparing)
+        factors.append((tilt_grid(grid, tilt, orders), count))
+        infinite += count * grid.infinite
+    if plan.blocks > 1:
+        factors = _in_blocks(factors, plan, orders)
+        interval *= plan.ratio
+
+    # Chernoff: delta itself loses a negligible tail above the top.
+    outside = delta * _NEGLIGIBLE
+    ahead = tilt + orders[orders > 0]
+    growth = sum(count * (factor.growths[orders > 0] + factor.log_scale) for factor, count in factors)
+    top = float(np.min((growth - math.log(outside)) / ahead))
+    points = window(factors, orders, interval, top)
+    total = convolve(factors, points)
+    losses = (points[0] + np.arange(total.weights.size)) * interval
+    stick = np.logaddexp(hockey_stick(total.weights, interval, tilt), math.log(total.lost))
+    log_delta = np.logaddexp(total.log_scale + total.rounding - tilt * losses + stick, math.log(outside + infinite))
+    return Composition(interval, points[0], np.maximum.accumulate(log_delta[::-1])[::-1], tilt)
+
+
+def _in_blocks(factors: list[tuple[Tilted, int]], plan: _Plan, orders: Array) -> list[tuple[Tilted, int]]:
+    """Add the losses up in about ``blocks`` sums of about as many steps each, on the coarser grid."""
+    most = sum(count for _, count in factors) // plan.blocks
+    done, waiting, waits = list[tuple[Tilted, int]](), list[tuple[Tilted, int]](), 0
+
+    def add(block: list[tuple[Tilted, int]], count: int) -> None:
+        points = window(block, orders, plan.interval)
+        total = convolve(block, points)
+        done.append((coarsened(total, plan.ratio, plan.interval, plan.tilt, orders), count))
+
+    for factor, count in factors:
+        whole, rest = divmod(count, most)
+        if whole:
+            add([(factor, most)], whole)
+        if rest:
+            waiting, waits = [*waiting, (factor, rest)], waits + rest
+        if waits >= most:
+            add(waiting, 1)
+            waiting, waits = [], 0
+    if waiting:
+        add(waiting, 1)
+    return done

@@ -1,0 +1,285 @@
+"""An algorithm of one's own, declared: what it claims, what it releases, and how it runs.
+
+``dpcheck check FILE.py`` checks every :class:`Algorithm` that a file holds; one that an installed package names in its
+entry points of the group ``dpcheck.algorithms`` is checked by its name, as dpcheck's own are. Nothing is compiled and
+nothing inherited: the algorithm is a function of a state, the data and a :class:`numpy.random.Generator`.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.algorithms.rate_claim import RateClaim as RateClaim
+from dpcheck.audits.running.outputs import numbers
+from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
+from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Algorithm:
+    """A private algorithm of one's own, to be checked by ``dpcheck check FILE.py`` or :func:`dpcheck.check`.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``_`` and ``-``; no name of dpcheck's own.
+    epsilon, delta : float
+        What is claimed; epsilon >= 0 (natural log), delta in [0, 1), 0 where it is left out. Neighbours differ in one
+        record, or where an event says "add_or_remove_one", as Poisson sampling does unless it says otherwise, in one
+        that is added or removed.
+    data : array or list of records
+        A small data set to check on. It is never changed.
+    step : callable
+        ``(state, data, rng) -> next state``, noise and sampling inside, all randomness from ``rng``; states are
+        numbers, arrays, or tuples, lists and dicts of these, and count as released. With ``update`` it returns what
+        it releases instead.
+    start : state
+        The first state; every run begins with a copy.
+    steps : int
+        Steps of a run; at least 1.
+    update : callable, optional
+        ``(state, released) -> next state``: what follows from a release without looking at the data, such as a step
+        and a projection. With it the noise of each release can be read off where the next state is no sum of a query
+        and noise.
+    run : callable, optional
+        ``(data, rng) -> output`` in place of ``step``, for a whole algorithm whose inside is not released.
+    events : event or sequence of events, optional
+        What is released, in the words of :mod:`dpcheck.events`. Where they stand for one release a step, each step is
+        compared with its own.
+    neighbour : optional
+        ``data`` with one record replaced; without it, pairs are searched.
+    replacements : sequence of records, optional
+        Records that may take the place of one, the more extreme the better; records of ``data`` by default.
+    sampler : callable, optional
+        ``(data, rng) -> record numbers of one minibatch`` (or a mask), the one that ``step`` calls, where the step
+        draws them by other means than one ``rng.choice(n, ...)`` or ``rng.integers(n, ...)``.
+    rate : RateClaim, optional
+        A rate that is promised, too.
+
+    Raises
+    ------
+    InputError
+        For fields outside their domain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcheck
+    >>> from dpcheck.events import Gaussian
+    >>> def noisy_mean(data, rng):
+    ...     return np.clip(data, 0, 1).mean() + rng.normal(scale=4.0 / len(data))
+    >>> mean = dpcheck.Algorithm(
+    ...     name="noisy_mean", epsilon=1.0, delta=1e-5, data=np.zeros(10), replacements=[0.0, 1.0], run=noisy_mean,
+    ...     events=Gaussian(4.0),
+    ... )
+    >>> report = dpcheck.check(mean)
+    >>> report.ok
+    True
+    >>> next(finding.reason for finding in report.findings if finding.id == "noisy_mean.releases")
+    'a record moves no release by more than 0.25 standard deviations of its noise (step 1); 0.25 are declared'
+    """
+
+    name: str
+    epsilon: float
+    delta: float = 0.0
+    data: Any
+    step: Callable[[Any, Any, np.random.Generator], Any] | None = None
+    start: Any = None
+    steps: int = 1
+    update: Callable[[Any, Any], Any] | None = None
+    run: Callable[[Any, np.random.Generator], Any] | None = None
+    events: Any = None
+    neighbour: Any = None
+    replacements: Sequence[Any] | None = None
+    sampler: Callable[[Any, np.random.Generator], Any] | None = None
+    rate: RateClaim | None = None
+    relation: Neighbours = field(init=False, repr=False)
+    place: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "place", _declared_at())
+        good = isinstance(self.name, str) and bool(re.fullmatch(r"\w[\w-]*", self.name))
+        require(good, "name", "be made of letters, digits, _ and -", self.name)
+        require_epsilon(self.epsilon)
+        require_delta(self.delta)
+        require(
+            (self.step is None) != (self.run is None), self.name, "have a step or a run, one of them", "both or none"
+        )
+        require(callable(self.code), self.name, "have a step or a run that can be called", self.code)
+        require_count(self.steps, f"steps of {self.name}")
+        require(self.run is None or self.steps == 1, f"steps of {self.name}", "be left out beside run", self.steps)
+        require(self.run is None or self.update is None, f"update of {self.name}", "come with step", "run")
+        for what in ("data", "replacements"):
+            good = what != "data" and getattr(self, what) is None
+            good = good or (hasattr(getattr(self, what), "__len__") and len(getattr(self, what)) > 0)
+            require(good, f"{what} of {self.name}", "be an array or a list of records", getattr(self, what))
+        require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
+        events = None if self.events is None else read_events(self.events)
+        theirs = events is not None and not all(isinstance(each, Event) for each in _listed(self.events))
+        strange = [
+            event for event in _inner(events or ()) if getattr(event, "laplace", isinstance(event, RandomAllocation))
+        ]
+        unread = "not be Laplace noise on a minibatch or a random allocation, which no check reads"
+        require(not strange, f"events of {self.name}", unread, strange)
+        object.__setattr__(self, "relation", "add_or_remove_one" if theirs or _adds(events or ()) else "replace_one")
+        object.__setattr__(self, "events", events)
+
+    @property
+    def code(self) -> Callable[..., Any]:
+        """The function that is checked."""
+        found = self.run if self.step is None else self.step
+        assert found is not None
+        return found
+
+    @property
+    def releases(self) -> list[tuple[str, float]]:
+        """One (law, noise multiplier) a release, as the events declare them, in order."""
+        return _multipliers(self.events or ())
+
+    def released(self, state: Any, data: Any, rng: np.random.Generator) -> Any:
+        """Return what one step releases, from a copy of ``state``.
+
+        Parameters
+        ----------
+        state : object
+            The state before the step.
+        data : object
+            The records.
+        rng : numpy.random.Generator
+            The step's randomness.
+
+        Returns
+        -------
+        object
+            What the step, or the whole run, returns.
+
+        Raises
+        ------
+        InputError
+            Where the step raises.
+        """
+        try:
+            if self.step is None:
+                return self.code(data, rng)
+            return self.code(copy.deepcopy(state), data, rng)
+        except (Exception, SystemExit) as error:
+            raise InputError(f"{self.name} must run on its data, got {raised(error)}") from error
+
+    def walk(self, data: Any, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
+        """Run the algorithm step by step.
+
+        Parameters
+        ----------
+        data : object
+            The records.
+        rng : numpy.random.Generator
+            All randomness.
+
+        Yields
+        ------
+        tuple
+            For each step the state before it and what it releases; at the end the last state with None.
+        """
+        state = self.start
+        for _ in range(self.steps):
+            released = self.released(state, data, rng)
+            yield state, released
+            try:
+                state = released if self.update is None else self.update(copy.deepcopy(state), released)
+            except (Exception, SystemExit) as error:
+                raise InputError(
+                    f"the update of {self.name} must take what a step releases, got {raised(error)}"
+                ) from error
+        yield state, None
+
+    def transcript(self, data: Any, rng: np.random.Generator) -> Array:
+        """Run the algorithm and return everything that it releases.
+
+        Parameters
+        ----------
+        data : object
+            The records.
+        rng : numpy.random.Generator
+            All randomness.
+
+        Returns
+        -------
+        ndarray, (numbers,)
+            The releases one after the other.
+        """
+        return np.concatenate([flat(released) for _, released in self.walk(data, rng) if released is not None])
+
+    def output(self, data: Any, rng: np.random.Generator) -> Array:
+        """Run the algorithm and return its last state.
+
+        Parameters
+        ----------
+        data : object
+            The records.
+        rng : numpy.random.Generator
+            All randomness.
+
+        Returns
+        -------
+        ndarray, (numbers,)
+            The state.
+        """
+        *_, (state, _) = self.walk(data, rng)
+        return flat(state)
+
+
+def flat(value: Any) -> Array:
+    """Return all numbers of a state, a copy, (k,) float64."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return np.concatenate([np.zeros(0), *(flat(part) for part in value)])
+    return numbers(value).ravel()
+
+
+def _multipliers(events: Sequence[Event]) -> list[tuple[str, float]]:
+    """Return one (law, noise multiplier) a release, in order; mechanisms on one minibatch are one release."""
+    found: list[tuple[str, float]] = []
+    for event in events:
+        match event:
+            case Repeated():
+                found += _multipliers([event.event]) * event.count
+            case Disjoint():
+                found += _multipliers(event.events)
+            case _:
+                found.append(("laplace" if isinstance(event, Laplace) else "gaussian", event.noise_multiplier))
+    return found
+
+
+def _adds(events: Sequence[Event]) -> bool:
+    """Say whether neighbours are made by adding or removing a record."""
+    return any(isinstance(event, Sampled) and event.neighbours == "add_or_remove_one" for event in _inner(events))
+
+
+def _inner(events: Sequence[Event]) -> list[Event]:
+    """Return the events without their repetitions."""
+    inner = [event.event if isinstance(event, Repeated) else event for event in events]
+    return _inner(inner) if any(isinstance(event, Repeated) for event in inner) else inner
+
+
+def _listed(events: Any) -> list[Any]:
+    return list(events) if isinstance(events, Sequence) else [events]
+
+
+def _declared_at() -> str:
+    """Return the file and line that made the object, past this module and the generated ``__init__``."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and Path(frame.f_code.co_filename).name in (Path(__file__).name, "<string>"):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,312 @@
+"""Multilayer perceptrons: many records at once by matrix products, and one record in plain loops.
+
+A network has widths (w_0, ..., w_L), linear layers with biases, leaky ReLU between them (slope > 0 for
+negative arguments, 1 for the others) and a linear last layer. Its parameters are one vector,
+layer after layer the matrix W_l : (w_{l-1} + 1, w_l) row by row, whose last row are the biases: a layer
+is z_l = (a_{l-1}, 1) W_l, a_l = leaky(z_l).
+
+The gradient of one record in W_l is the outer product of the layer's input (a_{l-1}, 1) and the signal
+s_l that comes back to z_l, so its square norm is |input|^2 |signal|^2, and a weighted sum of per-record
+gradients is inputs' diag(weights) signals: clipping one record at a time takes a forward and a backward
+pass and one more product a layer, and no per-record gradient is ever formed.
+
+For a difference of gradients the identity |a b' - c d'|^2 = |a|^2|b|^2 + |c|^2|d|^2 - 2<a,c><b,d>
+cancels when the two are close, which is what variance reduction is about: at relative distance r it loses
+all digits from r = 1e-8 on. Here a b' - c d' is first written as e t' + s f' with e = a - c, s = (a + c)/2,
+t = (b + d)/2, f = b - d, where nothing cancels that did not cancel in e and f.
+
+``work`` vectors hold the inputs and signals of ``rows`` records, layer after layer. In single precision, products are
+too; sums of squares are in double all the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from dpcheck.algorithms.kernels.jit import INDICES, MATRIX, SINGLE_MATRIX, SINGLE_VECTOR, VECTOR, kernel
+
+CHUNK = 256  # records that are processed at once: their inputs and signals stay in the cache
+
+_INT = types.int64
+_FLOAT = types.float64
+
+
+class Layers(NamedTuple):
+    """A network at work: its widths, the records that it has rows for, and their inputs and signals."""
+
+    widths: NDArray[np.int64]
+    rows: int
+    work: NDArray[np.float64]
+
+
+LAYERS = types.NamedTuple((INDICES, _INT, VECTOR), Layers)
+SINGLE_LAYERS = types.NamedTuple((INDICES, _INT, SINGLE_VECTOR), Layers)
+
+
+@kernel(INDICES(VECTOR))
+def widths_of(numbers):  # type: ignore[no-untyped-def]
+    """Return the widths, kept among a problem's float parameters, as integers."""
+    widths = np.empty(numbers.size, np.int64)
+    for i in range(numbers.size):
+        widths[i] = np.int64(numbers[i])
+    return widths
+
+
+@kernel(_INT(INDICES))
+def parameters(widths):  # type: ignore[no-untyped-def]
+    """Count the parameters of a network."""
+    count = 0
+    for layer in range(1, widths.size):
+        count += (widths[layer - 1] + 1) * widths[layer]
+    return count
+
+
+@kernel(_INT(INDICES))
+def room(widths):  # type: ignore[no-untyped-def]
+    """Count the numbers that a record takes in ``work``."""
+    count = widths[-1]
+    for layer in range(widths.size - 1):
+        count += widths[layer] + 1
+        if layer > 0:
+            count += widths[layer]
+    return count
+
+
+@kernel(MATRIX(VECTOR, INDICES, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT))
+def weights(theta, widths, layer):  # type: ignore[no-untyped-def]
+    """Return W_l, l = 1..L, a view."""
+    start = 0
+    for below in range(1, layer):
+        start += (widths[below - 1] + 1) * widths[below]
+    rows, columns = widths[layer - 1] + 1, widths[layer]
+    return theta[start : start + rows * columns].reshape((rows, columns))
+
+
+@kernel(MATRIX(VECTOR, INDICES, _INT, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT, _INT))
+def inputs(work, widths, rows, layer):  # type: ignore[no-untyped-def]
+    """Return (a_l, 1) of all records, l = 0..L-1, (rows, w_l + 1), a view."""
+    start = 0
+    for below in range(layer):
+        start += rows * (widths[below] + 1)
+    columns = widths[layer] + 1
+    return work[start : start + rows * columns].reshape((rows, columns))
+
+
+@kernel(MATRIX(VECTOR, INDICES, _INT, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT, _INT))
+def signals(work, widths, rows, layer):  # type: ignore[no-untyped-def]
+    """Return z_l after the forward pass, s_l after the backward pass, l = 1..L, (rows, w_l), a view."""
+    start = 0
+    for below in range(widths.size - 1):
+        start += rows * (widths[below] + 1)
+    for below in range(1, layer):
+        start += rows * widths[below]
+    columns = widths[layer]
+    return work[start : start + rows * columns].reshape((rows, columns))
+
+
+@kernel(types.void(MATRIX, INDICES, MATRIX), types.void(MATRIX, INDICES, SINGLE_MATRIX))
+def gather(records, index, out):  # type: ignore[no-untyped-def]
+    """Fill the inputs of the first layer: the leading columns of the records ``index``, and 1."""
+    last = out.shape[1] - 1
+    for j in range(index.size):
+        i = index[j]
+        for k in range(last):
+            out[j, k] = records[i, k]
+        out[j, last] = 1.0
+
+
+@kernel(
+    types.void(VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, VECTOR),
+    types.void(SINGLE_VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, SINGLE_VECTOR),
+)
+def forward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-untyped-def]
+    """Fill inputs and z of the rows first..stop-1 from the first layer's inputs; the last z is the output."""
+    top = widths.size - 1
+    for layer in range(1, top + 1):
+        z = signals(work, widths, rows, layer)[first:stop]
+        np.dot(inputs(work, widths, rows, layer - 1)[first:stop], weights(theta, widths, layer), z)
+        if layer < top:
+            width, one, less = widths[layer], z.dtype.type(1.0), z.dtype.type(slope)
+            a = inputs(work, widths, rows, layer)[first:stop]
+            for j in range(z.shape[0]):
+                for k in range(width):
+                    a[j, k] = z[j, k] * (one if z[j, k] >= 0.0 else less)
+                a[j, width] = 1.0
+
+
+@kernel(
+    types.void(VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, VECTOR),
+    types.void(SINGLE_VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, SINGLE_VECTOR),
+)
+def backward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-untyped-def]
+    """Fill the signals of the rows first..stop-1, layers L-1 down to 1, from those of layer L."""
+    for layer in range(widths.size - 2, 0, -1):
+        width = widths[layer]
+        s = signals(work, widths, rows, layer)[first:stop]
+        np.dot(
+            signals(work, widths, rows, layer + 1)[first:stop],
+            np.transpose(weights(theta, widths, layer + 1)[:width]),
+            s,
+        )
+        a, one, less = inputs(work, widths, rows, layer)[first:stop], s.dtype.type(1.0), s.dtype.type(slope)
+        for j in range(s.shape[0]):
+            for k in range(width):
+                s[j, k] *= one if a[j, k] >= 0.0 else less
+
+
+@kernel(_FLOAT(VECTOR, VECTOR), _FLOAT(SINGLE_VECTOR, SINGLE_VECTOR))
+def inner(a, b):  # type: ignore[no-untyped-def]
+    """Return the inner product <a, b>."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(types.void(INDICES, _INT, VECTOR, VECTOR), types.void(INDICES, _INT, SINGLE_VECTOR, VECTOR))
+def squares(widths, rows, work, out):  # type: ignore[no-untyped-def]
+    """Fill ``out`` with square norms of the gradients of its rows: the sum over layers of |input|^2 |signal|^2."""
+    out[:] = 0.0
+    for layer in range(1, widths.size):
+        a, s = inputs(work, widths, rows, layer - 1), signals(work, widths, rows, layer)
+        for j in range(out.size):
+            out[j] += inner(a[j], a[j]) * inner(s[j], s[j])
+
+
+@kernel(_FLOAT(MATRIX, MATRIX))
+def outer_square(left, right):  # type: ignore[no-untyped-def]
+    """Return |sum_i left_i right_i'|^2 = sum over i and j of <left_i, left_j> <right_i, right_j>, at least 0."""
+    total = 0.0
+    for i in range(left.shape[0]):
+        total += inner(left[i], left[i]) * inner(right[i], right[i])
+        for j in range(i):
+            total += 2.0 * inner(left[i], left[j]) * inner(right[i], right[j])
+    return max(total, 0.0)
+
+
+class Outer(NamedTuple):
+    """An outer product: an input times a signal."""
+
+    a: NDArray[np.float64]
+    s: NDArray[np.float64]
+
+
+OUTER = types.NamedUniTuple(VECTOR, 2, Outer)
+
+
+@kernel(types.void(OUTER, OUTER, _FLOAT, MATRIX, MATRIX, _INT))
+def split(new, old, sign, left, right, at):  # type: ignore[no-untyped-def]
+    """Write sign (new - old) as the outer products ``at`` and ``at`` + 1 of rows of ``left`` and ``right``."""
+    a, b, c, d = new.a, new.s, old.a, old.s
+    for i in range(a.size):
+        left[at, i] = a[i] - c[i]
+        left[at + 1, i] = 0.5 * (a[i] + c[i])
+    for i in range(b.size):
+        right[at, i] = 0.5 * sign * (b[i] + d[i])
+        right[at + 1, i] = sign * (b[i] - d[i])
+
+
+@kernel(types.void(MATRIX, MATRIX, _INT, VECTOR))
+def add_difference_squares(a, s, pairs, out):  # type: ignore[no-untyped-def]
+    """Add square norms of differences of outer products a_i s_i' to ``out``.
+
+    The rows are 2 ``pairs`` blocks of m = ``out.size``: row j of block 0 minus row j of block 1, and with two
+    pairs from that row j of block 2 minus row j of block 3.
+    """
+    m = out.size
+    left, right = np.empty((2 * pairs, a.shape[1])), np.empty((2 * pairs, s.shape[1]))
+    for j in range(m):
+        for pair in range(pairs):
+            new = 2 * pair * m + j
+            one, other = Outer(a[new], s[new]), Outer(a[new + m], s[new + m])
+            split(one, other, 1.0 - 2.0 * pair, left, right, 2 * pair)
+        out[j] += outer_square(left, right)
+
+
+@kernel(types.void(INDICES, _INT, VECTOR, _INT, VECTOR))
+def difference_squares(widths, rows, work, pairs, out):  # type: ignore[no-untyped-def]
+    """Fill square norms of differences of gradients, the rows in blocks as in :func:`add_difference_squares`."""
+    out[:] = 0.0
+    for layer in range(1, widths.size):
+        a, s = inputs(work, widths, rows, layer - 1), signals(work, widths, rows, layer)
+        add_difference_squares(a, s, pairs, out)
+
+
+@kernel(_FLOAT(_FLOAT, _FLOAT))
+def clip_weight(square, bound):  # type: ignore[no-untyped-def]
+    """Return the factor min(1, bound / |g|) from |g|^2."""
+    return 1.0 if bound == np.inf or square <= bound * bound else bound / np.sqrt(square)
+
+
+@kernel(
+    types.void(INDICES, _INT, VECTOR, VECTOR, types.boolean, VECTOR),
+    types.void(INDICES, _INT, SINGLE_VECTOR, VECTOR, types.boolean, SINGLE_VECTOR),
+)
+def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untyped-def]
+    """Write the sum over the first ``scale.size`` rows of scale_j times the gradient to ``out``, or add it there.
+
+    The signals are overwritten.
+    """
+    for layer in range(1, widths.size):
+        a = inputs(work, widths, rows, layer - 1)[: scale.size]
+        s = signals(work, widths, rows, layer)[: scale.size]
+        for j in range(scale.size):
+            factor = s.dtype.type(scale[j])
+            for k in range(s.shape[1]):
+                s[j, k] *= factor
+        g = weights(out, widths, layer)
+        if add:
+            part = np.empty((a.shape[1], s.shape[1]), a.dtype)
+            np.dot(np.transpose(a), s, part)
+            for i in range(part.shape[0]):
+                for k in range(part.shape[1]):
+                    g[i, k] += part[i, k]
+        else:
+            np.dot(np.transpose(a), s, g)
+
+
+@kernel(_INT(VECTOR, INDICES, _FLOAT, VECTOR, VECTOR))
+def activate(theta, widths, slope, x, a):  # type: ignore[no-untyped-def]
+    """Compute one record's layers one after another in ``a``, in plain loops; returns where the output begins."""
+    for i in range(widths[0]):
+        a[i] = x[i]
+    start, at = 0, 0
+    for layer in range(1, widths.size):
+        below, width = widths[layer - 1], widths[layer]
+        for k in range(width):
+            z = theta[at + below * width + k]
+            for i in range(below):
+                z += a[start + i] * theta[at + i * width + k]
+            a[start + below + k] = z if layer == widths.size - 1 or z >= 0.0 else slope * z
+        start += below
+        at += (below + 1) * width
+    return start
+
+
+@kernel(types.void(VECTOR, INDICES, _FLOAT, VECTOR, VECTOR, VECTOR, VECTOR))
+def propagate(theta, widths, slope, a, top, out, out_x):  # type: ignore[no-untyped-def]
+    """Compute gradients of <top, output> in the parameters and in x of one record, from :func:`activate`."""
+    start, at = 0, theta.size
+    for layer in range(widths.size - 1):
+        start += widths[layer]
+    signal = top.copy()
+    for layer in range(widths.size - 1, 0, -1):
+        below, width = widths[layer - 1], widths[layer]
+        start -= below
+        at -= (below + 1) * width
+        back = np.zeros(below)
+        for i in range(below):
+            for k in range(width):
+                out[at + i * width + k] = a[start + i] * signal[k]
+                back[i] += theta[at + i * width + k] * signal[k]
+            if layer > 1 and a[start + i] < 0.0:
+                back[i] *= slope
+        for k in range(width):
+            out[at + below * width + k] = signal[k]
+        signal = back
+    for i in range(signal.size):
+        out_x[i] = signal[i]

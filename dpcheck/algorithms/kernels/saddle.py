@@ -1,0 +1,174 @@
+"""The regularised saddle problem that the base solvers share: operator, projected step, certificate.
+
+Over the records ``index``, with z = (w, v), the problem of ``dpcheck.algorithms.kernels.jit.BASE_SIGNATURE`` has
+the operator (the gradient in w, minus the gradient in v)
+
+    W(z) = mean of W_i(z),   W_i(z) = (grad_w f_i + r_w (w - c_w), -grad_v f_i + r_v (v - c_v)).
+
+All steps and distances are measured in the coordinates (sqrt(mu_w) w, sqrt(mu_v) v): there W is
+strongly monotone with modulus 1, a step tau moves w by tau/mu_w and v by tau/mu_v, and as the factors
+are constant on w and on v, the projection onto the domains is the plain one.
+
+W splits into the identity of these coordinates (plus a constant), which a solver may treat exactly,
+and the monotone rest B. The implicit step for the one after an explicit step for the other,
+(I + tau)^-1 (z - tau (B^(z) - constant)), is z - tau/(1 + tau) W^(z) with W^ = B^ + the exact part at z.
+So "regulariser by prox" is a shorter step here, and costs no code.
+
+Every record's f is convex-concave with the moduli mu_w - r_w, mu_v - r_v and its joint gradient
+l-Lipschitz.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from dpcheck.algorithms.kernels.jit import DATA, GRADIENT, INDICES, STREAM, VECTOR, kernel
+from dpcheck.algorithms.kernels.named import Data
+from dpcheck.algorithms.kernels.parts import project
+
+L, MU_W, MU_V, R_W, R_V, ENERGY, MOST = range(7)  # the entries of ``constants``
+
+
+class Operator(NamedTuple):
+    """What W is made of: the objective's gradient on its records, and the regularisers."""
+
+    data: Data
+    gradient: Callable[..., Any]
+    chosen: NDArray[np.int64]
+    constants: NDArray[np.float64]
+    centre: NDArray[np.float64]
+
+
+class Goal(NamedTuple):
+    """How near is near enough, see :func:`reached`."""
+
+    relative: NDArray[np.float64]
+    anchor: NDArray[np.float64]
+
+
+OPERATOR = types.NamedTuple((DATA, GRADIENT, INDICES, VECTOR, VECTOR), Operator)
+GOAL = types.NamedUniTuple(VECTOR, 2, Goal)
+
+# inner(operator, goal, rng, z, g): a base solver that goes on from z, where g = W(z) is known, until ``reached``;
+# z and g are then the solution's. Returns the number of gradients evaluated, or its complement -1 - number if
+# constants[MOST] of them did not suffice.
+INNER_SIGNATURE = types.int64(OPERATOR, GOAL, STREAM, VECTOR, VECTOR)
+
+
+@kernel(types.float64(VECTOR, types.int64, types.int64))
+def least(constants, d, size):  # type: ignore[no-untyped-def]
+    """Return the smaller modulus; mu_w where there is no v."""
+    return min(constants[MU_W], constants[MU_V]) if size > d else constants[MU_W]
+
+
+@kernel(types.float64(VECTOR, types.int64, types.int64))
+def lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
+    """Return the Lipschitz constant l' of W: that of f is l / min(mu_w, mu_v), the regulariser's r/mu on each block."""
+    exact = constants[R_W] / constants[MU_W]
+    if size > d:
+        exact = max(exact, constants[R_V] / constants[MU_V])
+    return constants[L] / least(constants, d, size) + exact
+
+
+@kernel(types.float64(VECTOR, types.int64, types.int64))
+def rest_lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
+    """Return the Lipschitz constant of every record's B_i = W_i - identity, raised to 1 where it is below.
+
+    In plain coordinates B_i is f's operator M less a_w w, a_v v, with a = mu - r. Where a_w = a_v = a,
+    |M x - a x|^2 = |M x|^2 - 2a <x, M x> + a^2 |x|^2 <= (l^2 - a^2) |x|^2, as <x, M x> >= a |x|^2; the
+    difference of a_w and a_v adds at most itself.
+    """
+    excess = 0.0
+    if size > d:
+        excess = abs(constants[MU_W] - constants[R_W] - constants[MU_V] + constants[R_V])
+    return max((constants[L] + excess) / least(constants, d, size), 1.0)
+
+
+@kernel(types.void(GRADIENT, DATA, VECTOR, VECTOR, types.int64, VECTOR, VECTOR))
+def pull(gradient, data, constants, centre, i, z, out):  # type: ignore[no-untyped-def]
+    """Compute W_i(z) of record ``i``: one gradient."""
+    params, records, d = data.params, data.records, data.dim_w
+    gradient(params, records[i], z[:d], z[d:], out[:d], out[d:])
+    for j in range(d):
+        out[j] += constants[R_W] * (z[j] - centre[j])
+    for j in range(d, z.size):
+        out[j] = constants[R_V] * (z[j] - centre[j]) - out[j]
+
+
+@kernel(types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, VECTOR, VECTOR))
+def full(gradient, data, index, constants, centre, z, out):  # type: ignore[no-untyped-def]
+    """Compute W(z) over the records ``index``; returns how many gradients that were."""
+    params, records, _, _, _, d = data
+    one = np.empty(z.size)
+    w, v, g_w, g_v = z[:d], z[d:], one[:d], one[d:]  # once: each view that is made, or passed, counts references
+    out[:] = 0.0
+    for k in range(index.size):
+        gradient(params, records[index[k]], w, v, g_w, g_v)
+        for j in range(d):
+            one[j] += constants[R_W] * (z[j] - centre[j])
+        for j in range(d, z.size):
+            one[j] = constants[R_V] * (z[j] - centre[j]) - one[j]
+        for j in range(z.size):
+            out[j] += one[j]
+    for j in range(z.size):
+        out[j] /= index.size
+    return index.size
+
+
+@kernel(types.void(DATA, VECTOR))
+def confine(data, z):  # type: ignore[no-untyped-def]
+    """Project z onto the domains."""
+    d = data.dim_w
+    project(z[:d], data.domain_w)
+    project(z[d:], data.domain_v)
+
+
+@kernel(types.void(DATA, VECTOR, VECTOR, VECTOR, types.float64, VECTOR))
+def step(data, constants, z, g, tau, out):  # type: ignore[no-untyped-def]
+    """Write P(z - tau g) in the weighted coordinates to ``out``, which may be z."""
+    d = data.dim_w
+    for j in range(z.size):
+        out[j] = z[j] - tau / (constants[MU_W] if j < d else constants[MU_V]) * g[j]
+    confine(data, out)
+
+
+@kernel(types.float64(DATA, VECTOR, VECTOR, VECTOR))
+def distance(data, constants, z, other):  # type: ignore[no-untyped-def]
+    """Return mu_w |w - w'|^2 + mu_v |v - v'|^2."""
+    d, total = data.dim_w, 0.0
+    for j in range(z.size):
+        total += (constants[MU_W] if j < d else constants[MU_V]) * (z[j] - other[j]) ** 2
+    return total
+
+
+@kernel(types.float64(DATA, VECTOR, VECTOR, VECTOR, VECTOR))
+def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
+    """Bound mu_w |w - w*|^2 + mu_v |v - v*|^2 at a feasible z with g = W(z); costs no gradient.
+
+    With ``ahead`` = z+ = P(z - W(z)/l'), in the weighted coordinates, |z - z*| <= 2 l' |z - z+|.
+    Proof. Let eta = 1/l', r = z - z+, D = W(z) - W(z*). The projection gives
+    <z - eta W(z) - z+, z* - z+> <= 0, the solution <W(z*), z+ - z*> >= 0; together
+    <r - eta D, (z* - z) + r> <= 0, that is
+
+        eta <D, z - z*> <= <r, z - z*> - |r|^2 + eta <D, r> <= (1 + eta l') |r| |z - z*|.
+
+    The left side is at least eta |z - z*|^2, W being strongly monotone with modulus 1.
+    """
+    bound = lipschitz(constants, data.dim_w, z.size)
+    step(data, constants, z, g, 1.0 / bound, ahead)
+    return 4.0 * bound * bound * distance(data, constants, z, ahead)
+
+
+@kernel(types.boolean(OPERATOR, GOAL, VECTOR, VECTOR, VECTOR))
+def reached(operator, goal, z, g, ahead):  # type: ignore[no-untyped-def]
+    """Say whether the certificate is at most constants[ENERGY] + relative times |z - anchor|^2, block by block."""
+    data, constants, relative, anchor = operator.data, operator.constants, goal.relative, goal.anchor
+    d, most = data.dim_w, constants[ENERGY]
+    for j in range(z.size):
+        most += (relative[0] if j < d else relative[1]) * (z[j] - anchor[j]) ** 2
+    return certificate(data, constants, z, g, ahead) <= most

@@ -1,0 +1,60 @@
+"""The recursive gradient estimator that the SPIDER algorithms share: one private release an iterate."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from dpcheck.algorithms.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, kernel
+from dpcheck.algorithms.kernels.named import Bounds, Place, Scratch
+from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT
+from dpcheck.algorithms.kernels.tape import release, sample
+
+
+@kernel(types.float64(VECTOR, VECTOR))
+def distance(x, y):  # type: ignore[no-untyped-def]
+    """Return the l2 distance |x - y|."""
+    square = 0.0
+    for i in range(x.size):
+        square += (x[i] - y[i]) ** 2
+    return square**0.5
+
+
+BOUNDS = types.NamedUniTuple(types.float64, 4, Bounds)
+SCRATCH = types.NamedTuple((VECTOR, VECTOR, INDICES, INDICES, INDICES, VECTOR, VECTOR), Scratch)
+
+
+@kernel(SCRATCH(types.int64, types.int64, types.int64, VECTOR))
+def scratch(n, b1, b2, start):  # type: ignore[no-untyped-def]
+    """Make room for an estimate that begins at ``start``."""
+    big, small = np.empty(b1, np.int64), np.empty(b2, np.int64)
+    return Scratch(
+        np.zeros(start.size), start.copy(), np.arange(n), big, small, np.full(2, np.inf), np.empty(start.size)
+    )
+
+
+@kernel(types.void(types.boolean, OBJECTIVE, VECTOR, BOUNDS, SCRATCH, STREAM, TAPE))
+def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no-untyped-def]
+    """Bring the estimate of the gradient from ``room.old`` to ``x``; or make it anew where ``refresh`` is true.
+
+    Gradients are clipped to L0 per record, their differences to min(Ls |x - old|, 2 L0); so a minibatch of b moves by
+    twice that over b. The noise is sigma_1, sigma_2 times the clipping norm.
+    """
+    gradient, data, n = objective.gradient, objective.data, objective.data.records.shape[0]
+    L0, v, old, big, small, clip, g = bounds.L0, room.v, room.old, room.big, room.small, room.clip, room.g
+    if refresh:
+        sample(WITHOUT_REPLACEMENT, n, big.size, room.deck, rng, big, tape)
+        clip[0] = L0
+        objective.mean(gradient, data, big, big.size, x, clip, v)
+        release(v, bounds.sigma_1 * L0, 2 * L0 / big.size, rng, tape)
+        return
+    bound = 2 * L0
+    reach = bounds.Ls * distance(x, old)
+    if reach < bound:
+        bound = reach
+    sample(WITHOUT_REPLACEMENT, n, small.size, room.deck, rng, small, tape)
+    clip[0] = bound
+    objective.difference(gradient, data, Place(small, x), Place(small, old), small.size, clip, g)
+    release(g, bounds.sigma_2 * bound, 2 * bound / small.size, rng, tape)
+    for i in range(v.size):
+        v[i] += g[i]

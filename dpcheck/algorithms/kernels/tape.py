@@ -1,0 +1,70 @@
+"""What a run writes down, and the one place where noise is added.
+
+A tape is a :class:`dpcheck.algorithms.kernels.named.Tape`, whose fields it says.
+
+With the mode ``COUNT`` the arrays have no rows and nothing but the counts is kept; ``RECORD`` fills
+them; ``REPLAY`` takes the released quantities from the tape in place of fresh noise, so that a run
+on other data sees the same history (its own ``clean`` is written). ``STOP``, set from outside,
+makes a run end at its next mark.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from dpcheck.algorithms.kernels.jit import INDICES, STREAM, TAPE, VECTOR, kernel
+from dpcheck.algorithms.kernels.parts import draw
+
+COUNT, RECORD, REPLAY, STOP = 0, 1, 2, 3
+RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = 0, 1, 2, 3, 4, 5, 6
+
+# How a run ended: in the ordinary way, without a base solver's accuracy, with a certificate, or short of one.
+FINISHED, EXHAUSTED, CERTIFIED, UNCERTIFIED = 0, 1, 2, 3
+
+
+@kernel(types.void(VECTOR, types.float64, types.float64, STREAM, TAPE))
+def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
+    """Add N(0, sigma^2) to every coordinate of ``g``, and write down both.
+
+    ``sensitivity`` is how far ``g`` may move when one record of the data at hand (the minibatch, the
+    whole) is replaced and all earlier releases stay: what the run declares, for its tests to hold it to.
+    """
+    row, mode = tape.cursor[RELEASES], tape.cursor[MODE]
+    tape.cursor[RELEASES] += 1
+    recording = mode in (RECORD, REPLAY) and row < tape.clean.shape[0]
+    if recording:
+        for i in range(g.size):
+            tape.clean[row, i] = g[i]
+        tape.noise[row, 0] = sigma
+        tape.noise[row, 1] = sensitivity
+    for i in range(g.size):  # drawn even where it is not used: the minibatches stay the same
+        g[i] += sigma * rng.standard_normal()
+    if mode == REPLAY and row < tape.released.shape[0]:
+        for i in range(g.size):
+            g[i] = tape.released[row, i]
+    elif recording:
+        for i in range(g.size):
+            tape.released[row, i] = g[i]
+
+
+@kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES, TAPE))
+def sample(scheme, population, batch, deck, rng, out, tape):  # type: ignore[no-untyped-def]
+    """Draw a minibatch of record numbers into ``out``, write it down, return how many."""
+    count = draw(scheme, population, batch, deck, rng, out)
+    row = tape.cursor[DRAWS]
+    tape.cursor[DRAWS] += 1
+    if row < tape.drawn.shape[0]:
+        for j in range(tape.drawn.shape[1]):
+            tape.drawn[row, j] = out[j] if j < count else -1
+    return count
+
+
+@kernel(types.boolean(types.int64, VECTOR, TAPE))
+def mark(t, x, tape):  # type: ignore[no-untyped-def]
+    """Keep the iterate ``x`` of iteration ``t`` if it is asked for; true if the run shall stop."""
+    row = tape.cursor[MARKS]
+    if row < tape.marks.size and tape.marks[row] == t:
+        for i in range(x.size):
+            tape.path[row, i] = x[i]
+        tape.cursor[MARKS] += 1
+    return tape.cursor[MODE] == STOP

@@ -1,0 +1,224 @@
+"""What a run returns: output, events, notes and history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.algorithms.problem import Array, Problem
+from dpcheck.errors import InputError, require
+from dpcheck.shown import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from dpcheck.algorithms.solver import Solver
+    from dpcheck.events import Event
+
+_LINEAR = 20  # iterations that an axis shows evenly
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """A recorded run; gradients and iterates are rows (w, v).
+
+    Attributes
+    ----------
+    drawn : ndarray of int, (draws, capacity)
+        Record numbers of each minibatch, padded with -1.
+    clean, released : ndarray, (releases, d_w + d_v)
+        Private quantities before and after noise, padded with 0.
+    path : ndarray, (kept, d_w + d_v)
+        The iterates that were kept.
+    noise : ndarray, (releases, 2)
+        Standard deviation of the noise of each release, and its declared sensitivity.
+    iterations : ndarray of int, (kept,)
+        When the kept iterates were taken.
+    dim_w : int
+        Dimension d_w of w.
+    returned : int or None
+        The iteration whose x DP-RGDA returned, 0 where that is the start; None for every other algorithm.
+    """
+
+    drawn: NDArray[np.int64]
+    clean: Array
+    released: Array
+    path: Array
+    noise: Array
+    iterations: NDArray[np.int64]
+    dim_w: int
+    returned: int | None = None
+
+    def paired(self) -> History:
+        """Join the w-part and the v-part that follow each other into one row (w, v), for algorithms that release both.
+
+        Returns
+        -------
+        History
+            The history with half as many releases, and with ``noise`` (releases, 4).
+        """
+        size = self.clean.shape[1]
+
+        def join(rows: Array) -> Array:
+            return np.hstack([rows[::2, : self.dim_w], rows[1::2, : size - self.dim_w]])
+
+        return History(
+            self.drawn, join(self.clean), join(self.released), self.path, self.noise.reshape(-1, 4),
+            self.iterations, self.dim_w, self.returned,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Shown):
+    """What one run of an algorithm returns.
+
+    Attributes
+    ----------
+    x, y : ndarray, (d_w,) and (d_v,)
+        The released output, w and v of the paper.
+    events : tuple of events
+        What the run released, as :func:`dpcheck.certify` reads it.
+    notes : tuple of str
+        Assumptions that the run breaks, overrides, what is reconstructed, and a certificate above the claim.
+    history : History
+        The kept iterates, and where recorded every minibatch and release.
+    solver : Solver
+        The configuration.
+    problem : Problem
+        The objective with its records.
+    evaluations : int
+        Gradients of one record that a base solver took.
+    outcome : str
+        ``"finished"``, or for an algorithm that looks for a second-order point ``"certified"`` or ``"uncertified"``.
+    """
+
+    x: Array
+    y: Array
+    events: tuple[Event, ...]
+    notes: tuple[str, ...]
+    history: History
+    solver: Solver
+    problem: Problem
+    evaluations: int = 0
+    outcome: str = "finished"
+
+    def _sentence(self) -> str:
+        return f"{self.solver.name} on {self.problem.name}: {self.outcome}"
+
+    def _facts(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"x": _brief(self.x), "y": _brief(self.y)}
+        if self.evaluations:
+            found["gradients of one record"] = self.evaluations
+        return found | {f"note {number}": note for number, note in enumerate(self.notes, 1)}
+
+    def to_frame(self, delta: float | None = None) -> pd.DataFrame:
+        """Tabulate what the problem's closed forms say of each kept iterate, and of the output in the last row.
+
+        Parameters
+        ----------
+        delta : float, optional
+            In (0, 1): adds the column ``epsilon``, certified for the releases so far.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Column ``iteration``, and where the problem has the closed form ``gap`` (duality gap), ``primal`` (Phi),
+            ``gradient_norm`` (of Phi) and ``lambda_min`` (of Phi's Hessian).
+        """
+        import pandas as pd
+
+        from dpcheck.accounting import certify
+
+        last = self.solver.iterations(self.problem)
+        kept = [*zip(self.history.iterations.tolist(), self.history.path, strict=True)]
+        rows = []
+        for iteration, x in [*kept, (last, np.concatenate([self.x, self.y]))]:
+            row: dict[str, Any] = {"iteration": iteration} | measured(self.problem, x)
+            if delta is not None:
+                row["epsilon"] = certify(self.solver.events(self.problem, iteration), delta=delta).epsilon
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def plot(self, frame: pd.DataFrame | None = None) -> Figure:
+        """Draw each column of :meth:`to_frame` over the iterations: a line of iterates, and apart from it the output.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, optional
+            A table of :meth:`to_frame`; the one without ``delta`` by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        from dpcheck import style
+
+        frame = self.to_frame() if frame is None else frame
+        names = [name for name in frame.columns if name != "iteration"]
+        require(bool(names), "frame", "have a column beside iteration, as to_frame(delta=...) has", list(frame.columns))
+        columns = 2 if len(names) == 4 else min(len(names), 3)
+        rows = -(-len(names) // columns)
+        figure = style.figure(style.COLUMN if columns == 1 else style.PAGE, 2.3 * rows + 0.7)
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axis, name in zip(axes, names, strict=False):
+            _history(axis, frame["iteration"].to_numpy(float), frame[name].to_numpy(float))
+            axis.set(xlabel="iteration", title=name.replace("_", " "))
+            style.small(axis)
+        for axis in axes[len(names) :]:
+            axis.set_visible(False)
+        once = axes[0].get_legend_handles_labels()
+        figure.legend(*once, loc="outside lower center", ncols=2, fontsize=style.TEXT - 1, frameon=False)
+        figure.suptitle(f"{self.solver.name} on {self.problem.name}", fontsize=style.TEXT + 1)
+        return figure
+
+
+def _history(axis: Any, iterations: Array, values: Array) -> None:
+    """A line through the iterates; the output, which the last row holds, has a mark of its own."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, SymmetricalLogLocator
+
+    from dpcheck import style
+
+    if len(values) > 1:
+        axis.plot(
+            iterations[:-1], values[:-1], "o-", color=style.MEASURED, markersize=3, linewidth=1.2, label="iterates"
+        )
+    axis.plot(iterations[-1], values[-1], "*", color=style.CLAIMED, markersize=9, label="released output")
+    if iterations[-1] > _LINEAR:
+        axis.set_xscale("symlog", linthresh=1.0)  # begins at 0, where a logarithm does not
+        axis.xaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=1.0))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.plain(value)))
+    else:
+        axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    if (values > 0).all():
+        axis.set_yscale("log")
+        style.plain_logs(axis.yaxis)
+
+
+def measured(problem: Problem, x: Array) -> dict[str, float]:
+    """Evaluate the closed forms that ``problem`` has, at (w, v)."""
+    w, v = x[: problem.dim_w], x[problem.dim_w :]
+    measures: dict[str, Callable[[], float]] = {
+        "gap": lambda: problem.gap(w, v),
+        "primal": lambda: problem.primal(w),
+        "gradient_norm": lambda: float(np.linalg.norm(problem.primal_gradient(w))),
+        "lambda_min": lambda: float(np.linalg.eigvalsh(problem.primal_hessian(w))[0]),
+    }
+    found = {}
+    for name, measure in measures.items():
+        try:
+            found[name] = measure()
+        except InputError:  # no closed form, or none at this point
+            continue
+    return found
+
+
+def _brief(values: Array) -> str:
+    """The first numbers of a vector, and how many there are."""
+    shown = ", ".join(f"{value:.4g}" for value in values[:6])
+    return shown if len(values) <= 6 else f"{shown}, ... ({len(values)} numbers)"

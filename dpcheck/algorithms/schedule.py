@@ -1,0 +1,169 @@
+"""What every schedule is: numbers that follow from a problem and a budget, each of which can be given instead.
+
+A theorem or a repair is a subclass. Each of its numbers is computed when it is first read, from the others; a number
+that is given stands in the place of the computed one, so that what follows from it follows from the given value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
+
+import numpy as np
+
+from dpcheck.algorithms.budget import Sizes
+from dpcheck.algorithms.domains import Domain, anything
+from dpcheck.algorithms.problem import Problem
+from dpcheck.errors import InputError, require
+
+T = TypeVar("T")
+
+
+class Number(Generic[T]):
+    """A number of a schedule that :meth:`Solver.configure` takes an override for.
+
+    Parameters
+    ----------
+    own : callable
+        What the schedule has by itself, from the schedule.
+    domain : callable
+        Raises InputError for a value that cannot be.
+    checked : bool
+        Whether the schedule's own value is held against the domain too.
+    needed : bool
+        Whether None is a value like others, and not a word for the schedule's own.
+    """
+
+    def __init__(self, own: Callable[[Any], T], domain: Domain, *, checked: bool = True, needed: bool = False) -> None:
+        self.own, self.domain, self.checked, self.needed = own, domain, checked, needed
+        self.__doc__ = own.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, schedule: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, schedule: Schedule, owner: type) -> T: ...
+    def __get__(self, schedule: Schedule | None, owner: type) -> Self | T:
+        if schedule is None:
+            return self
+        value = self.own(schedule)
+        if self.checked:
+            self.domain(value, self.name, schedule)
+        schedule.__dict__[self.name] = value  # found there from now on, as a given one is
+        return value
+
+
+def number(domain: Domain, *, checked: bool = True) -> Callable[[Callable[[Any], T]], Number[T]]:
+    """Make the decorated method a number with this domain."""
+    return lambda own: Number(own, domain, checked=checked)
+
+
+def fixed(value: T, domain: Domain = anything) -> Number[T]:
+    """Make a number that follows from no other."""
+    return Number(lambda schedule: value, domain, checked=False, needed=True)
+
+
+def level(place: int, what: str) -> property:
+    """Make the property that reads one of the schedule's ``noise``, and 0 where no noise is added."""
+    return property(lambda schedule: schedule.noise[place] if schedule.private else 0.0, doc=what)
+
+
+class Algorithm(Protocol):
+    """What a schedule is told of the algorithm that it is for."""
+
+    name: ClassVar[str]
+    understated: ClassVar[str]
+
+
+class Schedule:
+    """The numbers of a theorem or a repair, for one problem and one budget.
+
+    Parameters
+    ----------
+    algorithm : type
+        The solver.
+    problem : Problem
+        The objective with its records.
+    sizes : Sizes
+        Records, dimension and budget.
+    given : mapping
+        Numbers in the place of the schedule's own; InputError for one that it has not.
+
+    Attributes
+    ----------
+    choices : tuple of str
+        Options that say which published schedule is meant, or what does not belong to it.
+    fields : mapping
+        Fields of the solver that are an attribute of another name here.
+    repaired : bool
+        Whether this is the repaired variant.
+    private : bool
+        Whether there is noise; False makes a baseline without privacy.
+    """
+
+    choices: ClassVar[tuple[str, ...]] = ("theorem", "pl", "private", "base", "most")
+    fields: ClassVar[Mapping[str, str]] = {}
+    repaired: ClassVar[bool] = False
+    private = fixed(True)
+
+    def __init__(self, algorithm: Any, problem: Problem, sizes: Sizes, given: Mapping[str, Any]) -> None:
+        self.algorithm, self.problem, self.sizes = algorithm, problem, sizes
+        self.given: dict[str, Any] = {}
+        known = options(type(self))
+        for name, value in given.items():
+            require(name in known, name, f"be an option of {algorithm.name} ({', '.join(known)})", value)
+            option = getattr(type(self), name)
+            if value is not None or option.needed:
+                option.domain(value, name, self)
+                self.given[name] = self.__dict__[name] = value
+
+    def require(self) -> None:
+        """Raise InputError where the numbers, the problem and the budget do not go together."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a run should say about its numbers."""
+        return ()
+
+    def read(self, field: str) -> Any:
+        """Return the value of a field of the solver."""
+        return getattr(self, self.fields.get(field, field))
+
+    def departures(self) -> Iterator[str]:
+        """Name each given number that is another than the schedule has by itself, words first."""
+        given = {name: value for name, value in self.given.items() if name not in self.choices}
+        names = sorted(given, key=lambda name: not isinstance(given[name], str))
+        if not names:
+            return
+        chosen = {name: value for name, value in self.given.items() if name in self.choices}
+        alone = type(self)(self.algorithm, self.problem, self.sizes, chosen)
+        try:
+            alone.require()
+            own = {name: said(getattr(alone, name)) for name in names}
+        except (InputError, ArithmeticError):
+            yield f"the schedule by itself has no numbers for this problem; given: {', '.join(names)}"
+            return
+        for name in names:
+            if said(given[name]) != own[name]:
+                yield f"{name} = {said(given[name])}, where the schedule by itself has {own[name]}"
+
+
+def options(schedule: type[Schedule]) -> list[str]:
+    """Return the names of the numbers that can be given, in the order in which they are defined."""
+    bases = [each for each in reversed(schedule.__mro__) if each is not Schedule]
+    return list(dict.fromkeys(name for each in (*bases, Schedule) for name, own in vars(each).items() if _is(own)))
+
+
+def _is(attribute: object) -> bool:
+    return isinstance(attribute, Number)
+
+
+def said(value: Any) -> str:
+    """Print a number in six digits, a schedule that varies by its ends, a word as it is."""
+    if isinstance(value, str) or value is None:
+        return str(value).lower()
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    first, last = f"{values[0]:.6g}", f"{values[-1]:.6g}"
+    return first if (values == values[0]).all() else f"{first} to {last}"

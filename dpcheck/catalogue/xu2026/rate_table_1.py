@@ -1,0 +1,234 @@
+r"""The three baselines of Xu et al. 2026 measured on mean estimation, against the order of the empirical risk.
+
+Table 1 of the paper states |grad F| of the order a^{2/3}, a = sqrt(d log(1/delta))/(n epsilon), for DP-SPIDER and
+Sto-SPIDER, and n^{-1/3} + a^{2/5} on the population for Ada-DP-SPIDER. No theorem of the catalogue carries the table.
+Its order for the empirical risk is that of Theorem 3 of the paper, whose schedule the solvers have without the variable
+y, so that all three are held to Theorem 3; Ada-DP-SPIDER as it is implemented minimises the empirical risk, and a^{2/3}
+is less than the population's order.
+
+Instance: f(w; z) = |w - z|^2/2 with all records at 0.6 e_1 or 0.9 e_1, from w = 0. A refresh is over all records and a
+difference of two gradients of one record is the same for all, so that records that differ would take longer and change
+nothing else. L0 = 1 bounds the gradients wherever runs come, and L = 1. The noise is Theorem 3's times the least
+constant c that the accountant certifies: as printed, c = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpcheck.accounting import calibrate
+from dpcheck.algorithms.problem import Array
+from dpcheck.bounds.registry import theorem
+from dpcheck.catalogue import equal_records
+from dpcheck.catalogue.xu2026.spider_simulation import Plan, ada_outputs, mean_norm, sto_outputs
+from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
+from dpcheck.problems.mean_estimation import MeanEstimation
+
+THEOREM = "xu2026.theorem_3"
+STARTS = {"dp_spider": 0.6, "ada_dp_spider": 0.9, "sto_spider": 0.9}  # distances from the start to the minimiser
+RADIUS, L0 = 1.8, 1.0
+RHO, FAILURE, SELECTION = 4.0, 0.5, 0.25  # rho: the Hessian is constant, so that any number bounds its changes
+SLOW = 0.1  # step of the two that stop at a noisy threshold: it is crossed within a tenth
+SLOPES = {"dp_spider": 2.0, "ada_dp_spider": 2.0, "sto_spider": 8.0}  # M, which only sets the constant of T
+OFTEN = 0.1  # the constant of DP-SPIDER's period
+DRAWS = 1500
+
+
+def gap(algorithm: str) -> float:
+    """F_0 = F(0) - min F."""
+    return STARTS[algorithm] ** 2 / 2
+
+
+class EqualRecords(MeanEstimation):
+    """Mean estimation whose records are all the same; gradients of one record stand for those of a minibatch."""
+
+    mean: ClassVar[Callable[..., Any]] = staticmethod(equal_records.mean)
+    difference: ClassVar[Callable[..., Any]] = staticmethod(equal_records.difference)
+
+
+def sample(algorithm: str, cell: Cell, rng: np.random.Generator) -> EqualRecords:
+    """Records at a multiple of e_1."""
+    records = np.zeros((int(cell["n"]), int(cell["d"])))
+    records[:, 0] = STARTS[algorithm]
+    return EqualRecords(records, bound=STARTS[algorithm], radius=RADIUS)
+
+
+def norm(problem: MeanEstimation, outputs: Array) -> float:
+    """Mean |grad F| of the outputs."""
+    return float(np.linalg.norm(outputs - problem.records.mean(0), axis=1).mean())
+
+
+def constants(algorithm: str, problem: MeanEstimation, cell: Cell) -> dict[str, float]:
+    """The theorem's parameters."""
+    return {**cell, "L": problem.smoothness, "M": SLOPES[algorithm], "F_0": gap(algorithm)}
+
+
+def minibatch(n: float, T: float) -> int:
+    """n/sqrt T: more would lessen the sampling error of differences, which have none here."""
+    return math.ceil(n / math.sqrt(T))
+
+
+def given(algorithm: str, problem: MeanEstimation, cell: Cell) -> dict[str, float]:
+    """This instance's L0 and F_0, and the constants of the orders of T, q, S_2 and the step."""
+    a = math.sqrt(cell["d"] * math.log(1 / cell["delta"])) / (cell["n"] * cell["epsilon"])
+    steps = math.ceil((gap(algorithm) ** 0.25 / (math.sqrt(SLOPES[algorithm]) * a)) ** (4 / 3))
+    found = {"L0": L0, "F0": gap(algorithm), "steps": steps, "b2": minibatch(cell["n"], steps)}
+    if algorithm == "dp_spider":
+        return {**found, "period": max(1, math.floor(OFTEN / (steps * a**2)))}
+    return {**found, "eta": SLOW, "rho": RHO, "failure": FAILURE}
+
+
+class Noise:
+    """The theorem's noise at a grid point: in its proportions, and as the accountant has it."""
+
+    def __init__(self, algorithm: str, cell: Cell) -> None:
+        statement, letters = theorem(THEOREM), {**cell, "L": 1.0, "M": SLOPES[algorithm], "F_0": gap(algorithm)}
+        schedule = statement.schedule(**letters)
+        self.cell, self.n, self.T = cell, int(cell["n"]), int(schedule["T"])
+        self.q, self.S_2 = int(schedule["q"]), minibatch(self.n, self.T)
+        found = statement.noise(**letters, C_v=L0, C_u=1.0)
+        self.of_one_refresh = found["sigma_omega"] / max(1.0, math.sqrt(self.T / self.q))
+        self.of_a_difference = found["sigma_zeta"]
+
+    def printed(self, refreshes: int) -> tuple[float, float]:
+        """Return the noise of one of so many refreshes, and of a difference of length 1."""
+        return self.of_one_refresh * math.sqrt(refreshes), self.of_a_difference
+
+    def certified(self, refreshes: int, differences: int, others: tuple[Event, ...] = ()) -> tuple[float, float]:
+        """Return the printed noise times the least constant that makes so many refreshes and differences private."""
+        n, batch = self.n, self.S_2
+        one, two = self.printed(refreshes)
+
+        def events(c: float) -> tuple[Event, ...]:
+            refresh = Sampled((Gaussian(c * one / L0 * n / 2),), "without_replacement", n, n)
+            change = Sampled((Gaussian(c * two * batch / 2),), "without_replacement", n, batch)
+            return (Repeated(refresh, refreshes), Repeated(change, differences), *others)
+
+        c = calibrate(events, epsilon=self.cell["epsilon"], delta=self.cell["delta"])
+        return c * one, c * two
+
+
+def uniform_iterate(cell: Cell, *, printed: bool) -> Plan:
+    """DP-SPIDER's numbers by the theorem."""
+    noise = Noise("dp_spider", cell)
+    a = math.sqrt(cell["d"] * math.log(1 / cell["delta"])) / (cell["n"] * cell["epsilon"])
+    period = max(1, math.floor(OFTEN / (noise.T * a**2)))
+    refreshes = math.ceil(noise.T / period)
+    one, two = noise.printed(refreshes) if printed else noise.certified(refreshes, noise.T - refreshes)
+    return Plan(steps=noise.T, period=period, eta=0.5, noise=one, growth=two, start=_start("dp_spider", cell))
+
+
+def thresholds(algorithm: str, cell: Cell) -> Plan:
+    """The numbers of the two that refresh by drift, of which Sto-SPIDER pays a share of epsilon for its selection."""
+    noise = Noise(algorithm, cell)
+    T, n, d = noise.T, noise.n, int(cell["d"])
+    refreshes = max(math.ceil(T / noise.q), 1 + math.ceil(math.sqrt(2 * SLOW * gap(algorithm) * T) / L0))
+    scale, others = 0.0, tuple[Event, ...]()
+    if algorithm == "sto_spider":  # AboveThreshold is (1/scale)-DP; the Laplace noise of its event is no better
+        scale = 1 / math.log(2 * math.exp(SELECTION * cell["epsilon"] / 2) - 1)
+        others = (Laplace(1 / (2 * math.log((1 + math.exp(1 / scale)) / 2))),)
+    one, two = noise.certified(min(refreshes, T), T - 1, others)
+    kappa = (one / two) ** 2
+    chi = math.sqrt(2 * d * one**2 + kappa * (1 / noise.S_2 - 1 / n))
+    Gamma = math.ceil(math.log(d * T / FAILURE) / (SLOW * math.sqrt(RHO * 4 * chi)))
+    return Plan(
+        steps=T, eta=SLOW, noise=one, growth=two, start=_start(algorithm, cell), refreshes=refreshes, kappa=kappa,
+        chi=chi, R=math.sqrt(4 * chi / RHO), Gamma=Gamma, Q=math.ceil(26 / 5 * math.log(1 / FAILURE)), scale=scale,
+        records=n, L0=L0,
+    )  # fmt: skip
+
+
+def _start(algorithm: str, cell: Cell) -> Array:
+    return np.asarray(np.eye(int(cell["d"]))[0] * STARTS[algorithm])
+
+
+def by_moments(problem: MeanEstimation, cell: Cell, *, printed: bool) -> float:
+    """DP-SPIDER's mean gradient norm."""
+    return mean_norm(uniform_iterate(cell, printed=printed))
+
+
+@cache
+def _simulated(algorithm: str, cell: tuple[tuple[str, float], ...]) -> float:
+    law = {"ada_dp_spider": ada_outputs, "sto_spider": sto_outputs}[algorithm]
+    found = law(thresholds(algorithm, dict(cell)), DRAWS, np.random.default_rng(0))
+    return float(np.linalg.norm(found, axis=1).mean())
+
+
+def simulated(algorithm: str, problem: MeanEstimation, cell: Cell) -> float:
+    """The mean gradient norm of runs in NumPy."""
+    return _simulated(algorithm, tuple(sorted(cell.items())))
+
+
+def total(solver: Any, problem: MeanEstimation) -> float:
+    """Step times curvature times number of steps."""
+    return float(solver.steps * solver.eta * problem.mu)
+
+
+def premises(algorithm: str, problem: MeanEstimation, cell: Cell) -> Iterable[Premise]:
+    """The noise stays in the domain, and a run has time for its refreshes."""
+    noise = Noise(algorithm, cell)
+    room = RADIUS - STARTS[algorithm]
+    yield Premise("distance to the domain's end over the noise", room / (math.sqrt(cell["d"]) * noise.printed(1)[0]), 5)
+    yield Premise("iterations over the period of refreshes", noise.T / noise.q, 0.1)
+
+
+def experiment(
+    algorithm: str, name: str, cells: tuple[Cell, ...], seeds: int, runs: Callable[[Cell], int], **more: Any
+) -> Experiment:
+    """One baseline against the order of the empirical risk."""
+    return Experiment(
+        name=name, algorithm=algorithm, theorem=THEOREM, regime="privacy", quantity="gradient norm at the output",
+        sample=partial(sample, algorithm), measure=norm, constants=partial(constants, algorithm),
+        settings=partial(given, algorithm),
+        reach=total, premises=partial(premises, algorithm),
+        grid=Grid(cells, seeds), runs=runs,
+        margin=0.3,  # counts of refreshes are whole and few, and minutes tell the slope at the end to a tenth
+        attains="the instance attains the order, which Theorem 3 has from Table 1 of the paper", **more,
+    )  # fmt: skip
+
+
+def equal_spread(runs: int) -> Callable[[Cell], int]:
+    """So many runs at d = 4, and elsewhere as many as bring the mean of a norm in d dimensions equally near."""
+    return lambda cell: math.ceil(4 * runs / cell["d"])
+
+
+def arms(n: tuple[float, ...], d: tuple[float, ...], epsilon: tuple[float, ...], base: Cell) -> tuple[Cell, ...]:
+    """One factor at a time; n at d = 4, d and epsilon at the n of ``base``."""
+    fixed = {"delta": DELTA}
+    rows = [{**fixed, "n": each, "d": 4, "epsilon": HIGH} for each in n]
+    rows += [{**fixed, "n": base["n_d"], "d": each, "epsilon": HIGH} for each in d]
+    rows += [{**fixed, "n": base["n_epsilon"], "d": 2, "epsilon": each} for each in epsilon]
+    return tuple(rows)
+
+
+DELTA, HIGH = 1e-5, 0.95  # delta far below epsilon, else less noise is private than the order says
+EPSILONS = (0.119, 0.34, HIGH)
+COARSE = arms((800, 1750, 4000), (2, 6, 16), EPSILONS, {"n_d": 1800, "n_epsilon": 3000})
+FINE = arms((2000, 4500, 10000), (2, 6, 16), EPSILONS, {"n_d": 4500, "n_epsilon": 8400})
+ALL = ("n", "d", "epsilon")
+
+EXPERIMENTS = (
+    experiment(
+        "dp_spider", "table_1", COARSE[:3], 60, equal_spread(33), factors=("n",),
+        predicted=partial(by_moments, printed=False), within=1.12, clear=4.0,
+    ),
+    experiment(
+        "dp_spider", "table_1.as_printed", COARSE[:3], 60, equal_spread(50), factors=("n",), variant="as_printed",
+        predicted=partial(by_moments, printed=True), within=1.15,
+    ),
+    experiment(
+        "ada_dp_spider", "table_1", FINE, 48, equal_spread(5), factors=ALL,
+        predicted=partial(simulated, "ada_dp_spider"), within=1.1,
+    ),
+    experiment(
+        "sto_spider", "table_1", FINE[:3], 36, equal_spread(3), factors=("n",),
+        predicted=partial(simulated, "sto_spider"), within=1.1, clear=4.0,
+        unreachable="the law of this instance, as simulated, still bends over the sizes that minutes reach",
+    ),
+)  # fmt: skip

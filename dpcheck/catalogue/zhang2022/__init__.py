@@ -1,0 +1,1 @@
+"""Zhang, Thekumparampil, Oh, He 2022: output perturbation, in one phase and in many."""

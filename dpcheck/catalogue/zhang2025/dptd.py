@@ -1,0 +1,167 @@
+"""DPTD: private temporal-difference learning by averaged gradients on boxes.
+
+Zhao et al. 2023, the baseline of Zhang et al. 2025 in reinforcement learning. Reconstructed from its step
+sizes and noise: with nu_t = a/sqrt(t + b), P the projection onto the domains, p and q running averages,
+
+    w <- w + nu_t (P(w - chi p) - w),   v <- v + nu_t (P(v + eta q) - v),
+    p <- (1 - alpha nu_t) p + alpha nu_t (grad_w on a minibatch) + N(0, sigma^2),   q likewise with beta.
+
+Neighbours replace one record, log is natural.
+
+========  ==============================================  ===================================
+          as_printed                                      repaired
+========  ==============================================  ===================================
+noise     sigma^2 = 14 G^2 T alpha'/(n^2 beta' epsilon),  one multiplier for all releases,
+          alpha' = log(1/delta)/((1 - beta') epsilon)     from the accountant
+          + 1, beta' = 1/2, added to p and q
+========  ==============================================  ===================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.named import Numbers, named
+from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
+from dpcheck.algorithms.kernels.tape import mark, release, sample
+from dpcheck.algorithms.noise import gaussian
+from dpcheck.algorithms.packing import fill, pack
+from dpcheck.algorithms.problem import Array, Problem
+from dpcheck.algorithms.schedule import Schedule
+from dpcheck.algorithms.solver import Solver
+from dpcheck.catalogue.yang2022.dp_sgda_schedule import moves
+from dpcheck.catalogue.zhang2025.dptd_schedule import Printed, Repaired
+from dpcheck.errors import require
+from dpcheck.events import Event, Repeated, Sampled
+
+
+class Reals(NamedTuple):
+    """Factors of the steps and of the averages, sensitivities of the minibatch means and clipping norms."""
+
+    chi: float
+    eta: float
+    alpha: float
+    beta: float
+    sensitivity_w: float
+    sensitivity_v: float
+    clip_w: float
+    clip_v: float
+
+
+class Counts(NamedTuple):
+    """The minibatch."""
+
+    batch: int
+
+
+@kernel(RUN_SIGNATURE)
+def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
+    """Run averaged descent ascent; ``steps`` (3, T) holds nu and the noise on p and on q."""
+    data, steps = objective.data, numbers.steps
+    reals, batch = named(Reals, numbers.reals), named(Counts, numbers.counts).batch
+    chi, eta, alpha, beta = reals.chi, reals.eta, reals.alpha, reals.beta
+    n, size, d = data.records.shape[0], data.start.size, data.dim_w
+    x, moved, average, g = data.start.copy(), np.empty(size), np.zeros(size), np.empty(size)
+    g_w, g_v, clip = g[:d], g[d:], np.array([reals.clip_w, reals.clip_v])
+    deck, index = np.arange(n), np.empty(batch, np.int64)
+    for t in range(steps.shape[1]):  # at t = 0 the averages are 0 and nothing moves
+        if mark(t, x, tape):
+            return
+        nu = steps[0, t]
+        for i in range(size):
+            moved[i] = x[i] - chi * average[i] if i < d else x[i] + eta * average[i]
+        project(moved[:d], data.domain_w)
+        project(moved[d:], data.domain_v)
+        for i in range(size):
+            x[i] += nu * (moved[i] - x[i])
+        sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)
+        objective.mean(objective.gradient, data, index, batch, x, clip, g)
+        scale(g_w, alpha * nu)
+        scale(g_v, beta * nu)
+        release(g_w, steps[1, t], alpha * nu * reals.sensitivity_w, rng, tape)
+        release(g_v, steps[2, t], beta * nu * reals.sensitivity_v, rng, tape)
+        for i in range(size):
+            average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]
+    copy(x, out)
+
+
+@dataclass(frozen=True, eq=False)
+class DPTD(Solver):
+    """DPTD, private temporal-difference learning by averaged gradients, of Zhao et al. 2023.
+
+    Parameters
+    ----------
+    nu : ndarray, (T,)
+        Step sizes.
+    sigma_w, sigma_v : ndarray, (T,)
+        Standard deviations of the noise on the averages.
+    batch : int
+        Minibatch m.
+    clip_w, clip_v : float
+        Clipping norms (l2) of one record's gradients, inf for none.
+    chi, eta, alpha, beta : float
+        Factors of the steps and of the averages.
+    notes : tuple of str
+        What a run should say about the configuration.
+    """
+
+    nu: Array
+    sigma_w: Array
+    sigma_v: Array
+    batch: int
+    clip_w: float
+    clip_v: float
+    chi: float = 2.0
+    eta: float = 2.0
+    alpha: float = 3.0
+    beta: float = 3.0
+    notes: tuple[str, ...] = ()
+
+    name = "dptd"
+    paper = "zhang2025"
+    source = "Zhao et al. 2023, the baseline of Zhang et al. 2025's appendix"
+    reconstructed = "the update, from the step sizes and the noise that are printed"
+    example = "quadratic"
+    differences = False
+    tiny: ClassVar[dict[str, Any]] = {"steps": 8}
+    kernel = staticmethod(run)
+    schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
+
+    def quiet(self) -> Self:
+        """Return the same configuration without noise."""
+        zero = np.zeros_like(self.nu)
+        return type(self)(
+            self.nu, zero, zero, self.batch, self.clip_w, self.clip_v, self.chi, self.eta, self.alpha, self.beta
+        )
+
+    def iterations(self, problem: Problem) -> int:
+        """Return T."""
+        return self.nu.size
+
+    def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
+        """A minibatch a step; as printed the first steps, with the largest nu, are the least private."""
+        n, T = len(problem.records), self.nu.size if iterations is None else iterations
+        in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
+        steps = [
+            Sampled(
+                (gaussian(float(self.sigma_w[t]), self.alpha * float(self.nu[t]) * in_w),
+                 gaussian(float(self.sigma_v[t]), self.beta * float(self.nu[t]) * in_v)),
+                "without_replacement", n, self.batch,
+            )
+            for t in range(T)
+        ]  # fmt: skip
+        if T and np.ptp(self.sigma_w / self.nu) <= 1e-12 * self.sigma_w[0] / self.nu[0]:
+            return (Repeated(steps[0], T),)
+        return tuple(steps)
+
+    def packed(self, problem: Problem) -> Numbers:
+        """Pack what :func:`run` reads."""
+        n = len(problem.records)
+        require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
+        in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
+        reals = fill(Reals, self, sensitivity_w=in_w, sensitivity_v=in_v)
+        return pack(reals, fill(Counts, self), np.stack([self.nu, self.sigma_w, self.sigma_v]))

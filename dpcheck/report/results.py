@@ -1,0 +1,185 @@
+"""Findings: what was looked at, what was expected, what was seen; and all of one run together."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpcheck.running.files import write_text
+
+SCHEMA = "dpcheck.report/1"
+AUDIT = "audit"  # begins the profile of a report about mechanisms of one's own
+
+# The words that say a guarantee does not hold, and those that are no alarm by themselves; any other word is no verdict.
+BROKEN = frozenset({"violated", "refuted", "contradicted"})
+NO_ALARM = frozenset({
+    "consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic", "not checked",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing checked, with its verdict and what was expected.
+
+    Attributes
+    ----------
+    id : str
+        A stable name, such as ``"dp_sgda.repaired.transcript"``.
+    kind : str
+        ``"claim"``, ``"privacy"``, ``"noise"``, ``"sampling"``, ``"sensitivity"``, ``"feasibility"``, ``"schedule"``,
+        ``"accounting"``, ``"rate"``, ``"bound"``, ``"utility"`` or ``"stopped"``.
+    subject : str
+        What was checked, a sentence.
+    verdict : str
+        The verdict, a word.
+    reason : str
+        The evidence, a sentence.
+    expected : str or None
+        The expected verdict, or several as in "violated or inconclusive"; None where none is expected.
+    expected_certified : float or None
+        The certified epsilon that is expected, where one is.
+    audited, certified, claimed : float or None
+        Epsilons (natural log), for findings about privacy: lower confidence bound, upper bound, claim.
+    evidence : dict
+        Everything that reproduces the verdict, ready for JSON.
+    place : str or None
+        File and line of the code that the finding is about, such as ``"dpcheck/catalogue/yang2022/nseg.py:49"``.
+    """
+
+    id: str
+    kind: str
+    subject: str
+    verdict: str
+    reason: str
+    expected: str | None = None
+    expected_certified: float | None = None
+    audited: float | None = None
+    certified: float | None = None
+    claimed: float | None = None
+    evidence: dict[str, Any] = field(default_factory=dict)
+    place: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the verdict and the certificate are expected; where none is, whether the verdict is no alarm."""
+        if not self.certificate_ok or self._denies_its_numbers:
+            return False
+        return self.verdict in NO_ALARM if self.expected is None else self._as_expected
+
+    @property
+    def certificate_ok(self) -> bool:
+        """Whether the certified epsilon is within 1 % of the expected one, where one is expected."""
+        if self.expected_certified is None:
+            return True
+        return self.certified is not None and math.isclose(self.certified, self.expected_certified, rel_tol=0.01)
+
+    @property
+    def surprise(self) -> str:
+        """What was expected in place of what was found, for a finding that is not ``ok``."""
+        if not self.certificate_ok:
+            return f"expected a certified epsilon of {self.expected_certified:.4g}"
+        if self._denies_its_numbers:
+            return "expected no epsilon above the claim in what is consistent"
+        if self.expected:
+            return f"expected {self.expected}"
+        return "expected no broken guarantee" if self.verdict in BROKEN else "expected a verdict, and this word is none"
+
+    @property
+    def _as_expected(self) -> bool:
+        known = self.verdict in BROKEN | NO_ALARM
+        return known and self.expected is not None and self.verdict in self.expected.split(" or ")
+
+    @property
+    def _denies_its_numbers(self) -> bool:
+        """Whether the verdict is not what the numbers beside it say, as in a file that was edited."""
+        known = self.audited is not None and self.claimed is not None
+        return known and self.verdict == "consistent" and not self.audited <= self.claimed  # type: ignore[operator]
+
+    @property
+    def slack(self) -> float | None:
+        """Claimed over certified epsilon: the factor by which noise is wasted (below 1: missing)."""
+        if not self.claimed or not self.certified:
+            return None
+        return self.claimed / self.certified
+
+
+@dataclass(frozen=True)
+class Results:
+    """What one run of the check found, as those who show it read it; the fields are those of its Report."""
+
+    findings: tuple[Finding, ...]
+    algorithms: tuple[str, ...]
+    profile: str
+    seed: int
+    version: str
+    seconds: float
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every finding is as expected."""
+        return all(finding.ok for finding in self.findings)
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether some finding could not be decided and that is not expected."""
+        words = {"inconclusive", "unresolved", "not asymptotic"}
+        return any(f.verdict in words and not f._as_expected for f in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON; ``schema`` names this layout."""
+        return {
+            "schema": SCHEMA,
+            "ok": self.ok,
+            "algorithms": list(self.algorithms),
+            "profile": self.profile,
+            "seed": self.seed,
+            "version": self.version,
+            "seconds": round(self.seconds, 3),
+            "findings": [asdict(f) | {"ok": f.ok, "slack": f.slack} for f in self.findings],
+            "tables": self.tables,
+            "made": self.made,
+            "stages": {title: round(seconds, 3) for title, seconds in self.stages.items()},
+            "shown": list(self.shown),
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the report as a JSON text, with infinities as strings, which JSON lacks.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file to write it to as well.
+
+        Returns
+        -------
+        str
+            The text, which :meth:`from_json` reads.
+        """
+        text = to_json_text(self.to_dict())
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+
+def to_json_text(value: Any) -> str:
+    """Return a value as indented JSON; infinities and NaN, which JSON lacks, as the strings "inf", "-inf", "nan"."""
+    return json.dumps(_finite(value), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return {float("inf"): "inf", float("-inf"): "-inf"}.get(value, "nan")
+    if hasattr(value, "item"):  # a NumPy scalar
+        return _finite(value.item())
+    return value

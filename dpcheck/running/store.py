@@ -1,0 +1,268 @@
+"""What long work has measured, kept on disk, so that it goes on where it was stopped.
+
+A store is one file of SQLite, which is whole whenever its writer is killed, and which several processes may use at
+once. What is read from it is text and numbers; nothing in it is ever run. What was damaged is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib import metadata
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.errors import StoreError, one_line
+
+VERSION = 1
+FILE = "dpcheck.sqlite"
+_MARK = 0x64706368  # "dpch": says whose file it is
+_PATIENCE = 60.0  # seconds to wait for another process
+_TABLES = """
+CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB NOT NULL, digest TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, date TEXT NOT NULL, command TEXT NOT NULL, revision TEXT NOT NULL,
+    code TEXT NOT NULL, report TEXT NOT NULL
+);
+"""
+_COMPUTE = ("numpy", "scipy", "numba")  # whose versions may change a bit
+
+
+class KeptRun(NamedTuple):
+    """A command that ran to its end: when, on which commit of the working folder, by which code, with which report."""
+
+    number: int
+    date: str
+    command: str
+    revision: str
+    code: str
+    report: str
+
+
+def open_store(folder: str | PathLike[str], name: str = "--store", *, new: bool = True) -> Store:
+    """Open the store in a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+        Where it lies.
+    name : str
+        What error messages call the folder.
+    new : bool
+        Whether a folder that is missing is created; if not, the store is only read, and its folder need not be
+        writable.
+
+    Raises
+    ------
+    StoreError
+        If the folder or the store in it cannot be used.
+    """
+    place = Path(folder)
+    if str(folder) == "":  # which Path takes for the working folder
+        raise StoreError(f"{name} must be a folder, got an empty name")
+    if new:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{name} must be a folder that can be written, got {one_line(place)}: "
+                             f"{error.strerror}") from error  # fmt: skip
+    elif not (place / FILE).is_file():
+        raise StoreError(f"{name} must be a folder that holds a store, got {one_line(place)[:200]}")
+    return Store(place / FILE, reading=not new)
+
+
+class Store:
+    """One file of results by key; a key holds everything that a result depends on, the code included."""
+
+    def __init__(self, path: str | PathLike[str], code: str | None = None, *, reading: bool = False) -> None:
+        """Open or create the file; StoreError if it cannot be, or is no store.
+
+        code : a digest of the code that results depend on, that of the whole package by default
+        reading : whether the file is only read, which a folder that cannot be written allows too
+        """
+        self._path, self.code = Path(path), code_and_libraries() if code is None else code
+        written = self._path.with_name(f"{self._path.name}-wal").exists()  # and not yet in the file
+        sealed = reading and not written and not os.access(self._path.parent, os.W_OK)
+        file = f"{self._path.absolute().as_uri()}?immutable=1" if sealed else self._path
+        unusable = f"the store {self._path} must be a writable file of dpcheck"
+        try:
+            self._connection = sqlite3.connect(file, isolation_level=None, timeout=_PATIENCE, uri=sealed)
+        except sqlite3.Error as error:
+            raise StoreError(f"{unusable}: {one_line(error)}") from error
+        try:
+            self._prepare()
+        except BaseException as error:
+            self._connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(f"{unusable}: {one_line(error)}") from error
+            raise
+
+    def _prepare(self) -> None:
+        self._connection.execute("BEGIN")  # one state of the file, though another process may be making the store
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        (mark,) = self._connection.execute("PRAGMA application_id").fetchone()
+        names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        self._connection.execute("COMMIT")
+        if version == VERSION and mark == _MARK:
+            return
+        ours = mark == _MARK or (mark == 0 and names <= {"results"})  # as the first stores were
+        where = f"the store {self._path}"
+        _require(ours, f"{where} must be a file of dpcheck, got a database of something else")
+        _require(version <= VERSION, f"{where} must be of version {VERSION} at most, got {version}, of a newer dpcheck")
+        self._write_ahead()
+        self._connection.execute("BEGIN IMMEDIATE")
+        for statement in _TABLES.split(";"):
+            self._connection.execute(statement)
+        self._connection.execute(f"PRAGMA application_id = {_MARK}")
+        self._connection.execute(f"PRAGMA user_version = {VERSION}")
+        self._connection.execute("COMMIT")
+
+    def _write_ahead(self) -> None:
+        """Let readers and a writer work at once, a change that SQLite does not wait for by itself."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    # Results by key
+
+    def kept(self, key: list[Any], make: Callable[[], Any]) -> Any:
+        """Return what is stored under this key, else what ``make`` returns, which is stored at once."""
+        found = self.get(key)
+        if found is None:
+            found = self.put(key, make())
+        return found
+
+    def get(self, key: list[Any]) -> Any:
+        """Return what is stored under this key, or None."""
+        content = self._read(key)
+        try:
+            return None if content is None else json.loads(content)
+        except (ValueError, RecursionError):
+            return None
+
+    def put(self, key: list[Any], value: Any) -> Any:
+        """Store a value that is fit for JSON, and return what :meth:`get` will."""
+        text = json.dumps(value)
+        self._write(key, text.encode())
+        return json.loads(text)
+
+    def get_array(self, key: list[Any]) -> NDArray[np.float64] | None:
+        """Return the array that is stored under this key, or None."""
+        content = self._read(key)
+        try:
+            if content is None:
+                return None
+            found: NDArray[np.float64] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+            return found
+        except (ValueError, EOFError, MemoryError):
+            return None
+
+    def put_array(self, key: list[Any], value: NDArray[np.float64]) -> None:
+        """Store an array of numbers."""
+        content = io.BytesIO()
+        np.lib.format.write_array(content, value, allow_pickle=False)
+        self._write(key, content.getvalue())
+
+    def _read(self, key: list[Any]) -> bytes | None:
+        """Return the bytes of a key, None where there are none, or not those that were written."""
+        row = self._execute("SELECT value, digest FROM kept WHERE key = ?", (self._name(key),))
+        if row is None or not isinstance(row[0], bytes) or _digest(row[0]) != row[1]:
+            return None
+        return row[0]
+
+    def _write(self, key: list[Any], content: bytes) -> None:
+        values = (self._name(key), content, _digest(content))
+        self._execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", values)
+
+    def _name(self, key: list[Any]) -> str:
+        return json.dumps([self.code, *key])
+
+    # Runs
+
+    def add_run(self, date: str, command: str, revision: str, report: str) -> int:
+        """Keep the report of a command that ran to its end; its number."""
+        values = (date, command, revision, self.code, report)
+        statement = "INSERT INTO runs (date, command, revision, code, report) VALUES (?, ?, ?, ?, ?) RETURNING number"
+        return int(self._execute(statement, values)[0])
+
+    def runs(self) -> list[KeptRun]:
+        """All runs that were kept, the first one first."""
+        statement = "SELECT number, date, command, revision, code, report FROM runs ORDER BY number"
+        return [KeptRun(*row) for row in self._rows(statement)]
+
+    def _execute(self, statement: str, values: tuple[Any, ...]) -> Any:
+        try:
+            return self._connection.execute(statement, values).fetchone()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _rows(self, statement: str) -> list[Any]:
+        try:
+            return self._connection.execute(statement).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: sqlite3.Error) -> StoreError:
+        return StoreError(f"the store {self._path} must be readable and writable: {one_line(error)}")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+
+def _require(condition: bool, said: str) -> None:
+    if not condition:
+        raise StoreError(said)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+_ROOT = Path(__file__).parents[1]
+
+
+@cache
+def code_and_libraries() -> str:
+    """What the bits of a measurement depend on, apart from its own settings: code, libraries, kind of machine."""
+    versions = " ".join(f"{name} {metadata.version(name)}" for name in _COMPUTE)
+    return f"{code_digest()} {versions} {platform.python_version()} {platform.machine()}"
+
+
+@cache
+def code_digest() -> str:
+    """A digest of the package's source: what changed code measured is never mistaken for what this code measures."""
+    return digest_of(p for folder in (_ROOT, _ROOT / "bounds", _ROOT / "audits") for p in folder.rglob("*.py"))
+
+
+@cache
+def theory_digest() -> str:
+    """A digest of what a claim's verdict depends on: ``bounds`` with its files of data, and what it imports."""
+    named = ("errors.py", "running/streams.py", "running/executor.py", "running/threads.py")
+    files = [*(_ROOT / name for name in named), *(p for p in (_ROOT / "bounds").rglob("*") if p.is_file())]
+    return digest_of(path for path in files if path.suffix in (".py", ".json", ".v"))
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """A digest of the contents of files, whatever they are called."""
+    digest = hashlib.sha256()
+    for path in sorted({path.resolve() for path in files}):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
