@@ -15,8 +15,8 @@ import pytest
 
 import dpcheck
 from dpcheck import InputError
+from dpcheck.algorithms import declared_files as algorithm_files
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
-from dpcheck.algorithms.declaration import declared_files as algorithm_files
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks import check
 from dpcheck.checks.context import Context

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcheck.algorithms.declaration import promises
+from dpcheck.algorithms import promises
 from dpcheck.catalogue.xu2026 import dp_rgda_schedule as dp_rgda
 from dpcheck.catalogue.yang2022 import dp_sgda_schedule as dp_sgda
 from dpcheck.catalogue.zhang2022.saddle import Saddle

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.algorithms.declaration import compiled
+from dpcheck import compiled
 from dpcheck.algorithms.kernels.jit import VECTOR, kernel
 from dpcheck.compiled import content, numba_private
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcheck import solve
-from dpcheck.algorithms.declaration import promises
+from dpcheck.algorithms import promises
 from dpcheck.algorithms.promises import UNKNOWN, Given, Promise, broken, catalogued, promised
 from dpcheck.bounds.registry import theorem, theorems
 from dpcheck.problems import PROBLEMS, example

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpcheck.algorithms.declaration import promises
+from dpcheck.algorithms import promises
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.errors import InputError
 from dpcheck.report.findings import Finding
