@@ -13,8 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from dpcheck.errors import require_count
-from dpcheck.running.executor import Executor
-from dpcheck.running.threads import Threads
+from dpcheck.running.executor import Executor, Threads
 
 Result = TypeVar("Result")
 
