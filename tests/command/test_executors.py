@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tables
+from chunks import map_chunks
 
 from dpcheck import audit_privacy, audit_sequential, cli
 from dpcheck.algorithms.measure import Experiment
@@ -27,7 +28,6 @@ from dpcheck.experiments import find
 from dpcheck.experiments.runner import run_all, trials
 from dpcheck.running.executor import Executor, LostWorkersError, Serial, Threads
 from dpcheck.running.process_pool import Processes, executor
-from dpcheck.running.streams import map_chunks
 
 BACKENDS = ("threads", "processes", "dask", "ray")
 NEEDS = {"dask": "distributed", "ray": "ray"}

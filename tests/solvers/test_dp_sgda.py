@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from chunks import map_chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.running.streams import map_chunks
 
 RNG = np.random.default_rng(5)
 

@@ -14,6 +14,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from chunks import map_chunks
 
 from dpcheck import InputError
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
@@ -23,7 +24,6 @@ from dpcheck.problems.factorisation import Factorisation
 from dpcheck.problems.huber import Huber
 from dpcheck.problems.quartic import Quartic
 from dpcheck.problems.square import Square
-from dpcheck.running.streams import map_chunks
 
 PROMISED = 0.8
 # problem, records, settings of the long run; of the short one, without noise

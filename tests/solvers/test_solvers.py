@@ -16,6 +16,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from chunks import map_chunks
 
 from dpcheck import InputError, certify, check, prove, solve
 from dpcheck.algorithms.problem import with_record
@@ -26,7 +27,6 @@ from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.product import Product
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.running.streams import map_chunks
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
 
 EPSILON, DELTA = 1.0, 1e-5
