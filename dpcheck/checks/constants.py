@@ -19,8 +19,7 @@ from dpcheck.algorithms.problem import with_record
 from dpcheck.algorithms.problem_domains import ball
 from dpcheck.algorithms.tapes import new_tape, perform
 from dpcheck.audits.constants import audit_constants
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.constant_search import search
 from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of

@@ -17,7 +17,7 @@ from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
 from dpcheck.catalogue.zhang2022 import output_perturbation
-from dpcheck.catalogue.zhang2022.phases import blocks as disjoint
+from dpcheck.catalogue.zhang2022.output_perturbation import blocks as disjoint
 from dpcheck.checks import constant_search, constants, projections
 from dpcheck.checks.constants import PROBLEMS_OF, of_problem, stays
 from dpcheck.checks.context import Context

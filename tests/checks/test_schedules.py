@@ -12,7 +12,7 @@ import pytest
 
 from dpcheck.algorithms import promises
 from dpcheck.catalogue.xu2026 import dp_rgda_schedule as dp_rgda
-from dpcheck.catalogue.yang2022 import dp_sgda_schedule as dp_sgda
+from dpcheck.catalogue.yang2022 import dp_sgda
 from dpcheck.catalogue.zhang2022.saddle import Saddle
 from dpcheck.catalogue.zhang2025 import privatediff_schedule as privatediff
 from dpcheck.checks import schedules as stage
@@ -43,7 +43,7 @@ def test_schedules_are_the_theorems(name: str) -> None:
         assert finding.verdict == ("consistent" if bound else "inconclusive"), finding.reason
         assert expected_verdicts()[finding.id] == finding.verdict
         assert finding.kind == "schedule"
-        assert re.match(r"dpcheck/(schedules|solvers)/\w+\.py:\d+$", finding.place)
+        assert re.match(r"dpcheck/catalogue/\w+/\w+\.py:\d+$", finding.place)
         assert json.loads(json.dumps(finding.evidence)) == finding.evidence
         if bound:
             assert finding.evidence["settings"] >= 4

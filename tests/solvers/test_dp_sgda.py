@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from dpcheck import InputError, certify, solve, theorem
 from dpcheck.algorithms.problem import with_record
-from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.yang2022.dp_sgda_schedule import printed_batch, printed_noise
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA, printed_batch, printed_noise
 from dpcheck.checks.inside.descent import descent_ascent
 from dpcheck.checks.inside.replay import replayed
 from dpcheck.events import Gaussian, Repeated, Sampled

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcheck.catalogue.bases import BASES
-from dpcheck.catalogue.zhang2022.solved_once import known
+from dpcheck.catalogue.zhang2022.output_perturbation import known
 from dpcheck.checks.bases import STEPS
 from dpcheck.problems import example
 from dpcheck.solvers import configure
