@@ -17,8 +17,7 @@ from reference.replay import replayed
 
 from dpcheck import InputError, certify, solve, theorem
 from dpcheck.algorithms.problem import with_record
-from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.yang2022.dp_sgda_schedule import printed_batch, printed_noise
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA, printed_batch, printed_noise
 from dpcheck.events import Gaussian, Repeated, Sampled
 from dpcheck.problems import example
 from dpcheck.problems.auc import AUC

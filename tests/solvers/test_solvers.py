@@ -21,8 +21,7 @@ from chunks import map_chunks
 from dpcheck import InputError, certify, check, prove, solve
 from dpcheck.algorithms.problem import with_record
 from dpcheck.algorithms.solver import rows_of
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.product import Product
