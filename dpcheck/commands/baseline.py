@@ -10,7 +10,7 @@ from dpcheck.errors import InputError, one_line, require
 from dpcheck.report.results import Finding, to_json_text
 from dpcheck.running.files import write_text
 
-SCHEMA = "dpcheck.commands.baseline/1"
+SCHEMA = "dpcheck.baseline/1"
 
 
 def read(path: str) -> dict[str, str]:
