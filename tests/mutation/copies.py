@@ -57,7 +57,4 @@ class Copy:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 return None, process.communicate()[0]
-            except BaseException:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise
         return process.returncode, output

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import ast
 import copy
-import os
 import random
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import Any
 
-from .definitions import Edit, Sources, matching, tree
+from .definitions import Edit, Sources, tree
 from .mutant import Mutant, mutants
 
 FRESH = "fresh"  # their area
 _PAPERS = re.compile(r"/bounds/\w+\d{4}/")  # their theorems and claims are data; the engine is edited
 _UNSEEN = ("annotation", "returns", "decorator_list")  # fields of a node that no run looks at
-_SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
-    ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div,), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,),
-    ast.FloorDiv: (ast.Div,), ast.Mod: (ast.FloorDiv,), ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE),
-    ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,),
-    ast.And: (ast.Or,), ast.Or: (ast.And,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
+_SWAPS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.Mod: ast.FloorDiv,
+    ast.FloorDiv: ast.Div, ast.And: ast.Or, ast.Or: ast.And, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
 }  # fmt: skip
+_TURNED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
 _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor", "log": "log2"}
 _DROPPED = ("sqrt", "abs", "exp", "log", "log1p", "expm1", "square", "sorted", "reversed", "ceil", "floor")
-Node = TypeVar("Node", bound=ast.AST)
 
 
 def drawn(seed: int, count: int, sources: Sources, accepted: Callable[[str], bool]) -> list[Mutant]:
@@ -39,14 +39,16 @@ def drawn(seed: int, count: int, sources: Sources, accepted: Callable[[str], boo
         if not _PAPERS.search(path) and accepted(path.removesuffix(".py").replace("/", "."))
         for name, function in _functions(tree(text).body)
     ]
-    while len(edits) < count and functions:
+    for _ in range(100 * count if functions else 0):
+        if len(edits) == count:
+            break
         path, name, function = rng.choice(functions)
         variants = [(kind, chain, new) for chain in _chains(function, []) for kind, new in _variants(chain[0])]
         kind = rng.choice(sorted({kind for kind, _, _ in variants} or {""}))
         chosen = [variant for variant in variants if variant[0] == kind]
         edit = _edit(sources, path, name, *rng.choice(chosen)[1:]) if chosen else None
         if edit is not None and edit not in edits:
-            _, check = max(listed, key=lambda known: len(os.path.commonpath([known[0], path])))
+            _, check = max(listed, key=lambda known: SequenceMatcher(None, known[0], path).ratio())
             edits[edit] = Mutant(f"{seed}/{len(edits)} {kind}", FRESH, (edit,), check)
     return list(edits.values())
 
@@ -74,11 +76,12 @@ def _chains(node: ast.AST, above: list[ast.AST]) -> Iterator[list[ast.AST]]:
 def _variants(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """The kinds of edit that a node admits, and what takes its place."""
     if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)):
-        for swap in _SWAPS.get(type(node.op), ()):
-            yield "operator swapped", _but(node, op=swap())
+        if type(node.op) in _SWAPS:
+            yield "operator swapped", _but(node, op=_SWAPS[type(node.op)]())
     elif isinstance(node, ast.Compare):
-        for swap in _SWAPS[type(node.ops[0])]:
-            yield "comparison turned round", _but(node, ops=[swap(), *node.ops[1:]])
+        for swaps in (_SWAPS, _TURNED):
+            if type(node.ops[0]) in swaps:
+                yield "comparison changed", _but(node, ops=[swaps[type(node.ops[0])](), *node.ops[1:]])
     elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         values = (not node.value,) if isinstance(node.value, bool) else (node.value + 1, node.value * 2, node.value - 1)
         yield from (("constant changed", ast.Constant(value)) for value in values if value >= 0)
@@ -104,27 +107,22 @@ def _variants(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 def _edit(sources: Sources, path: str, name: str, chain: list[ast.AST], new: ast.AST) -> Edit | None:
     """The smallest fragment that holds the place and is found again by it; None where nothing changes or is found."""
-    for node, above in zip(chain, [*chain[1:], None], strict=True):
-        if isinstance(node, (ast.BinOp, ast.Call, ast.Compare, ast.IfExp, ast.stmt)) and above is not None:
-            old_text, new_text = ast.unparse(node), ast.unparse(new)
-            if len(list(matching(chain[-1], [node]))) == 1:
-                parts = path.removesuffix(".py").split("/")
-                for hint in ("", *reversed(parts[1:])):
-                    with suppress(ValueError):  # of the same fragment elsewhere
-                        edit = Edit(name, old_text, new_text, hint)
-                        return edit if sources.place(edit)[0] == path and old_text != new_text else None
-        if above is not None:
-            new = _but(above, **{
-                field: new if value is node else [new if part is node else part for part in value]
-                for field, value in ast.iter_fields(above)
-                if value is node or (isinstance(value, list) and any(part is node for part in value))
-            })  # fmt: skip
+    for node, above in pairwise(chain):
+        if isinstance(node, (ast.BinOp, ast.Call, ast.Compare, ast.IfExp, ast.stmt)):
+            for hint in ("", *reversed(path.removesuffix(".py").split("/")[1:])):
+                with suppress(ValueError):  # of a fragment that is there or elsewhere again
+                    edit = Edit(name, ast.unparse(node), ast.unparse(new), hint)
+                    return edit if sources.place(edit)[0] == path and edit.old != edit.new else None
+        new = _but(above, **{
+            field: new if value is node else [new if part is node else part for part in value]
+            for field, value in ast.iter_fields(above)
+            if value is node or (isinstance(value, list) and any(part is node for part in value))
+        })  # fmt: skip
     return None
 
 
-def _but(node: Node, **changed: object) -> Node:
+def _but(node: Any, **changed: object) -> Any:
     """The node with other values in some fields."""
     other = copy.copy(node)
-    for field, value in changed.items():
-        setattr(other, field, value)
+    vars(other).update(changed)
     return other

@@ -20,14 +20,11 @@ HARMLESS = "harmless"  # the list of edits that must change no verdict
 class Mutant:
     """Edits that are made together.
 
-    name : unique;  area : the list that it stands in
-    edits : none where a seed alone is tried
-    check : the algorithms to check, in this order
+    name : unique;  area : the list that it stands in;  edits : none where a seed alone is tried
+    check : the algorithms to check, in this order;  seed : of the check
     part : words, one of which a red finding must hold to name the faulty part
-    why : the mistake, a sentence
-    known : whether the fault was measured before this suite was written
+    why : the mistake, a sentence;  known : whether the fault was measured before this suite was written
     survives : why neither a test nor a finding can see it, where none does
-    seed : of the check
     """
 
     name: str
@@ -46,10 +43,14 @@ class Mutant:
         return ", ".join(dict.fromkeys(edit.definition for edit in self.edits))
 
     @property
+    def edit(self) -> str:
+        """What is edited, on a line."""
+        return "; ".join(" ".join(f"{edit.old} -> {edit.new or 'nothing'}".split()) for edit in self.edits)
+
+    @property
     def digest(self) -> str:
         """Of all that decides a run of it."""
-        text = repr(([(edit.definition, edit.old, edit.new) for edit in self.edits], self.check, self.seed))
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return hashlib.sha256(repr((self.definition, self.edit, self.check, self.seed)).encode()).hexdigest()[:12]
 
     def named_by(self, text: str) -> bool:
         """Whether the text of a finding names the part."""

@@ -18,14 +18,13 @@ from .mutant import HARMLESS, ROOT, Mutant
 KILLED = ("test", "red", "error")
 # outcome : "test" (a test fails), "red" (a finding is not as expected), "error" (the check raises, and the command
 #     exits with 3), "survived" or "late" (nothing within the time that a mutant has)
-# killed_by : the file of the test, or the stage of the check
-# id ... place : of the test, or of the red finding that names the part, or else of the first one
-# red, naming : red findings of the stage, and those that name the part;  seconds : of the whole run
-# survives : why, written by a person; it is kept
-COLUMNS = ("name", "area", "definition", "outcome", "killed_by", "id", "verdict", "expected", "reason", "place", "red",
-           "naming", "seconds", "digest", "survives")  # fmt: skip
+# killed_by : the file of the test, or the stage of the check;  id ... place : of the test, or of the red finding that
+#     names the part, or else of the first one;  red, naming : red findings of the stage, and those that name the part
+# seconds : of the whole run;  survives : why, written by a person in the list or in the table, where it is kept
+COLUMNS = ("name", "area", "definition", "edit", "outcome", "killed_by", "id", "verdict", "expected", "reason", "place",
+           "red", "naming", "seconds", "digest", "survives")  # fmt: skip
+_FILES = 8  # of tests, at most, that a mutant is tried on
 _WORKER = str(Path(__file__).resolve().parent / "worker.py")
-_PROVED = re.compile(r"dpcheck/bounds/|(errors|streams)\.py$")  # what a proof reads; a contract keeps it apart
 Row = dict[str, Any]
 
 
@@ -36,27 +35,23 @@ class Bench:
         self._copy, self._limit, self._sources = Copy(folder), limit, sources
         self._passes = cache(lambda test: self._pytest([test])["outcome"] == "survived")
 
-    def run(self, mutants: Sequence[Mutant], tests: Sequence[str], first: Mapping[str, str] | None) -> list[Row]:
-        """Make the edits together and run the tests and the check until one of them fails; if so, each mutant alone.
+    def run(self, mutants: Sequence[Mutant], steps: Sequence[Sequence[str]]) -> list[Row]:
+        """Make the edits together and go on until a step sees them, then look at each mutant alone.
 
-        first : the row whose finding the check looks for before anything else is run, if the check is run at all
+        steps : tests, or an empty list for the check
         """
         started, row = time.perf_counter(), Row(outcome="survived")
-        texts = self._sources.edited(edit for mutant in mutants for edit in mutant.edits)
-        killer = first or {}
-        with self._copy.edited(texts):
-            for step in sorted(("tests", "check"), reverse=killer.get("outcome") not in KILLED[1:]):
-                if row["outcome"] not in KILLED and (tests if step == "tests" else first is not None):
-                    row = self._pytest(tests) if step == "tests" else self._check(mutants, list(texts), killer)
+        with self._copy.edited(self._sources.edited(edit for mutant in mutants for edit in mutant.edits)):
+            for tests in steps:
+                if row["outcome"] not in KILLED:
+                    row = self._pytest(tests) if tests else self._check(mutants)
         if row["outcome"] == "test" and not self._passes(row["id"]):
             raise RuntimeError(f"{row['id']} fails without any edit")
         if len(mutants) > 1 and row["outcome"] != "survived":
-            return [row for mutant in mutants for row in self.run([mutant], tests, first)]
+            return [row for mutant in mutants for row in self.run([mutant], steps)]
         row["seconds"] = round((time.perf_counter() - started) / len(mutants), 1)
-        return [
-            row | {key: getattr(mutant, key) for key in ("name", "area", "definition", "digest", "survives")}
-            for mutant in mutants
-        ]
+        of_mutant = ("name", "area", "definition", "edit", "digest", "survives")
+        return [row | {key: getattr(mutant, key) for key in of_mutant} for mutant in mutants]
 
     def _pytest(self, tests: Sequence[str]) -> Row:
         """Run tests in this order up to the first failure."""
@@ -68,30 +63,25 @@ class Bench:
         test, reason = failed.groups() if failed else (tests[0], output.strip().rpartition("\n")[2])
         return Row(outcome="test", killed_by=test.partition("::")[0], id=test, reason=reason)
 
-    def _check(self, mutants: Sequence[Mutant], edited: Sequence[str], first: Mapping[str, str]) -> Row:
+    def _check(self, mutants: Sequence[Mutant]) -> Row:
         """Check the algorithms of the first mutant; of harmless mutants every stage."""
         mutant = mutants[0]
-        request = {
-            "names": mutant.check, "seed": mutant.seed, "every": mutant.area == HARMLESS,
-            "claims": any(map(_PROVED.search, edited)), "first": [first.get(key, "") for key in ("killed_by", "id")],
-        }  # fmt: skip
-        status, output = self._copy.python(_WORKER, json.dumps(request), seconds=len(mutants) * self._limit)
-        answers = [json.loads(line) for line in output.splitlines() if line.startswith("{") and line.endswith("}")]
-        alarms = [alarm | {"killed_by": answer["stage"]} for answer in answers for alarm in answer.get("red", ())]
-        outcome = "red" if alarms else "late" if status is None else "survived"
-        if status and not alarms:
-            outcome, raised = "error", output.strip().rpartition("\n")[2]
-            alarms = [next((answer for answer in answers if "reason" in answer), {"reason": raised})]
-        naming = [alarm for alarm in alarms if mutant.named_by(_words(alarm))]
-        chosen = next(iter(naming or alarms), {})
-        row = {key: chosen[key] for key in COLUMNS if key in chosen}
-        return row | {"outcome": outcome, "red": len(alarms), "naming": len(naming)}
+        request = map(json.dumps, (mutant.check, mutant.seed, mutant.area == HARMLESS))
+        status, output = self._copy.python(_WORKER, *request, seconds=len(mutants) * self._limit)
+        red = [json.loads(line) for line in output.splitlines() if line.startswith("{") and line.endswith("}")]
+        outcome = "red" if red else "late" if status is None else "error" if status else "survived"
+        if outcome == "error":
+            red = [{"stage": "", "reason": output.strip().rpartition("\n")[2]}]
+        naming = [finding for finding in red if mutant.named_by(_words(finding))]
+        chosen = next(iter(naming or red), {})
+        row = {key: chosen[key] for key in COLUMNS if key in chosen} | {"killed_by": chosen.get("stage", "")}
+        return row | {"outcome": outcome, "red": len(red), "naming": len(naming)}
 
 
-def _words(alarm: Mapping[str, Any]) -> str:
+def _words(finding: Mapping[str, Any]) -> str:
     """What a reader sees of a finding: its id without the algorithm, its sentences, its place."""
-    tail = alarm.get("id", "").partition(".")[2].replace("_", " ")
-    return " ".join((tail, *(alarm.get(key) or "" for key in ("subject", "reason", "surprise", "place"))))
+    tail = finding.get("id", "").partition(".")[2].replace("_", " ")
+    return " ".join((tail, *(finding.get(key) or "" for key in ("subject", "reason", "surprise", "place"))))
 
 
 class Table:
@@ -110,10 +100,10 @@ class Table:
 
     def add(self, row: Row) -> None:
         """Write the table with this row; a run that is stopped leaves the old one or the new one."""
-        kept = self._rows.get(row["name"], {}).get("survives", "")
-        self._rows[row["name"]] = {key: str(row.get(key) or "") for key in COLUMNS} | {
-            "survives": row["survives"] or kept
-        }
+        old = self._rows.get(row["name"], {})
+        if old.get("digest") == row["digest"]:
+            row["survives"] = row["survives"] or old["survives"]
+        self._rows[row["name"]] = {key: "" if row.get(key) is None else str(row[key]) for key in COLUMNS}
         fresh = self._path.with_suffix(".new")
         with fresh.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -121,20 +111,23 @@ class Table:
             writer.writerows(self._rows[name] for name in sorted(self._rows))
         fresh.replace(self._path)
 
-    def tests(self, mutant: Mutant, sources: Sources, files: Sequence[str]) -> list[str]:
-        """The files of tests that may see a mutant: which killed it or its like before, which speak of its module."""
-        paths = {sources.place(edit)[0].removesuffix(".py") for edit in mutant.edits[:1] if files}
-        words = [*(edit.definition.rpartition(".")[2] for edit in mutant.edits), *(Path(path).stem for path in paths)]
-        modules = [path.replace("/", ".") for path in paths]
-        kills = [row for row in self._rows.values() if row["outcome"] == "test"]
+    def steps(self, mutant: Mutant, sources: Sources, files: Sequence[str]) -> list[list[str]]:
+        """The likeliest of the files of tests, then the check, an empty list; the check first where it was the killer.
+
+        A file is likelier the more it killed of the mutant and its like before, and the more it says of the module.
+        """
+        paths = {sources.place(edit)[0].removesuffix(".py") for edit in mutant.edits[:1]}
+        words = {Path(path).name for path in paths} | {edit.definition.rpartition(".")[2] for edit in mutant.edits}
 
         def score(file: str) -> tuple[int, ...]:
-            here, text = [row for row in kills if row["killed_by"] == file], _text(file)
+            here, text = [row for row in self._rows.values() if row["killed_by"] == file], _text(file)
             like = [sum(row[key] == getattr(mutant, key) for row in here) for key in ("name", "definition", "area")]
-            speaks = 3 * sum(module in text for module in modules) + sum(word in text for word in words)
-            return *like[:2], speaks * (1 + like[2])
+            says = 3 * sum(path.replace("/", ".") in text for path in paths) + sum(word in text for word in words)
+            return *like[:2], says * (1 + like[2])
 
-        return [file for file in sorted(files, key=score, reverse=True) if any(score(file))]
+        likely = [file for file in sorted(files, key=score, reverse=True)[:_FILES] if any(score(file))]
+        steps = [likely, []] if likely else [[]]
+        return steps[::-1] if self.row(mutant).get("outcome") in KILLED[1:] else steps
 
 
 @cache
