@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.running.run_plan import SIDES, Chunk
-from dpcheck.audits.running.unchanged import fingerprint
+from dpcheck.audits.running.datasets import fingerprint
+from dpcheck.audits.running.runs import SIDES, Chunk
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.store import Store, digest_of
 
