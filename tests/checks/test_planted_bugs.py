@@ -78,7 +78,7 @@ def plant(monkeypatch, build, changes):
         for problem in (Bilinear, WorstCase):
             monkeypatch.setattr(problem, "mean", staticmethod(broken_kernels.mean))
         return
-    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", broken_kernels)
+    monkeypatch.setattr("dpcheck.catalogue.yang2022.dp_sgda.kernels", broken_kernels)
     monkeypatch.setattr(DPSGDA, "kernel", staticmethod(broken_kernels.sgda))
 
 

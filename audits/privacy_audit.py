@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.limits import binomial
-from dpcheck.audits.numbers.number_text import plain
-from dpcheck.audits.output_sets.output_set import OutputSet
-from dpcheck.audits.running.run_plan import SIDES
+from dpcheck.audits.numbers import plain
+from dpcheck.audits.output_sets import OutputSet
+from dpcheck.audits.running.runs import SIDES
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:

@@ -1,28 +1,129 @@
-"""The choice of output sets from earlier runs, to be tested on fresh ones; how well it is made affects power alone."""
+"""An output set: the outputs whose score lies beyond a threshold, the evidence that a mechanism leaks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import tails, thresholds
+from dpcheck.audits.limits import thresholds
 from dpcheck.audits.limits.binomial import stand_off
-from dpcheck.audits.output_sets.output_set import OutputSet
-from dpcheck.audits.running.run_plan import SIDES
-from dpcheck.audits.scores.candidates import exact, given, learned
+from dpcheck.audits.numbers import plain, shown
+from dpcheck.audits.running.runs import SIDES
+from dpcheck.audits.scores.candidates import DescribedScore, Score, evaluate, exact, given, learned, parameters
 from dpcheck.audits.scores.discriminants import Projection, Quadratic, fit
+from dpcheck.audits.scores.exact import Extreme, Repeats, Special
 from dpcheck.audits.scores.histograms import Coordinate
-from dpcheck.audits.scores.nan_or_minus_zero import Special
-from dpcheck.audits.scores.repeats import Repeats
-from dpcheck.audits.scores.score import Score
-from dpcheck.audits.scores.smallest_or_largest import Extreme
+from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OutputSet:
+    """An output set ``{score >= threshold}`` (or ``<=``) that one dataset hits more often.
+
+    Attributes
+    ----------
+    score : Score
+        What is computed from an output.
+    direction : str
+        ``">="`` or ``"<="``.
+    threshold : float
+        Where the set begins.
+    favours : str
+        ``"data"`` or ``"neighbour"``, the dataset under which the set is more likely.
+    hits, other_hits : int
+        Counts in the fresh runs, on the favoured dataset and on the other.
+    trials : int
+        Fresh runs on each dataset.
+    """
+
+    score: Score
+    direction: str
+    threshold: float
+    favours: str
+    hits: int = 0
+    other_hits: int = 0
+    trials: int = 0
+
+    def values(self, outputs: Floats) -> Floats:
+        """Return what is compared; the set is where it reaches :attr:`level`.
+
+        Parameters
+        ----------
+        outputs : ndarray, (n, k)
+            One output a row.
+
+        Returns
+        -------
+        ndarray, (n,)
+            The score with its sign.
+        """
+        return evaluate(self.score, self.sign, outputs)
+
+    @property
+    def sign(self) -> int:
+        """The sign of the score in :meth:`values`."""
+        return 1 if self.direction == ">=" else -1
+
+    @property
+    def level(self) -> float:
+        """The threshold of :meth:`values`."""
+        return self.sign * self.threshold
+
+    def contains(self, outputs: Any) -> NDArray[np.bool_]:
+        """Say which outputs lie in the set.
+
+        Parameters
+        ----------
+        outputs : array_like, (n,) or (n, ...)
+            One output a row.
+
+        Returns
+        -------
+        ndarray of bool, (n,)
+            Whether each lies in the set.
+        """
+        rows = np.asarray(outputs, float)
+        return np.asarray(self.values(rows.reshape(len(rows), -1)) >= self.level)
+
+    @property
+    def words(self) -> str:
+        """The set as a sentence would name it."""
+        if self.level == -math.inf:
+            return "any output"
+        if isinstance(self.score, DescribedScore):
+            return self.score.describe(self.direction, self.threshold)
+        return f"{self.score.words} {self.direction} {shown(self.threshold)}"
+
+    def __str__(self) -> str:
+        """Return the set and its counts."""
+        other = SIDES[1 - SIDES.index(self.favours)]
+        return (
+            f"{self.words}: {self.hits} of {self.trials} runs on {self.favours}, "
+            f"{self.other_hits} of {self.trials} on {other}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the set in words and in full, and its counts, ready for JSON."""
+        return {
+            "words": self.words,
+            "score": parameters(self.score),
+            "direction": self.direction,
+            "threshold": plain(self.threshold),
+            "favours": self.favours,
+            "hits": self.hits,
+            "other_hits": self.other_hits,
+            "trials": self.trials,
+        }
+
+
 Points = NDArray[np.int64]
 
 # Margins subtracted for a fitted score where one is for a plain score: chance has more ways to flatter it.
@@ -169,5 +270,56 @@ def _cautious(score: Score, values: list[Floats], at: Floats, *, smooth: bool = 
     """Return tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
     unfitted = isinstance(score, Coordinate | Extreme | Special)
     linear = isinstance(score, Coordinate | Projection)
-    p, q, margin = tails.estimate(values[0], values[1], at, linear=linear, smooth=smooth)
+    p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear, smooth=smooth)
     return np.array([p, q]), np.array([q, p]), margin * (1 if unfitted else _LEARNED)
+
+
+_BARS = 80
+# Earlier runs of each dataset that decide where the bars lie.
+_GLANCED = 4_000
+
+
+class HitCounts:
+    """Counts the outputs of fresh runs as they arrive."""
+
+    def __init__(self, test: Choice, earlier: tuple[Floats, Floats]) -> None:
+        self.test = test
+        values = np.sort(test.event.values(np.concatenate([v[:_GLANCED] for v in earlier])))
+        finite = values[np.isfinite(values)]
+        with np.errstate(all="ignore"):
+            cut = finite.size // 2_000
+            low, high = (finite[cut], finite[-1 - cut]) if finite.size else (0.0, 0.0)
+            self.edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
+            drawn = bool((np.diff(self.edges) > 0).all())
+        if not drawn:  # numbers too large or too small
+            self.edges = np.linspace(-1.0, 1.0, _BARS + 1)
+        self.bars = np.zeros((2, _BARS))
+        self._hits = [0, 0]
+
+    def add(self, side: int, outputs: Floats) -> None:
+        """Count the outputs (n, k) of runs on one dataset."""
+        event = self.test.event
+        with np.errstate(all="ignore"):
+            values = event.score(outputs)
+        self._hits[side] += _count(values, event.sign, event.level, self.edges[0], self.edges[-1], self.bars[side])
+
+    def event(self, trials: int) -> OutputSet:
+        """Return the set with its hits in ``trials`` runs of each dataset."""
+        event = self.test.event
+        favoured = SIDES.index(event.favours)
+        return replace(event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials)
+
+
+@njit("int64(float64[:], int64, float64, float64, float64, float64[::1])", nogil=True)
+def _count(values: Floats, sign: int, level: float, low: float, high: float, bars: Floats) -> int:
+    """Return how many values, times ``sign``, reach ``level``; count all of them in ``bars``.
+
+    Values beyond an end count in the bar at that end; NaN lies below all others.
+    """
+    hits, scale = 0, bars.size / (high - low)
+    for each in values:
+        value = -np.inf if np.isnan(each) else sign * each
+        hits += value >= level
+        place = (min(max(value, low), high) - low) * scale
+        bars[int(place) if place < bars.size else bars.size - 1] += 1
+    return hits
