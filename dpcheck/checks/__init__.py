@@ -61,7 +61,7 @@ def check(
         created if it is missing. What other code measured is never taken from it.
     executor : Executor, optional
         Who runs audits and measurements in place of ``jobs``, such as a cluster
-        (:func:`dpcheck.running.choice.executor`). No result depends on it.
+        (:func:`dpcheck.running.process_pool.executor`). No result depends on it.
     on_finding : callable, optional
         Called with each :class:`Finding` as soon as it is decided.
 

@@ -16,7 +16,7 @@ from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
 from dpcheck.catalogue.zhang2022 import output_perturbation
-from dpcheck.catalogue.zhang2022.phases import blocks as disjoint
+from dpcheck.catalogue.zhang2022.output_perturbation import blocks as disjoint
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, Entry
 from dpcheck.checks.privacy.phases import phases

@@ -168,7 +168,7 @@ def test_levels(written, levels):
         ("dp_sgda nosuch=3", "nosuch must be an option of dp_sgda"),
         ("nosuch", "algorithm must be one of ada_dp_spider"),
         ("dp_sgda --vary seed=1,2", "--vary must be n, d, epsilon, delta or a setting, got seed=1,2"),
-        ("dp_sgda --problem hyperbola", "d must be 1, got 3 (in the run with n = 1000, d = 3, "),
+        ("phased_primal --problem cosine", "got cosine (in the run with n = 1000, d = 3, "),
         ("dp_sgda --output nosuch/t.csv", "--output must lie in an existing folder"),
     ],
 )  # fmt: skip

@@ -18,8 +18,7 @@ from dpcheck.algorithms.problem import with_record
 from dpcheck.algorithms.problem_domains import ball
 from dpcheck.algorithms.tapes import new_tape, perform
 from dpcheck.audits.constants import audit_constants
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.place import place_of
 from dpcheck.problems import example
 from dpcheck.report.findings import Finding

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.solvers import algorithm
 from reference.schedules import Binding, Declared, Number, Unbound, numbers
 

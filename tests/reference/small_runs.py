@@ -244,7 +244,7 @@ def nispp_cases() -> Iterator[Case]:
 
 def sharpened(solver: Any, energy: float) -> Any:
     """Return the same with the base solver held to this accuracy in every phase."""
-    from dpcheck.catalogue.zhang2022.phases import FIELDS
+    from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 
     schedule = solver.phases.copy()
     schedule[:, FIELDS.index("energy")] = energy

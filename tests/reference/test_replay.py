@@ -22,7 +22,7 @@ from dpcheck.catalogue.xu2026 import sto_spider as sto
 from dpcheck.catalogue.yang2022 import nseg as nseg_file
 from dpcheck.catalogue.zhang2022 import output_perturbation as phased_file
 from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2025 import dp_sgda_clipped_schedule as schedules
+from dpcheck.catalogue.zhang2025 import dp_sgda_clipped as schedules
 from dpcheck.catalogue.zhang2025 import dptd as dptd_file
 from dpcheck.catalogue.zhang2025 import privatediff as privatediff_file
 from dpcheck.checks.context import Context

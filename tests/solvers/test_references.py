@@ -19,7 +19,7 @@ from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022.nispp import NISPP
 from dpcheck.catalogue.yang2022.nseg import NSEG
 from dpcheck.catalogue.zhang2022.minimise import PhasedConvex, StronglyConvex
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.catalogue.zhang2022.saddle import (
     PhasedConvexStronglyConcave,
     PhasedDual,

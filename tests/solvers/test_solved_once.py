@@ -7,7 +7,7 @@ import pytest
 from reference.base_solvers import STEPS
 
 from dpcheck.catalogue.bases import BASES
-from dpcheck.catalogue.zhang2022.solved_once import known
+from dpcheck.catalogue.zhang2022.output_perturbation import known
 from dpcheck.problems import example
 from dpcheck.solvers import configure
 

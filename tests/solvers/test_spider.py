@@ -21,8 +21,7 @@ from dpcheck.algorithms.kernels.parts import project
 from dpcheck.algorithms.problem import Problem, with_record
 from dpcheck.catalogue.xu2026.ada_dp_spider import AdaDPSpider
 from dpcheck.catalogue.xu2026.dp_spider import DPSpider
-from dpcheck.catalogue.xu2026.sto_spider import Limits, StoSpider
-from dpcheck.catalogue.xu2026.sto_spider_schedule import pure, scale_of
+from dpcheck.catalogue.xu2026.sto_spider import Limits, StoSpider, pure, scale_of
 from dpcheck.checks.inside.choice import score_all
 from dpcheck.events import Gaussian, Laplace
 from dpcheck.problems import example
