@@ -1,17 +1,67 @@
-"""LaTeX as MathML, which browsers draw and screen readers read out, without a script."""
+"""A page from its template, with its style, script and formulas; the browser may load nothing else."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 from markupsafe import Markup, escape
 
+from dpcheck import style
+from dpcheck.report.verdicts import format_number
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from jinja2 import Environment
+
+
+def fill(template: str, **values: Any) -> str:
+    """Return the page of a template; every value is escaped."""
+    css, script = (_file(name) for name in ("page.css", "page.js"))
+    css = css.replace("MEASURED", style.MEASURED).replace("CLAIMED", style.CLAIMED)
+    css = css.replace("PREDICTED", style.PREDICTED).replace("ALARM", style.ALARM)
+    # No script but this one runs, whatever a page shows, and nothing is fetched.
+    policy = f"default-src 'none'; img-src data:; style-src '{_hash(css)}'; script-src '{_hash(script)}'"
+    page = _environment().get_template(template)
+    return page.render(css=Markup(css), script=Markup(script), policy=policy, **values)
+
+
+def part(macro: str, *values: Any) -> str:
+    """Return what a macro of the templates makes of some values."""
+    return str(getattr(_environment().get_template("macros.html").module, macro)(*values))
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("dpcheck.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=StrictUndefined, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {"mathml": mathml, "with_formulas": with_formulas, "cell": cell}
+    return environment
+
+
+def cell(value: Any) -> str:
+    """Print a value of a table."""
+    return format_number(value) if isinstance(value, int | float) else str(value or "")
+
+
+def _file(name: str) -> str:
+    return resources.files("dpcheck.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
 
 # What a formula may consist of; links, styles and classes of a foreign LaTeX text are dropped.
 _ELEMENTS = frozenset(
@@ -19,9 +69,7 @@ _ELEMENTS = frozenset(
      "munder", "mover", "munderover", "mtable", "mtr", "mtd", "mpadded", "mstyle"}
 )  # fmt: skip
 _BREAKS = frozenset("=<>≤≥+−")
-_WORDS = frozenset(
-    {"form", "mathvariant", "columnalign", "accent", "linethickness"}
-)  # attributes whose values are words
+_ATTRIBUTES = frozenset({"form", "mathvariant", "columnalign", "accent", "linethickness"})  # whose values are words
 _PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 # A command with its name, text in braces, or a name of several letters, which TeX would take for a product of letters.
 _NAMES = re.compile(r"\\(?:text|operatorname\*?|mathtt|mathrm|begin|end)\{[^{}]*\}|\\[A-Za-z]+|([A-Za-z]{2,})")
@@ -33,8 +81,8 @@ def mathml(latex: str) -> Markup | None:
     from latex2mathml.converter import convert_to_element
 
     try:
-        tree = convert_to_element(_NAMES.sub(_whole, latex))
-        return Markup("<wbr>").join(Markup("".join(_written(each))) for each in _lines(tree))
+        tree = convert_to_element(_NAMES.sub(_as_text, latex))
+        return Markup("<wbr>").join(Markup("".join(_written(line))) for line in _lines(tree))
     except Exception:  # of whatever kind: the page then shows the text
         return None
 
@@ -48,12 +96,13 @@ def with_formulas(text: str) -> Markup:
     return Markup("").join(shown)
 
 
-def _whole(found: re.Match[str]) -> str:
-    if found[1]:
-        return rf"\,\text{{{found[1]}}}\,"
-    if found[0].startswith(r"\mathtt"):
-        return r"\text" + found[0].removeprefix(r"\mathtt").replace(r"\_", "_")
-    return found[0]
+def _as_text(match: re.Match[str]) -> str:
+    """Return a name of several letters as text, and a command as it is."""
+    if match[1]:
+        return rf"\,\text{{{match[1]}}}\,"
+    if match[0].startswith(r"\mathtt"):
+        return r"\text" + match[0].removeprefix(r"\mathtt").replace(r"\_", "_")
+    return match[0]
 
 
 def _lines(tree: Element) -> Iterator[Element]:
@@ -87,7 +136,7 @@ def _written(element: Element) -> Iterator[str]:
 
 
 def _attributes(element: Element) -> str:
-    kept = {name: value for name, value in element.attrib.items() if name in _WORDS and value.isalpha()}
+    kept = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES and value.isalpha()}
     if element.tag == "mspace":
         kept["width"] = "0.17em"
     if element.tag == "mo" and element.get("stretchy") == "false":
