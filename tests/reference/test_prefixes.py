@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dpcheck.algorithms.run import Run
-from dpcheck.checks.inside.cases import cases
-from dpcheck.checks.inside.groups import declared
+from dpcheck.checks.layout import declared
+from dpcheck.checks.releases import cases
 from dpcheck.events import Disjoint
 from dpcheck.solvers import ALGORITHMS
 
