@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.sampling import SamplingAudit, audit_sampling
-from dpcheck.catalogue.games import GAMES
 from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of, shown_place
 from dpcheck.checks.privacy.transcript import Game
@@ -132,6 +131,8 @@ _SURE = 40.0  # expected repeated records, or log of the chance, beyond which th
 
 def minibatches(name: str) -> Iterator[Finding]:
     """Compare the declared scheme and relation with each game's two data sets and with the minibatches of its runs."""
+    from dpcheck.catalogue.games import GAMES
+
     for entry in GAMES[name]():
         wrong = disagreement(entry.game, entry.events)
         yield Finding(
