@@ -16,10 +16,9 @@ from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.declared_files import find, require_unshadowed
 from dpcheck.catalogue.names import catalogue
 from dpcheck.checks import claims
-from dpcheck.checks.context import Context, Stage
+from dpcheck.checks.context import Context, Stage, kept
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.kept import kept
 from dpcheck.checks.shipped import Measurements
 from dpcheck.errors import StoreError, raised, require
 from dpcheck.report.findings import Finding, Report
@@ -31,7 +30,7 @@ from dpcheck.running.streams import workers
 from dpcheck.solvers import ALGORITHMS, algorithm
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
-FURTHER = {"dp_sgda": "dpcheck.catalogue.yang2022.further"}
+FURTHER = {"dp_sgda": "dpcheck.catalogue.yang2022.further", "sto_spider": "dpcheck.catalogue.xu2026.choice"}
 Named = str | Algorithm | PathLike[str]
 
 
@@ -221,10 +220,10 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.catalogue.games import GAMES
     from dpcheck.checks import rates
-    from dpcheck.checks.inside.releases import releases
-    from dpcheck.checks.minibatches import minibatches
     from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
+    from dpcheck.checks.releases import releases
+    from dpcheck.checks.sampling import minibatches
 
     if name in GAMES:
         yield "sampling", partial(minibatches, name)

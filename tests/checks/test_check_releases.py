@@ -13,19 +13,16 @@ from mutants import Edit
 from dpcheck.algorithms.kernels import sgda, spider, tape
 from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider, sto_spider
+from dpcheck.catalogue.xu2026.choice import chances, choice
 from dpcheck.catalogue.zhang2022 import minimise as minimise
 from dpcheck.catalogue.zhang2022 import saddle as saddle
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.inside.actual_noise import actual_noise
-from dpcheck.checks.inside.cases import Case, cases
-from dpcheck.checks.inside.choice import chances, choice
-from dpcheck.checks.inside.declared import differences
-from dpcheck.checks.inside.layout import layout
-from dpcheck.checks.inside.releases import as_declared, releases
+from dpcheck.checks.layout import layout
 from dpcheck.checks.privacy.sandwich import sandwich
 from dpcheck.checks.privacy.share import share, shares
+from dpcheck.checks.releases import Case, actual_noise, as_declared, cases, differences, releases
 from dpcheck.events import Disjoint, Gaussian, Repeated
 from dpcheck.solvers import ALGORITHMS, algorithm
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dpcheck.catalogue.games import GAMES
-from dpcheck.checks.minibatches import disagreement, minibatches
 from dpcheck.checks.privacy.entry import Entry
+from dpcheck.checks.sampling import disagreement, minibatches
 from dpcheck.events import Repeated
 
 WOR = "dp_sgda.repaired.without_replacement"

@@ -19,10 +19,10 @@ from dpcheck.catalogue.yang2022 import dp_sgda as solvers
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.step import step
 from dpcheck.checks.context import Context
-from dpcheck.checks.inside.releases import releases as releases_of
 from dpcheck.checks.privacy import sandwich
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase
+from dpcheck.checks.releases import releases as releases_of
 from dpcheck.problems.bilinear import Bilinear
 
 CONTEXT = Context(jobs=2)

@@ -8,9 +8,9 @@ from typing import Any
 
 from dpcheck.accounting import certify, privacy_curve
 from dpcheck.catalogue.games import GAMES
-from dpcheck.checks.minibatches import on_minibatches
 from dpcheck.checks.place import place_of, place_of_schedule
 from dpcheck.checks.privacy.entry import DELTA, EPSILON
+from dpcheck.checks.sampling import on_minibatches
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import example
 from dpcheck.report.findings import Finding
