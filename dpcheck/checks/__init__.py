@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
@@ -30,7 +29,6 @@ from dpcheck.running.streams import workers
 from dpcheck.solvers import ALGORITHMS, algorithm
 
 # algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
-FURTHER = {"dp_sgda": "dpcheck.catalogue.yang2022.further"}
 Named = str | Algorithm | PathLike[str]
 
 
@@ -217,7 +215,6 @@ def _stages(
 
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
-    from dpcheck.catalogue.games import GAMES
     from dpcheck.checks import rates
     from dpcheck.checks.accounting.stage import accounting
     from dpcheck.checks.bases import bases
@@ -230,10 +227,12 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     from dpcheck.checks.schedules import schedules
     from dpcheck.checks.testers import testers
 
+    record = algorithm(name)
+    tried = next(iter(record.games()), None) is not None
     yield "schedule", partial(schedules, name)
-    if name in GAMES:
+    if tried:
         yield "accounting", partial(accounting, name)
-    yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)
+    yield "audits", partial(sandwiches if tried else _without_game, context, name)
     yield "inside a run", partial(inside, context, name)
     yield "releases", partial(releases, context, name)
     yield "phases", partial(phases, context, name)
@@ -242,14 +241,13 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     yield "base solvers", partial(bases, name)
     yield "testers", partial(testers, name)
     yield from rates.stages(context, name, tables)
-    if name in FURTHER:
-        yield from importlib.import_module(FURTHER[name]).stages(context, tables)
+    yield from record.further(context, tables)
 
 
 def _without_game(context: Context, name: str) -> Iterator[Finding]:
     """Stand in for the audits of an algorithm that has no pair of data sets to be audited on."""
     yield Finding(
         f"{name}.transcript", "privacy", f"{name}: whole noisy transcript", "inconclusive",
-        f"{name} has no game, so that its privacy is not audited: add one to dpcheck/checks/privacy/games, or declare "
+        f"{name} has no game, so that its privacy is not audited: define games in its record, or declare "
         "it as a dpcheck.Algorithm with data of its own",
     )  # fmt: skip

@@ -8,9 +8,9 @@ from functools import cache
 import mutants
 import numpy as np
 import pytest
+from games import GAMES
 
 from dpcheck.algorithms.kernels import rgda, sgda, spider, tape
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider, sto_spider
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.zhang2022 import minimise as minimise

@@ -8,9 +8,9 @@ from functools import cache
 import mutants
 import numpy as np
 import pytest
+from games import GAMES
 
 from dpcheck.algorithms.kernels import gradients, rgda, sgda, spider, tape
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022 import nseg

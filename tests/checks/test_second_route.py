@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from games import GAMES
 from scipy.stats import norm
 
 from dpcheck import accounting as engine
 from dpcheck.accounting import Certificate, certificates, certify, event_counts, privacy_curve
-from dpcheck.catalogue.games import GAMES
 from dpcheck.checks.accounting import declared, stage
 from dpcheck.checks.accounting.inversion import epsilon_interval
 from dpcheck.checks.accounting.pairs import Pair, both_ways, laplace, pairs_of, randomised_response

@@ -12,13 +12,13 @@ import mutants
 import numpy as np
 import pandas as pd
 import pytest
+from games import GAMES
 from scipy.stats import norm
 
 from dpcheck.accounting import certify
 from dpcheck.algorithms.kernels import gradients, spider
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA

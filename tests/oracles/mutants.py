@@ -9,6 +9,7 @@ from unittest import mock
 
 from numba import njit
 
+from dpcheck.algorithms import noise
 from dpcheck.algorithms.kernels import jit
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
 
@@ -47,5 +48,7 @@ def compiled(original: ModuleType, edits: Edits) -> ModuleType:
 
 def solver(edits: Edits) -> type[solvers.DPSGDA]:
     """The class with a bug in its calibration or in the sensitivities of the events it declares."""
-    copy: type[solvers.DPSGDA] = mutated(solvers, edits).DPSGDA
-    return copy
+    copy, numbers = mutated(solvers, ()), mutated(noise, edits)
+    copy.moves, copy.certified_noise = numbers.moves, numbers.certified_noise  # type: ignore[attr-defined]
+    found: type[solvers.DPSGDA] = copy.DPSGDA
+    return found
