@@ -10,8 +10,7 @@ import dpcheck
 from dpcheck.bounds.results import ClaimResults
 from dpcheck.events import Gaussian
 from dpcheck.report.findings import Finding, Report
-from dpcheck.shown import Shown, html_table, short
-from dpcheck.tables import FORMATS, table
+from dpcheck.shown import TABLE_FORMATS, Shown, html_table, short, table
 
 
 def noisy_sum(data, rng):
@@ -141,7 +140,7 @@ def test_short(value, text):
 
 def test_tables_escape_what_their_format_reserves():
     rows = [{"na|me": "a_b & 5 % of $x$, {y}\nnext ~ ^ \\", "value": 0.5}, {"na|me": 'say "x", y', "value": None}]
-    found = {format: table(rows, format) for format in FORMATS}
+    found = {format: table(rows, format) for format in TABLE_FORMATS}
     assert pd.read_csv(pd.io.common.StringIO(found["csv"]))["na|me"][1] == 'say "x", y'
     assert found["markdown"].splitlines()[:2] == [r"| na\|me | value |", "|---|---|"]
     assert [line.count(" | ") for line in found["markdown"].splitlines()] == [1, 0, 1, 1]
