@@ -106,12 +106,6 @@ def test_what_a_notebook_shows_is_escaped():
     assert hostile in str(Named())
 
 
-def test_a_report_prints_its_result_first():
-    found = Report((Finding("a.b", "noise", "s", "violated", "r"),), ("a",), "quick", 0, "0.1.0", 1.0)
-    assert str(found).startswith("Result:     1 check is violated (a.b).\n")
-    assert str(found).endswith("\nNext: dpcheck check a --explain a.b")
-
-
 def test_claims_stay_a_tuple_and_become_a_table():
     found = dpcheck.prove("Y17", jobs=1)
     assert isinstance(found, tuple)
