@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.problem_domains import BALL, BOX, blocks
+from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, blocks
 from dpcheck.errors import require
 from dpcheck.problems import auc_mlp_kernels as kernels
 from dpcheck.problems.auc import AUC, labelled

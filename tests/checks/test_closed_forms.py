@@ -9,7 +9,7 @@ import pytest
 
 from dpcheck import InputError
 from dpcheck.algorithms.kernels.parts import BALL, BOX, SIMPLEX
-from dpcheck.algorithms.problem_domains import ball, blocks
+from dpcheck.algorithms.problem import ball, blocks
 from dpcheck.checks.closed_forms.forms import comparisons
 from dpcheck.checks.closed_forms.objective import Objective, along, least
 from dpcheck.checks.closed_forms.stage import closed_forms, of_problem

@@ -13,8 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Defaults
-from dpcheck.algorithms.problem_domains import BOX, blocks
+from dpcheck.algorithms.problem import BOX, Defaults, blocks
 from dpcheck.checks.inside.formulas import quadratic
 from dpcheck.checks.inside.geometry import project
 

@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, certify, check, prove, solve
-from dpcheck.algorithms.problem import with_record
-from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.problem import ball, with_record
 from dpcheck.algorithms.solver import rows_of
 from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.catalogue.zhang2022.phases import FIELDS

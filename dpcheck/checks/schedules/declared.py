@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.problem import Array, Defaults
-from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.problem import Array, Defaults, ball
 from dpcheck.checks.privacy.worst_case import gradient
 
 
