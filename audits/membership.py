@@ -108,7 +108,7 @@ def audit_privacy(
         must then be 1. What it prints is dropped. One that hangs, starts processes or takes too much memory is
         stopped, and the error says so.
     executor : Executor, optional
-        Who runs the chunks in place of ``jobs``, such as a cluster (:func:`dpcheck.running.choice.executor`). The
+        Who runs the chunks in place of ``jobs``, such as a cluster (:func:`dpcheck.running.process_pool.executor`). The
         result does not depend on it.
 
     Returns

@@ -14,7 +14,7 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import stages
 from dpcheck.running.streams import cores
-from dpcheck.solvers import algorithm
+from dpcheck.solvers import ALGORITHMS, algorithm
 
 
 def findings(name, *, part="", seed=0, tables=None):
@@ -27,17 +27,27 @@ def findings(name, *, part="", seed=0, tables=None):
     return [replace(finding, expected=expected_verdicts().get(finding.id)) for finding in found]
 
 
-def plant(monkeypatch, module, edits):
-    """Replace the module ``dpcheck.solvers.<module>`` by a copy in which each old text became the new one."""
-    name = f"dpcheck.solvers.{module}"
-    original = importlib.import_module(name)
-    monkeypatch.setitem(sys.modules, name, mutants.compiled(original, edits))
+def module_of(name):
+    """The module of the record of an algorithm, or of a file beside records (``"zhang2022.saddle"``)."""
+    place = ALGORITHMS[name].rpartition(".")[0] if name in ALGORITHMS else f"dpcheck.catalogue.{name}"
+    return importlib.import_module(place)
+
+
+def schedule_module_of(name):
+    """The module with the algorithm's own schedules."""
+    return sys.modules[algorithm(name).schedule_of("repaired", {}).__module__]
+
+
+def plant(monkeypatch, name, edits):
+    """Replace the record's module by a copy in which each old text became the new one."""
+    original = module_of(name)
+    monkeypatch.setitem(sys.modules, original.__name__, mutants.compiled(original, edits))
 
 
 def plant_in_schedule(monkeypatch, name, edits):
-    """Give the algorithm the schedules of a copy of ``dpcheck.schedules.<name>`` in which each old text became new."""
-    original = importlib.import_module(f"dpcheck.schedules.{name}")
-    copy, chosen = mutants.mutated(original, edits), algorithm(name)
+    """Give the algorithm the schedules of a copy of their module in which each old text became new."""
+    original, chosen = schedule_module_of(name), algorithm(name)
+    copy = mutants.mutated(original, edits)
     own = {key: each for key, each in chosen.schedules.items() if each.__module__ == original.__name__}
     assert own, f"{name} has no schedule of its own"
     broken = {key: getattr(copy, each.__name__) for key, each in own.items()}
@@ -45,9 +55,9 @@ def plant_in_schedule(monkeypatch, name, edits):
 
 
 def assert_there_once(module, old):
-    """The text that a fault changes is in ``dpcheck.<module>``, in one place."""
-    found = inspect.getsource(importlib.import_module(f"dpcheck.{module}")).count(old)
-    assert found == 1, f"{found} times in dpcheck.{module}: {old}"
+    """The text that a fault changes is in the module, in one place."""
+    found = inspect.getsource(module).count(old)
+    assert found == 1, f"{found} times in {module.__name__}: {old}"
 
 
 ROWS: list[dict[str, str]] = []

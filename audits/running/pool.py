@@ -10,11 +10,9 @@ from dpcheck.audits.running.outputs import RunError
 from dpcheck.audits.running.run_plan import Chunk
 from dpcheck.audits.running.runs import PROBES, Floats
 from dpcheck.errors import InputError
-from dpcheck.running.executor import Executor, LostWorkersError
+from dpcheck.running.executor import Executor, LostWorkersError, Serial, Threads
 from dpcheck.running.process_pool import Processes
-from dpcheck.running.serial import Serial
 from dpcheck.running.streams import workers
-from dpcheck.running.threads import Threads
 
 
 class Runs(Protocol):

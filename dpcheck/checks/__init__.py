@@ -61,7 +61,7 @@ def check(
         created if it is missing. What other code measured is never taken from it.
     executor : Executor, optional
         Who runs audits and measurements in place of ``jobs``, such as a cluster
-        (:func:`dpcheck.running.choice.executor`). No result depends on it.
+        (:func:`dpcheck.running.process_pool.executor`). No result depends on it.
     on_finding : callable, optional
         Called with each :class:`Finding` as soon as it is decided.
 
@@ -219,28 +219,16 @@ def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]])
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.catalogue.games import GAMES
     from dpcheck.checks import rates
-    from dpcheck.checks.accounting.stage import accounting
-    from dpcheck.checks.bases import bases
-    from dpcheck.checks.closed_forms.stage import closed_forms
-    from dpcheck.checks.constants import constants
     from dpcheck.checks.inside.releases import releases
-    from dpcheck.checks.inside.stage import inside
+    from dpcheck.checks.minibatches import minibatches
     from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
-    from dpcheck.checks.schedules import schedules
-    from dpcheck.checks.testers import testers
 
-    yield "schedule", partial(schedules, name)
     if name in GAMES:
-        yield "accounting", partial(accounting, name)
+        yield "sampling", partial(minibatches, name)
     yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)
-    yield "inside a run", partial(inside, context, name)
     yield "releases", partial(releases, context, name)
     yield "phases", partial(phases, context, name)
-    yield "constants", partial(constants, context, name)
-    yield "closed forms", partial(closed_forms, name)
-    yield "base solvers", partial(bases, name)
-    yield "testers", partial(testers, name)
     yield from rates.stages(context, name, tables)
     if name in FURTHER:
         yield from importlib.import_module(FURTHER[name]).stages(context, tables)

@@ -20,16 +20,16 @@ _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit
 def listing() -> Listing:
     """List theorems, algorithms, base solvers, problems, testers and data sets, each with an id and a title."""
     from dpcheck.algorithms.declared_files import others
+    from dpcheck.algorithms.registry import records
     from dpcheck.bounds.registry import theorems
     from dpcheck.catalogue.bases import BASES
     from dpcheck.datasets import names
     from dpcheck.problems import PROBLEMS
-    from dpcheck.solvers import ALGORITHMS
 
     return {
         "theorems": [{"id": each.id, "title": each.title} for each in theorems()],
-        "algorithms": [{"id": name, "title": _title(*_home(name, place))} for name, place in ALGORITHMS.items()]
-        + [{"id": each.name, "title": f"declared in {each.value}"} for each in others(ALGORITHMS)],
+        "algorithms": [{"id": name, "title": place.title} for name, place in records().items()]
+        + [{"id": each.name, "title": f"declared in {each.value}"} for each in others(records())],
         "bases": [
             {"id": base.name, "title": _title(f"dpcheck.catalogue.bases.{base.module}")} for base in BASES.values()
         ],
@@ -71,22 +71,9 @@ def page(found: Listing, width: int) -> list[str]:
     return [*lines, "", *textwrap.wrap(more, width)]
 
 
-def _home(name: str, place: str) -> tuple[str, str]:
-    """The file of an algorithm and, where it shares that file with others, its class."""
-    module, _, attribute = place.rpartition(".")
-    return f"dpcheck.solvers.{module or name}", attribute if module else ""
-
-
-def _title(module: str, attribute: str = "") -> str:
-    """Return the first line of a module's docstring, or of that of a class in it.
-
-    Read, not imported: importing the solvers loads their compiled code, and compiles it the first time.
-    """
+def _title(module: str) -> str:
+    """Return the first line of a module's docstring, which is read, not imported: that would compile kernels."""
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None
     tree = ast.parse(Path(spec.origin).read_text("utf-8"))
-    found = next(
-        (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == attribute),
-        tree,
-    )
-    return (ast.get_docstring(found) or "").split("\n", 1)[0].rstrip(".:")
+    return (ast.get_docstring(tree) or "").split("\n", 1)[0].rstrip(".:")

@@ -16,7 +16,7 @@ from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.zhang2022 import minimise as minimise
 from dpcheck.catalogue.zhang2022 import output_perturbation
 from dpcheck.catalogue.zhang2022 import saddle as saddle
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.catalogue.zhang2025 import privatediff
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts

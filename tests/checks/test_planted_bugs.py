@@ -10,6 +10,7 @@ from functools import partial
 
 import mutants
 import pytest
+from reference.recorded_runs import inside as inside_of
 
 from dpcheck.algorithms.kernels import gradients, sgda
 from dpcheck.catalogue.games import gradient as gradient_games
@@ -18,7 +19,6 @@ from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.step import step
 from dpcheck.checks.context import Context
 from dpcheck.checks.inside.releases import releases as releases_of
-from dpcheck.checks.inside.stage import inside as inside_of
 from dpcheck.checks.privacy import sandwich
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase

@@ -224,13 +224,13 @@ IN_THEIR_SCHEDULES = {
 def test_what_the_faults_change_is_there_once():
     """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
     for module, old, _ in IN_THE_BASELINES.values():
-        rate_faults.assert_there_once(f"solvers.{module}", old)
+        rate_faults.assert_there_once(rate_faults.module_of(module), old)
     for module, old, _ in IN_THEIR_SCHEDULES.values():
-        rate_faults.assert_there_once(f"schedules.{module}", old)
+        rate_faults.assert_there_once(rate_faults.schedule_module_of(module), old)
     for old, _ in IN_DP_RGDA.values():
-        rate_faults.assert_there_once("schedules.dp_rgda", old)
+        rate_faults.assert_there_once(rate_faults.schedule_module_of("dp_rgda"), old)
     for old in (PERTURBATION, *(old for old, _ in IN_THE_KERNEL.values())):
-        rate_faults.assert_there_once("kernels.rgda", old)
+        rate_faults.assert_there_once(rgda, old)
 
 
 @pytest.mark.experiment

@@ -243,13 +243,13 @@ def test_what_the_faults_change_is_there_once():
     """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
     for _, edits in FAULTS.values():
         for old, _ in edits:
-            rate_faults.assert_there_once("schedules.dp_sgda", old)
+            rate_faults.assert_there_once(rate_faults.schedule_module_of("dp_sgda"), old)
     for _, old, _ in LOOP.values():
-        rate_faults.assert_there_once("kernels.sgda", old)
-    rate_faults.assert_there_once("solvers.nseg", EXTRAPOLATED)
-    rate_faults.assert_there_once("schedules.nseg", NSEG_STEP)
-    rate_faults.assert_there_once("solvers.output_perturbation", CENTRE)
-    rate_faults.assert_there_once("solvers.nispp", AVERAGED)
+        rate_faults.assert_there_once(sgda, old)
+    rate_faults.assert_there_once(nseg, EXTRAPOLATED)
+    rate_faults.assert_there_once(nseg, NSEG_STEP)
+    rate_faults.assert_there_once(output_perturbation, CENTRE)
+    rate_faults.assert_there_once(rate_faults.module_of("nispp"), AVERAGED)
 
 
 @pytest.mark.experiment

@@ -129,7 +129,7 @@ def test_predictions_keep_their_share_of_the_order_over_the_privacy_grids():
         assert max(found) < 1.03 * min(found)
 
 
-MINIMISE, SADDLE, LOOP = "output_perturbation_minimise", "output_perturbation_saddle", "output_perturbation"
+MINIMISE, SADDLE, LOOP = "zhang2022.minimise", "zhang2022.saddle", "zhang2022.output_perturbation"
 NOISE = "sigma_w=sensitivity * factor, sensitivity_w=sensitivity,"
 MU = "mu = L / D * max(1 / math.sqrt(n), 14"
 BLOCKS = "for k, block in enumerate(blocks(n), 1):\n            mu_k, size = mu * 2**k, block[1] - block[0]\n"
@@ -196,7 +196,7 @@ def test_gradients_are_counted_again_once_where_one_count_leaves_the_verdict_ope
 def test_what_the_faults_change_is_there_once():
     """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
     for _, module, (old, _) in FAULTS.values():
-        rate_faults.assert_there_once(f"solvers.{module}", old)
+        rate_faults.assert_there_once(rate_faults.module_of(module), old)
 
 
 @pytest.mark.experiment

@@ -21,11 +21,9 @@ from dpcheck.audits.membership import audit_privacy
 from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.yang2022 import nseg
-from dpcheck.catalogue.yang2022 import nseg_schedule as extragradient
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry
@@ -276,8 +274,8 @@ def minimiser_that_moves_too_little(monkeypatch):
 
 
 def mean_that_moves_half_as_far(monkeypatch):
-    broken = mutants.mutated(extragradient, [("return 2 * math.hypot", "return math.hypot")])
-    monkeypatch.setattr(nseg, "sensitivity_of", broken.sensitivity)
+    broken = mutants.mutated(nseg, [("return 2 * math.hypot", "return math.hypot")])
+    monkeypatch.setattr(nseg, "sensitivity_of", broken.sensitivity_of)
     monkeypatch.setattr(nseg.NSEG, "schedules", {"repaired": broken.Extragradient})
 
 

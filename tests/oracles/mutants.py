@@ -11,7 +11,6 @@ from numba import njit
 
 from dpcheck.algorithms.kernels import jit
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
-from dpcheck.catalogue.yang2022 import dp_sgda_schedule as schedules
 
 Edits = Iterable[tuple[str, str]]
 
@@ -48,7 +47,5 @@ def compiled(original: ModuleType, edits: Edits) -> ModuleType:
 
 def solver(edits: Edits) -> type[solvers.DPSGDA]:
     """The class with a bug in its calibration or in the sensitivities of the events it declares."""
-    copy, numbers = mutated(solvers, ()), mutated(schedules, edits)
-    found: type[solvers.DPSGDA] = copy.DPSGDA
-    copy.moves, found.schedules = numbers.moves, numbers.SCHEDULES  # type: ignore[attr-defined]
-    return found
+    copy: type[solvers.DPSGDA] = mutated(solvers, edits).DPSGDA
+    return copy

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import tables
 
-from dpcheck.catalogue.zhang2022.phases import FIELDS, SADDLE_BASE
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, SADDLE_BASE
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.product import Product

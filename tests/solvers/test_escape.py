@@ -14,13 +14,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from chunks import map_chunks
 
 from dpcheck import InputError
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.problems.quartic import Quartic
-from dpcheck.running.streams import map_chunks
 
 PROMISED = 0.8
 # problem, records, settings of the long run; of the short one, without noise

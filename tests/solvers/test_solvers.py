@@ -16,17 +16,16 @@ from functools import cache
 
 import numpy as np
 import pytest
+from chunks import map_chunks
 
 from dpcheck import InputError, certify, check, prove, solve
 from dpcheck.algorithms.problem import ball, with_record
 from dpcheck.algorithms.solver import rows_of
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.product import Product
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.running.streams import map_chunks
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
 
 EPSILON, DELTA = 1.0, 1e-5

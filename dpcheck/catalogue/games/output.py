@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dpcheck.algorithms.problem import Array
-from dpcheck.catalogue.zhang2022.phases import blocks
+from dpcheck.catalogue.zhang2022.output_perturbation import blocks
 from dpcheck.checks.privacy.entry import WHOLE, Entry, blank, entry
 from dpcheck.checks.privacy.worst_case import WorstCase, record
 

@@ -54,9 +54,8 @@ from dpcheck.algorithms.kernels.named import Numbers
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.solver import Solver
-from dpcheck.catalogue.xu2026.dp_rgda_population import SCHEDULES, tree_releases
+from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases, tree_releases
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import refreshes as refreshes_of
-from dpcheck.catalogue.xu2026.dp_rgda_schedule import releases
 from dpcheck.errors import require
 from dpcheck.events import Event
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, any_of, at_zero, curved, lipschitz, smooth
-from dpcheck.catalogue.zhang2022.phases import radius_of
+from dpcheck.catalogue.zhang2022.output_perturbation import radius_of
 
 
 def _answers(solver: Any, problem: Problem, given: Given) -> tuple[dict[str, float], dict[str, str]]:

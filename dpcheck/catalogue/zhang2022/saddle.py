@@ -12,8 +12,15 @@ from typing import ClassVar, Literal
 
 from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
-from dpcheck.catalogue.zhang2022.output_perturbation import OutputPerturbation
-from dpcheck.catalogue.zhang2022.phases import Phase, blocks, gaussian_factor, phase, radius_of, require_modulus
+from dpcheck.catalogue.zhang2022.output_perturbation import (
+    OutputPerturbation,
+    Phase,
+    blocks,
+    gaussian_factor,
+    phase,
+    radius_of,
+    require_modulus,
+)
 
 
 class Saddle(OutputPerturbation):

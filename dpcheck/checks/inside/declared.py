@@ -117,7 +117,7 @@ def _declared_form(seen: float, wanted: Group) -> float:
     """
     if not wanted.laplace:
         return seen
-    from dpcheck.catalogue.xu2026.sto_spider_schedule import pure
+    from dpcheck.catalogue.xu2026.sto_spider import pure
 
     return pure(seen).noise_multiplier
 

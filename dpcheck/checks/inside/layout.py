@@ -9,8 +9,7 @@ from typing import Any
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.run import History
 from dpcheck.algorithms.solver import Solver
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.inside.groups import declared
 
 JOINT = "w and v together"
