@@ -30,9 +30,7 @@ def listing() -> Listing:
         "theorems": [{"id": each.id, "title": each.title} for each in theorems()],
         "algorithms": [{"id": name, "title": place.title} for name, place in records().items()]
         + [{"id": each.name, "title": f"declared in {each.value}"} for each in others(records())],
-        "bases": [
-            {"id": base.name, "title": _title(f"dpcheck.catalogue.bases.{base.module}")} for base in BASES.values()
-        ],
+        "bases": [{"id": base.name, "title": base.title} for base in BASES.values()],
         "problems": [{"id": name, "title": _title(f"dpcheck.problems.{name}")} for name in PROBLEMS],
         "testers": [{"id": name, "title": _title(module)} for name, module in _TESTERS.items()],
         "datasets": [
