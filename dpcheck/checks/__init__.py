@@ -14,6 +14,7 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.declared_files import find, require_unshadowed
+from dpcheck.catalogue.names import catalogue
 from dpcheck.checks import claims
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.declared import stages as stages_of_declared
@@ -139,8 +140,9 @@ def check(
         seconds = time.perf_counter() - started
         shown = (*claims.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
         report = Report(
-            tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of, shown
-        )
+            tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of, shown,
+            catalogue(),
+        )  # fmt: skip
         if opened is not None:
             keep_run(opened, report)
     return report

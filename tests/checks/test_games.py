@@ -8,14 +8,14 @@ from functools import cache
 import mutants
 import numpy as np
 import pytest
+from mutants import Edit
 
-from dpcheck.algorithms.kernels import gradients, rgda, spider, tape
+from dpcheck.algorithms.kernels import spider, tape
 from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
-from dpcheck.catalogue.zhang2022 import output_perturbation
 from dpcheck.catalogue.zhang2022.output_perturbation import blocks as disjoint
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, Entry
@@ -47,29 +47,28 @@ def with_kernel(chosen: Entry, kernel) -> Entry:
 
 # Two dimensions
 
-NOISE = "        g[i] += sigma * rng.standard_normal()"
+ADD_NOISE = "for i in range(g.size):\n    g[i] += sigma * rng.standard_normal()"
 BROKEN_NOISE = {
-    "one coordinate alone": (NOISE, "        g[i] += (sigma if i == 0 else 0.0) * rng.standard_normal()"),
-    "one number for all coordinates": (NOISE, "        shared = rng.standard_normal() if i == 0 else shared\n"
-                                              "        g[i] += sigma * shared"),
+    "one coordinate alone": ADD_NOISE.replace("sigma", "(sigma if i == 0 else 0.0)"),
+    "one number for all coordinates": "shared = rng.standard_normal()\n"
+                                      + ADD_NOISE.replace("rng.standard_normal()", "shared"),
 }  # fmt: skip
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", BROKEN_NOISE)
 def test_noise_that_leaves_a_direction_bare_is_seen(fault, monkeypatch):
-    old, new = BROKEN_NOISE[fault]
-    first = [("    recording = mode in", "    shared = 0.0\n    recording = mode in"), (old, new)]
-    monkeypatch.setattr(tape, "release", mutants.compiled(tape, first).release)
-    broken = with_kernel(entry("nseg", "repaired"), mutants.compiled(nseg, ()).run)
+    edit = Edit("release", ADD_NOISE, BROKEN_NOISE[fault])
+    monkeypatch.setattr(tape, "release", mutants.compiled(edit).release)
+    broken = with_kernel(entry("nseg", "repaired"), mutants.compiled(of=nseg).run)
     assert "violated" in verdicts(broken, 100_000)
 
 
 @pytest.mark.thorough
 def test_clipping_each_coordinate_by_itself_is_seen(monkeypatch):
-    old = "scale = clip_factor(g[:d], clip[0]) / batch\n    for i in range(d):\n        out[i] += scale * g[i]"
-    new = "for i in range(d):\n        out[i] += min(max(g[i], -clip[0]), clip[0]) / batch"
-    monkeypatch.setattr(WorstCase, "mean", staticmethod(mutants.compiled(gradients, [(old, new)]).mean))
+    old = "scale = clip_factor(g[:d], clip[0]) / batch\nfor i in range(d):\n    out[i] += scale * g[i]"
+    new = "for i in range(d):\n    out[i] += min(max(g[i], -clip[0]), clip[0]) / batch"
+    monkeypatch.setattr(WorstCase, "mean", staticmethod(mutants.compiled(Edit("add_clipped", old, new)).mean))
     reached = entry("nseg", "repaired").game.reached(0)  # w moves sqrt(2) times as far as it may, v no farther
     assert reached.max() == pytest.approx(np.sqrt(1.5))
 
@@ -80,8 +79,8 @@ def test_clipping_each_coordinate_by_itself_is_seen(monkeypatch):
 @pytest.mark.thorough
 @pytest.mark.parametrize("label", ["as_printed.v", "as_printed.coupled"])
 def test_a_dual_half_without_noise_is_seen_by_a_canary_that_is_in_it(label):
-    edit = ("release(z_v, sigma_v, sensitivity_v, rng, tape)", "release(z_v, 0.0, sensitivity_v, rng, tape)")
-    kernel = mutants.compiled(output_perturbation, [edit]).run
+    release = "release(z_v, sigma_v, sensitivity_v, rng, tape)"
+    kernel = mutants.compiled(Edit("publish", release, release.replace("sigma_v", "0.0"))).run
     name = "phased_minimax_output_perturbation"
     assert verdicts(with_kernel(entry(name, label), kernel), 3000) == {"violated"}
     assert verdicts(with_kernel(entry(name, "as_printed"), kernel), 3000) == {"consistent"}
@@ -90,15 +89,16 @@ def test_a_dual_half_without_noise_is_seen_by_a_canary_that_is_in_it(label):
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_level_of_the_tree_without_noise_is_seen(level):
-    edit = ("nodes[level], d, reals.sigma_u,", f"nodes[level], d, reals.sigma_u * (level != {level}),")
-    kernel = mutants.compiled(rgda, [edit]).rgda
+    release = "release_both(nodes[level], d, reals.sigma_u, 2 * C_u / S2, rng, tape)"
+    edit = Edit("follow", release, release.replace("sigma_u", f"sigma_u * (level != {level})"))
+    kernel = mutants.compiled(edit).rgda
     assert verdicts(with_kernel(entry("dp_rgda", "repaired.theorem_2"), kernel), 3000) == {"violated"}
 
 
 @pytest.mark.thorough
 def test_a_record_in_two_minibatches_is_seen(monkeypatch):
-    edit = ("        spent[USED_UP] += S2\n", "")
-    monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(rgda, [edit]).rgda))
+    edit = Edit("follow", "spent[USED_UP] += S2", "")
+    monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(edit).rgda))
     (found,) = phases(CONTEXT, "dp_rgda")
     assert found.verdict == "violated"
     assert "minibatches; it is declared to be in one" in found.reason
@@ -106,15 +106,13 @@ def test_a_record_in_two_minibatches_is_seen(monkeypatch):
 
 @pytest.mark.thorough
 def test_a_second_refresh_without_noise_is_seen(monkeypatch):
-    edits = [
-        (
-            "        objective.mean(gradient, data, big,",
-            "        again = v[0] != 0.0\n        objective.mean(gradient, data, big,",
-        ),
-        ("release(v, bounds.sigma_1 * L0,", "release(v, 0.0 if again else bounds.sigma_1 * L0,"),
-    ]
-    monkeypatch.setattr(spider, "estimate", mutants.compiled(spider, edits).estimate)
-    kernel = mutants.compiled(dp_spider, ()).run
+    mean = "objective.mean(gradient, data, big, big.size, x, clip, v)"
+    edits = (
+        Edit("estimate", mean, f"again = v[0] != 0.0\n{mean}"),
+        Edit("estimate", "bounds.sigma_1 * L0", "0.0 if again else bounds.sigma_1 * L0"),
+    )
+    monkeypatch.setattr(spider, "estimate", mutants.compiled(*edits).estimate)
+    kernel = mutants.compiled(of=dp_spider).run
     assert verdicts(with_kernel(entry("dp_spider", "repaired"), kernel), 3000) == {"violated"}
 
 

@@ -29,8 +29,8 @@ from dpcheck.checks.expected import expected_verdicts
 from dpcheck.cli import _parse, main
 from dpcheck.commands import COMMANDS
 from dpcheck.problems import PROBLEMS
+from dpcheck.report.claims import describe
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.theorem import describe
 from dpcheck.solvers import ALGORITHMS
 
 OPTIONS = {

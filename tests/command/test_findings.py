@@ -21,12 +21,15 @@ from dpcheck import InputError, checks, cli
 from dpcheck.bounds import registry
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for, place_of_claim
-from dpcheck.report.decided import Decided
-from dpcheck.report.findings import BROKEN, SCHEMA, Finding, Report, to_json_text
-from dpcheck.report.render import render
+from dpcheck.report.findings import BROKEN, SCHEMA, Catalogue, Finding, Report, to_json_text
+from dpcheck.report.formats import render
+from dpcheck.report.terminal import Decided
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
 WORDS = (*FINE, *sorted(BROKEN))
+
+
+CATALOGUE = Catalogue({"yang2022": "Yang et al."}, ("dp_sgda", "nseg"))
 
 
 def finding(verdict="consistent", **fields):
@@ -38,7 +41,7 @@ def finding(verdict="consistent", **fields):
 def report(*findings, **fields):
     given = {
         "findings": findings, "algorithms": ("dp_sgda",), "profile": "quick", "seed": 3, "version": "0.1",
-        "seconds": 1.5,
+        "seconds": 1.5, "catalogue": CATALOGUE,
     }  # fmt: skip
     return Report(**(given | fields))
 
@@ -109,7 +112,7 @@ def test_sarif_locations_are_relative_to_a_base_that_is_declared():
 
 
 def test_every_kind_of_finding_has_help():
-    from dpcheck.report import sarif
+    from dpcheck.report import formats as sarif
 
     kinds = re.search(r"kind : (.*?)\nsubject", inspect.cleandoc(Finding.__doc__), re.S).group(1)
     assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped"} == set(sarif._HELP)

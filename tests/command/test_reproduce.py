@@ -19,17 +19,7 @@ import tables
 from dpcheck import InputError
 from dpcheck.cli import main
 from dpcheck.commands.reproduce import experiment_text
-from dpcheck.experiments import (
-    NAMES,
-    auc_runs,
-    choices,
-    choosing,
-    find,
-    kept,
-    runner,
-    starts,
-    zhang2025_table_1,
-)
+from dpcheck.experiments import NAMES, auc_runs, choices, find, kept, runner, starts, zhang2025
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED
 from dpcheck.experiments.rendering import listing
 from dpcheck.experiments.runner import FILE, chosen, run_all, trials
@@ -268,17 +258,15 @@ def test_settings_are_the_best_of_what_was_tried():
             best = max(auc for auc, _ in group)
             assert any(auc == best and candidate.items() <= cell.plan["settings"].items() for auc, candidate in group)
             private = cell.plan["epsilon"] is not None
-            wanted = choosing.candidates(cell.plan["data"], cell.plan["model"], private)
+            wanted = choices.candidates(cell.plan["data"], cell.plan["model"], private)
             assert [candidate for _, candidate in group] == wanted
 
 
 def test_privatediff_takes_the_best_step_of_those_that_were_tried():
     """What is chosen on thinned Fashion-MNIST serves the other data too."""
     tried = {group[3]: pairs for group, pairs in choices.tried().items() if group[2] == "privatediff"}
-    assert len(tried) == len(zhang2025_table_1.EPSILONS) + 1
-    assert all(
-        [candidate["eta_x"] for _, candidate in pairs] == list(zhang2025_table_1.STEPS) for pairs in tried.values()
-    )
+    assert len(tried) == len(zhang2025.EPSILONS) + 1
+    assert all([candidate["eta_x"] for _, candidate in pairs] == list(zhang2025.STEPS) for pairs in tried.values())
     for cell in find("zhang2025.table_1").cells:
         if cell.keys["algorithm"] == "privatediff":
             _, best = max(tried[f"{cell.keys['epsilon']:g}"], key=lambda pair: pair[0])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import mutants
 import numpy as np
 import pytest
+from mutants import Edit
 
-from dpcheck.algorithms.kernels import sgda
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.hinge_game import HingeGame
@@ -73,8 +73,8 @@ def test_a_wrong_projection_is_seen(monkeypatch):
 @pytest.mark.parametrize("block", ["w", "v"])
 def test_a_projection_that_is_left_out_is_seen(block, monkeypatch):
     assert stays("dp_sgda").verdict == "consistent"
-    line = {"w": "project(w, data.domain_w)  # line 6", "v": "project(v, data.domain_v)  # line 7"}[block]
-    monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.compiled(sgda, [(line, "")]).sgda))
+    edit = Edit("sgda", f"project({block}, data.domain_{block})", "")
+    monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.compiled(edit).sgda))
     found = stays("dp_sgda")
     assert found.verdict == "violated"
     assert found.reason.startswith("A run on quadratic leaves its domain by ")

@@ -14,17 +14,11 @@ from importlib import import_module
 import mutants
 import numpy as np
 import pytest
+from mutants import Edit
 
-from dpcheck.algorithms.kernels import gradients, named, parts, rgda, sgda, spider
-from dpcheck.catalogue.xu2026 import ada_dp_spider as ada
-from dpcheck.catalogue.xu2026 import dp_spider as dp_spider_file
-from dpcheck.catalogue.xu2026 import sto_spider as sto
-from dpcheck.catalogue.yang2022 import nseg as nseg_file
-from dpcheck.catalogue.zhang2022 import output_perturbation as phased_file
+from dpcheck.algorithms.kernels import named, parts
+from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2025 import dp_sgda_clipped as schedules
-from dpcheck.catalogue.zhang2025 import dptd as dptd_file
-from dpcheck.catalogue.zhang2025 import privatediff as privatediff_file
 from dpcheck.checks.context import Context
 from dpcheck.problems import bilinear, example
 from dpcheck.solvers import ALGORITHMS, algorithm
@@ -139,92 +133,96 @@ def test_replays_share_nothing_with_the_kernels():
         assert not [each for each in imports - allowed if each.startswith(shared)], file
 
 
-# Faults: the module, the edits, the classes whose kernel is replaced, the finding and words of its sentence.
+# Faults: what is changed, the algorithm and the kernel that runs it, the finding and words of its sentence.
 
-UPDATE_W_FIRST = {
-    "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)": "for i in range(dim_w):\n"
-    "            w[i] -= steps[0, t] * g_w[i]\n        project(w, data.domain_w)\n"
-    "        mean(gradient, data, index[:count], batch, x, clip, g)\n"
-    "        release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)",
-    "            w[i] -= steps[0, t] * g_w[i]\n        for i in range(size": "            pass\n"
-    "        for i in range(size",
-}
+RELEASE_V = "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)"
+UPDATE_W = "for i in range(dim_w):\n    w[i] -= steps[0, t] * g_w[i]"
+UPDATE_W_FIRST = (
+    f"{UPDATE_W}\nproject(w, data.domain_w)\nmean(gradient, data, index[:count], batch, x, clip, g)\n{RELEASE_V}"
+)
 FAULTS = {
     "descent in v": (
-        sgda, {"v[i] += steps": "v[i] -= steps"}, "dp_sgda", "repaired.inside.iterates", "it goes down in v"),
+        Edit("sgda", "v[i] += steps[1, t] * g_v[i]", "v[i] -= steps[1, t] * g_v[i]"), "dp_sgda", "sgda",
+        "repaired.inside.iterates", "it goes down in v"),
     "y updated with the new x": (
-        sgda, UPDATE_W_FIRST, "dp_sgda", "repaired.inside.gradients", "gradient in v at step 1 .* taken at the next w"),
+        Edit("sgda", f"{RELEASE_V}\n{UPDATE_W}", UPDATE_W_FIRST), "dp_sgda", "sgda", "repaired.inside.gradients",
+        "gradient in v at step 1 .* taken at the next w"),
     "average in place of the last": (
-        sgda, {"if output == AVERAGE": "if output != UNIFORM"}, "dp_sgda", "repaired.inside.output",
+        Edit("sgda", "output == AVERAGE", "output != UNIFORM"), "dp_sgda", "sgda", "repaired.inside.output",
         "the last iterate by .* it is the average"),
     "last in place of the average": (
-        nseg_file, {"out[i] += z[i] / T": "out[i] = z[i]"}, "nseg", "repaired.poisson.inside.output",
+        Edit("run", "out[i] += z[i] / T", "out[i] = z[i]", "nseg"), "nseg", "run", "repaired.poisson.inside.output",
         "it is the last iterate"),
     "uniform iterate always the last": (
-        sgda, {"below(T, rng) if output == UNIFORM else T - 1": "T - 1"}, "dp_sgda_clipped", "repaired.inside.uniform",
-        "return iterate"),
+        Edit("sgda", "below(T, rng) if output == UNIFORM else T - 1", "T - 1"), "dp_sgda_clipped", "sgda",
+        "repaired.inside.uniform", "return iterate"),
     "PrivateDiff returns the last round": (
-        privatediff_file, {"1 + below(rounds, rng)": "rounds"}, "privatediff", "repaired.inside.uniform",
+        Edit("run", "1 + below(rounds, rng)", "rounds", "privatediff"), "privatediff", "run", "repaired.inside.uniform",
         "300 are|runs"),
     "PrivateDiff returns the start": (
-        privatediff_file, {"1 + below(rounds, rng)": "0"}, "privatediff", "repaired.inside.output", "after step 0"),
+        Edit("run", "1 + below(rounds, rng)", "0", "privatediff"), "privatediff", "run", "repaired.inside.output",
+        "after step 0"),
     "DP-SPIDER returns the last iterate": (
-        dp_spider_file, {"below(T, rng)": "T - 1"}, "dp_spider", "repaired.inside.uniform",
+        Edit("run", "below(T, rng)", "T - 1", "dp_spider"), "dp_spider", "run", "repaired.inside.uniform",
         r"(\d+) of \1 runs return iterate 30"),
     "refresh skipped": (
-        dp_spider_file, {"estimate(t % q == 0": "estimate(t == 0"}, "dp_spider", "repaired.inside.minibatches",
+        Edit("run", "t % q == 0", "t == 0", "dp_spider"), "dp_spider", "run", "repaired.inside.minibatches",
         "at step 8, holds 6 records, not 20"),
     "restart skipped": (
-        privatediff_file, {"r % counts.restart == 0": "r == 0"}, "privatediff", "repaired.inside.gradients",
-        "gradient in w at step 4"),
+        Edit("run", "r % counts.restart == 0", "r == 0", "privatediff"), "privatediff", "run",
+        "repaired.inside.gradients", "gradient in w at step 4"),
     "no refresh after a perturbation": (
-        rgda, {" or (repaired > 0 and perturbed)": ""}, "dp_rgda", "repaired.inside.minibatches", "records, not 20"),
+        Edit("rgda", "t % counts.period == 0 or (repaired > 0 and perturbed)", "t % counts.period == 0"), "dp_rgda",
+        "rgda", "repaired.inside.minibatches", "records, not 20"),
     "stale gradient": (
-        nseg_file, {"batch, u if half == 0 else z, clip": "batch, u, clip"}, "nseg",
-        "repaired.poisson.inside.gradients",
+        Edit("run", "u if half == 0 else z", "u", "nseg"), "nseg", "run", "repaired.poisson.inside.gradients",
         "second half step at step 1 .* taken where the step began"),
     "stale difference": (
-        rgda, {"copy(z[:d], room.last_x)": "pass"}, "dp_rgda", "as_printed.inside.gradients", "gradient difference in"),
+        Edit("estimate", "copy(z[:d], room.last_x)", ""), "dp_rgda", "rgda", "as_printed.inside.gradients",
+        "gradient difference in"),
     "projection left out": (
-        sgda, {"project(w, data.domain_w)  # line 6": "pass"}, "dp_sgda", "repaired.inside.feasible",
+        Edit("sgda", "project(w, data.domain_w)", ""), "dp_sgda", "sgda", "repaired.inside.feasible",
         "outside the domain of w"),
     "projection left out of averages": (
-        dptd_file, {"project(moved[:d], data.domain_w)": "pass"}, "dptd", "repaired.inside.iterates",
+        Edit("run", "project(moved[:d], data.domain_w)", "", "dptd"), "dptd", "run", "repaired.inside.iterates",
         "differs from its update"),
     "projection of the release left out": (
-        phased_file, {"project(z_w, domain_w)": "pass"}, "minimax_output_perturbation", "as_printed.inside.output", ""),
+        Edit("publish", "project(z_w, domain_w)", ""), "minimax_output_perturbation", "run",
+        "as_printed.inside.output", ""),
     "minibatch with repeats": (
-        nseg_file, {"sample(scheme, n": "sample(0, n"}, "nseg", "repaired.without_replacement.inside.minibatches",
-        "twice"),
+        Edit("run", "sample(scheme, n, batch, deck, rng, index, tape)",
+             "sample(0, n, batch, deck, rng, index, tape)", "nseg"), "nseg", "run",
+        "repaired.without_replacement.inside.minibatches", "twice"),
     "the same records again and again": (
-        dptd_file, {"sample(WITHOUT_REPLACEMENT, n, batch": "sample(WITHOUT_REPLACEMENT, batch + 1, batch"}, "dptd",
+        Edit("run", "sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)",
+             "sample(WITHOUT_REPLACEMENT, batch + 1, batch, deck, rng, index, tape)", "dptd"), "dptd", "run",
         "repaired.inside.sampling", "more often|evenly|again"),
     "averages not renewed": (
-        dptd_file, {"(1 - (alpha if i < d else beta) * nu) * average[i]": "average[i]"}, "dptd",
-        "repaired.inside.iterates",
-        "differs from its update"),
+        Edit("run", "(1 - (alpha if i < d else beta) * nu) * average[i]", "average[i]", "dptd"), "dptd", "run",
+        "repaired.inside.iterates", "differs from its update"),
     "phases about the start": (
-        phased_file, {"copy(z_w, centre[:d])": "pass"}, "phased_primal", "as_printed.inside.solutions",
+        Edit("publish", "copy(z_w, centre[:d])", ""), "phased_primal", "run", "as_printed.inside.solutions",
         "phase 2 .* about the start"),
     "dual half about the primal one's end": (
-        phased_file, {"if k == 0 or fresh > 0": "if k == 0"}, "phased_minimax_output_perturbation",
+        Edit("run", "k == 0 or fresh > 0", "k == 0"), "phased_minimax_output_perturbation", "run",
         "as_printed.inside.solutions", "phase 6"),
     "weights of the regulariser exchanged": (
-        phased_file, {"constants[R_W], constants[R_V] = r_w, r_v": "constants[R_W], constants[R_V] = r_v, r_w"},
-        "phased_dual", "as_printed.inside.solutions", "the v that phase"),
+        Edit("run", "constants[R_W], constants[R_V] = r_w, r_v", "constants[R_W], constants[R_V] = r_v, r_w"),
+        "phased_dual", "run", "as_printed.inside.solutions", "the v that phase"),
     "mean of phases left out": (
-        phased_file, {"if counts.average > 0": "if counts.average < 0"}, "nispp", "repaired.single_pass.inside.output",
+        Edit("run", "counts.average > 0", "counts.average < 0"), "nispp", "run", "repaired.single_pass.inside.output",
         "the average of the phases"),
     "anchor not returned to": (
-        ada, {"copy(anchor, w)": "pass"}, "ada_dp_spider", "repaired.inside.iterates", "differs from its update"),
+        Edit("run", "copy(anchor, w)", "", "ada_dp_spider"), "ada_dp_spider", "run", "repaired.inside.iterates",
+        "differs from its update"),
     "certificate without its rounds": (
-        ada, {"if rounds == counts.Q": "if rounds == 1"}, "ada_dp_spider", "repaired.inside.iterates",
-        "keeps no iterate of step"),
+        Edit("run", "rounds == counts.Q", "rounds == 1", "ada_dp_spider"), "ada_dp_spider", "run",
+        "repaired.inside.iterates", "keeps no iterate of step"),
     "noise near saddles too large": (
-        sto, {"v[i] += reals.r * rng": "v[i] += 3 * reals.r * rng"}, "sto_spider", "repaired.inside.perturbations",
-        "standard deviation"),
+        Edit("run", "reals.r * rng.standard_normal()", "3 * reals.r * rng.standard_normal()", "sto_spider"),
+        "sto_spider", "run", "repaired.inside.perturbations", "standard deviation"),
     "perturbation too long": (
-        rgda, {"move_in_ball(x, reals.r, rng)": "move_in_ball(x, 4 * reals.r, rng)"}, "dp_rgda",
+        Edit("rgda", "move_in_ball(x, reals.r, rng)", "move_in_ball(x, 4 * reals.r, rng)"), "dp_rgda", "rgda",
         "repaired.inside.iterates", "where the ball has radius"),
 }  # fmt: skip
 
@@ -232,31 +230,32 @@ FAULTS = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_turns_its_finding_red(fault, monkeypatch):
-    module, edits, name, id, words = FAULTS[fault]
-    broken = mutants.interpreted(module, edits.items())
-    kernel = getattr(broken, {sgda: "sgda", rgda: "rgda"}.get(module, "run"))
-    monkeypatch.setattr(algorithm(name), "kernel", staticmethod(kernel))
+    edit, name, kernel, id, words = FAULTS[fault]
+    broken = mutants.interpreted(edit)
+    monkeypatch.setattr(algorithm(name), "kernel", staticmethod(getattr(broken, kernel)))
     found = finding(name, id)
     assert found.verdict == "violated", found.reason
     assert re.search(words, found.reason), found.reason
 
 
-SUM = "g_w, g_v)\n        add_clipped(one, d, clip, batch, out)"
-CLIPPED_MEAN = {
-    SUM: "g_w, g_v)\n        add_clipped(one, d, np.full(2, np.inf), batch, out)\n"
-    "    first, second = clip_factor(out[:d], clip[0]), clip_factor(out[d:], clip[1])\n"
-    "    for i in range(out.size):\n        out[i] *= first if i < d else second\n    for j in range(0):\n        pass"
-}
+SUM = "add_clipped(one, d, clip, batch, out)"
+OF_EACH = "for j in range(index.size):\n    gradient(params, records[index[j]], w, v, g_w, g_v)\n    "
+CLIPPED_MEAN = (
+    f"{OF_EACH}add_clipped(one, d, np.full(2, np.inf), batch, out)\n"
+    "first, second = clip_factor(out[:d], clip[0]), clip_factor(out[d:], clip[1])\n"
+    "for i in range(out.size):\n    out[i] *= first if i < d else second"
+)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("edits", "words"),
-    [(CLIPPED_MEAN, "not clipped record by record"), ({SUM: SUM.replace("clip,", "clip * np.inf,")},
-     "not clipped record by record"), ({SUM: SUM.replace("batch", "2 * batch")}, "0.5 times as large")],
+    ("edit", "words"),
+    [(Edit("mean", OF_EACH + SUM, CLIPPED_MEAN), "not clipped record by record"),
+     (Edit("mean", SUM, SUM.replace("clip,", "clip * np.inf,")), "not clipped record by record"),
+     (Edit("mean", SUM, SUM.replace("batch", "2 * batch")), "0.5 times as large")],
 )  # fmt: skip
-def test_a_wrong_mean_is_named(edits, words, monkeypatch):
-    broken = mutants.compiled(gradients, edits.items())
+def test_a_wrong_mean_is_named(edit, words, monkeypatch):
+    broken = mutants.compiled(edit)
     monkeypatch.setattr(bilinear.Bilinear, "mean", staticmethod(broken.mean))
     found = finding("dp_sgda", "repaired.inside.gradients")
     assert found.verdict == "violated"
@@ -267,8 +266,7 @@ def test_a_wrong_mean_is_named(edits, words, monkeypatch):
 @pytest.mark.thorough
 def test_a_gradient_of_the_wrong_sign_is_seen_where_it_is(monkeypatch):
     """In the run that uses it, and beside the value, with the problem's own line."""
-    edits = {"out_v[i] = a * w[i] - record[d + i]": "out_v[i] = record[d + i] - a * w[i]"}
-    broken = mutants.compiled(bilinear, edits.items())
+    broken = mutants.compiled(Edit("gradient", "a * w[i] - record[d + i]", "record[d + i] - a * w[i]", "bilinear"))
     monkeypatch.setattr(bilinear.Bilinear, "gradient", staticmethod(broken.gradient))
     found = finding("dp_sgda", "repaired.inside.gradients")
     assert found.verdict == "violated"
@@ -281,8 +279,8 @@ def test_a_gradient_of_the_wrong_sign_is_seen_where_it_is(monkeypatch):
 
 @pytest.mark.thorough
 def test_a_difference_of_the_wrong_clip_is_named(monkeypatch):
-    broken = mutants.interpreted(spider, {"clip[0] = bound": "clip[0] = 2 * bound"}.items())
-    changed = mutants.interpreted(dp_spider_file, ())
+    broken = mutants.interpreted(Edit("estimate", "clip[0] = bound", "clip[0] = 2 * bound"))
+    changed = mutants.interpreted(of=dp_spider)
     changed.estimate = broken.estimate
     monkeypatch.setattr(algorithm("dp_spider"), "kernel", staticmethod(changed.run))
     assert "gradient difference at step" in finding("dp_spider", "repaired.inside.gradients").reason
@@ -290,13 +288,13 @@ def test_a_difference_of_the_wrong_clip_is_named(monkeypatch):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("old", "new", "option"),
-    [("16 * (l / mu + 1)", "8 * (l / mu + 1)", "eta_w"),
-     ("1 / self.problem.smoothness", "1 / modulus(self.problem)", "eta_v"),
-     ("(l / mu + 1) ** 2", "(l / mu + 1)", "eta_w"), ('fixed("uniform")', 'fixed("last")', "output")],
+    ("option", "old", "new"),
+    [("eta_w", "16 * (l / mu + 1) ** 2", "8 * (l / mu + 1) ** 2"),
+     ("eta_v", "1 / self.problem.smoothness", "1 / modulus(self.problem)"),
+     ("eta_w", "(l / mu + 1) ** 2", "(l / mu + 1)"), ("output", 'fixed("uniform")', 'fixed("last")')],
 )  # fmt: skip
-def test_a_wrong_default_step_is_seen(old, new, option, monkeypatch):
-    changed = mutants.mutated(schedules, {old: new}.items())
+def test_a_wrong_default_step_is_seen(option, old, new, monkeypatch):
+    changed = mutants.mutated(Edit(f"Printed.{option}", old, new, "dp_sgda_clipped"))
     broken = {"as_printed": changed.Printed, "repaired": changed.Repaired}
     monkeypatch.setattr(algorithm("dp_sgda_clipped"), "schedules", broken)
     differs, _ = defaults.compared("dp_sgda_clipped")

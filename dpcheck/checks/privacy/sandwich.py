@@ -11,9 +11,9 @@ import numpy as np
 
 from dpcheck.accounting import certify, privacy_curve
 from dpcheck.algorithms.problem import Array
-from dpcheck.audits.limits.noise_multiplier import rejected_multiplier
+from dpcheck.audits.limits.binomial import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.running.run_plan import Chunk
+from dpcheck.audits.running.runs import Chunk
 from dpcheck.catalogue.games import GAMES
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, LEARNED, TRIALS, TRIALS_FULL, Entry
