@@ -63,9 +63,7 @@ def listing() -> Listing:
         "theorems": [{"id": theorem.id, "title": theorem.title} for theorem in theorems()],
         "algorithms": [{"id": name, "title": place.title} for name, place in records().items()]
         + [{"id": other.name, "title": f"declared in {other.value}"} for other in others(records())],
-        "bases": [
-            {"id": base.name, "title": _title(f"dpcheck.catalogue.bases.{base.module}")} for base in BASES.values()
-        ],
+        "bases": [{"id": base.name, "title": base.title} for base in BASES.values()],
         "problems": [{"id": name, "title": _title(f"dpcheck.problems.{name}")} for name in PROBLEMS],
         "testers": [{"id": name, "title": _title(module)} for name, module in _TESTERS.items()],
         "datasets": [
