@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.audits.bugs.catalogue import find as find_bugs
+from dpcheck.audits.bugs.bug import find as find_bugs
 from dpcheck.bases import BASES
 from dpcheck.bounds import ledger, registry
 from dpcheck.checks import FURTHER
