@@ -13,7 +13,6 @@ import numpy as np
 
 from dpcheck.algorithms.problem import Array, with_record
 from dpcheck.catalogue.games import GAMES
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import Entry
 from dpcheck.events import Disjoint, shift_of
@@ -62,7 +61,7 @@ def judged(entry: Entry, found: Array, times: list[int]) -> tuple[str, str]:
     first = 0
     for event in entry.events:
         assert isinstance(event, Disjoint)
-        phased = isinstance(entry.game.solver, Phased)
+        phased = entry.game.solver.solves
         last = first + len(event.events) if phased else found.shape[1]
         part = found[:, first:last]
         seen = (part > 0).sum(axis=1)

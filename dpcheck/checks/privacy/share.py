@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
+from dpcheck.algorithms.layout import Release
 from dpcheck.checks.context import Context
-from dpcheck.checks.layout import Release, layout
 from dpcheck.checks.privacy.entry import Entry
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.releases import multiplier
@@ -50,7 +49,7 @@ def shares(context: Context, entry: Entry) -> list[Share]:
     game, found = entry.game, list[Share]()
     for k in range(RUNS):
         reached, history, still = game.shares(context.stream(21, k))
-        for release in layout(game.solver, game.data, history)[: len(reached)]:
+        for release in game.solver.layout(game.data, history)[: len(reached)]:
             row = release.row
             drawn = any(game.pattern)  # the share of a minibatch's release is that of a minibatch with the canary
             due = (drawn and release.records is None) or release.reads(history, game.place)
@@ -65,7 +64,7 @@ def _can_move(game: Game, release: Release) -> bool:
     """
     canary, replaced, others = game.roles
     columns = _COLUMNS.get(release.what, slice(None))
-    return bool((canary[columns] != replaced[columns]).any() or (isinstance(game.solver, Phased) and others[4] != 0))
+    return bool((canary[columns] != replaced[columns]).any() or (game.solver.solves and others[4] != 0))
 
 
 def most_telling(found: list[Share]) -> str:
