@@ -19,15 +19,12 @@ from numpy.typing import NDArray
 from dpcheck import __version__
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import binomial
-from dpcheck.audits.limits.noise_multiplier import least_rejected
-from dpcheck.audits.output_sets.choice import choose
-from dpcheck.audits.output_sets.hit_counts import HitCounts
-from dpcheck.audits.results.privacy_audit import Look as Look
-from dpcheck.audits.results.privacy_audit import PrivacyAudit as PrivacyAudit
+from dpcheck.audits.limits.binomial import least_rejected
+from dpcheck.audits.output_sets import HitCounts, choose
+from dpcheck.audits.privacy_audit import Look as Look
+from dpcheck.audits.privacy_audit import PrivacyAudit as PrivacyAudit
 from dpcheck.audits.running.isolated import Limits, isolated
-from dpcheck.audits.running.pool import KeptRuns, Pool
-from dpcheck.audits.running.run_plan import LEAST_TRIALS, Plan
-from dpcheck.audits.running.runs import Runner, require_runs, require_two
+from dpcheck.audits.running.runs import LEAST_TRIALS, KeptRuns, Plan, Pool, Runner, require_runs, require_two
 from dpcheck.errors import require, require_confidence, require_count
 from dpcheck.events import scaled
 from dpcheck.running.executor import Executor

@@ -19,11 +19,9 @@ from typing import TYPE_CHECKING, Any
 from dpcheck import __version__
 from dpcheck.audits.betting.saved import Saved, sealed, unsealed
 from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest
-from dpcheck.audits.output_sets.output_set import OutputSet
+from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running.isolated import IsolatedRunner, Limits, isolated
-from dpcheck.audits.running.pool import KeptRuns, Pool
-from dpcheck.audits.running.run_plan import Chunk
-from dpcheck.audits.running.runs import Runner, require_runs, require_two
+from dpcheck.audits.running.runs import Chunk, KeptRuns, Pool, Runner, require_runs, require_two
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
 from dpcheck.running.executor import Executor
 from dpcheck.shown import Shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
@@ -29,8 +28,6 @@ from dpcheck.running.store import open_store
 from dpcheck.running.streams import workers
 from dpcheck.solvers import ALGORITHMS, algorithm
 
-# algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
-FURTHER = {"dp_sgda": "dpcheck.catalogue.yang2022.further", "sto_spider": "dpcheck.catalogue.xu2026.choice"}
 Named = str | Algorithm | PathLike[str]
 
 
@@ -218,27 +215,27 @@ def _stages(
 
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
-    from dpcheck.catalogue.games import GAMES
     from dpcheck.checks import rates
     from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
     from dpcheck.checks.releases import releases
     from dpcheck.checks.sampling import minibatches
 
-    if name in GAMES:
+    record = algorithm(name)
+    tried = next(iter(record.games()), None) is not None
+    if tried:
         yield "sampling", partial(minibatches, name)
-    yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)
+    yield "audits", partial(sandwiches if tried else _without_game, context, name)
     yield "releases", partial(releases, context, name)
     yield "phases", partial(phases, context, name)
     yield from rates.stages(context, name, tables)
-    if name in FURTHER:
-        yield from importlib.import_module(FURTHER[name]).stages(context, tables)
+    yield from record.further(context, tables)
 
 
 def _without_game(context: Context, name: str) -> Iterator[Finding]:
     """Stand in for the audits of an algorithm that has no pair of data sets to be audited on."""
     yield Finding(
         f"{name}.transcript", "privacy", f"{name}: whole noisy transcript", "inconclusive",
-        f"{name} has no game, so that its privacy is not audited: add one to dpcheck/checks/privacy/games, or declare "
+        f"{name} has no game, so that its privacy is not audited: define games in its record, or declare "
         "it as a dpcheck.Algorithm with data of its own",
     )  # fmt: skip

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 
 from dpcheck.algorithms.declaration import Algorithm, Array, flat
-from dpcheck.audits.laws.additive_noise import Response, moved, respond
+from dpcheck.audits.additive_noise import Response, moved, respond
 from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.context import Context

@@ -23,6 +23,7 @@ from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.subject import finding, not_checked
 from dpcheck.events import Event, Repeated, Sampled
 from dpcheck.report.findings import Finding
+from dpcheck.solvers import algorithm
 
 _SUBJECT = "minibatches against the sampling that the events account for"
 _MINIBATCHES = 200
@@ -131,9 +132,7 @@ _SURE = 40.0  # expected repeated records, or log of the chance, beyond which th
 
 def minibatches(name: str) -> Iterator[Finding]:
     """Compare the declared scheme and relation with each game's two data sets and with the minibatches of its runs."""
-    from dpcheck.catalogue.games import GAMES
-
-    for entry in GAMES[name]():
+    for entry in algorithm(name).games():
         wrong = disagreement(entry.game, entry.events)
         yield Finding(
             f"{name}.{entry.label}.declared_scheme", "accounting",

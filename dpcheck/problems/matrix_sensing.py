@@ -32,8 +32,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.problem_domains import BOX, blocks
+from dpcheck.algorithms.problem import BOX, Array, Constants, Defaults, blocks
 from dpcheck.algorithms.records import as_records, require_within
 from dpcheck.errors import require, require_count
 from dpcheck.problems.nonconvex import StronglyConcave, spectral

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from dpcheck.algorithms.problem import Array, Defaults
-from dpcheck.algorithms.properties import columns, fields_read
+from dpcheck.algorithms.problem import Array, Defaults, columns, fields_read
 from dpcheck.errors import require, require_count
 
 
@@ -23,16 +22,10 @@ class StronglyConcave(Defaults):
 
     hessian_lipschitz : rho_Phi, Lipschitz constant of the Hessian of Phi over W for all admissible
         data (operator norm over Euclidean norm); inf where there is none
-    zbar : the mean record
     """
 
     params: Any = fields_read()
     dim_v: Any = columns(lambda count: count)
-
-    @property
-    def zbar(self) -> Array:
-        mean: Array = self.records.mean(0)
-        return mean
 
     def saddle_point(self) -> tuple[Array, float]:
         """Return a stationary point w of Phi with a direction of descent, and lambda_min of the Hessian there, < 0."""
@@ -59,12 +52,6 @@ class Wells(Defaults):
     """A double well along w_1, quadratic across; Phi' is x^3 - g x + q along w_1, with g = ``descent``."""
 
     descent: Any
-
-    @property
-    def zbar(self) -> Array:
-        """The mean record."""
-        mean: Array = self.records.mean(0)
-        return mean
 
     def saddle_point(self) -> tuple[Array, float]:
         """Return the stationary point between the minima (a maximum where d = 1), and lambda_min there."""

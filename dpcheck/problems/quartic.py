@@ -27,8 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants
-from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.problem import Array, Constants, fields_read
 from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require
 from dpcheck.problems.nonconvex import (

@@ -34,9 +34,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants
-from dpcheck.algorithms.problem_domains import BALL, BOX, blocks
-from dpcheck.algorithms.properties import columns
+from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, blocks, columns
 from dpcheck.algorithms.records import as_records, within_bound
 from dpcheck.errors import require
 from dpcheck.problems.nonconvex import StronglyConcave, largest_on

@@ -24,8 +24,8 @@ import dpcheck
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import binomial
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.output_sets.choice import choose
-from dpcheck.audits.running.run_plan import Plan
+from dpcheck.audits.output_sets import choose
+from dpcheck.audits.running.runs import Plan
 from dpcheck.audits.scores.candidates import learned
 from dpcheck.audits.scores.histograms import Histogram
 from dpcheck.audits.sequential import audit_sequential

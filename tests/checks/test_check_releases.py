@@ -8,10 +8,10 @@ from functools import cache
 import mutants
 import numpy as np
 import pytest
+from games import GAMES
 from mutants import Edit
 
 from dpcheck.algorithms.kernels import sgda, spider, tape
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider, sto_spider
 from dpcheck.catalogue.xu2026.choice import chances, choice
 from dpcheck.catalogue.zhang2022 import minimise as minimise

@@ -8,10 +8,10 @@ from functools import cache
 import mutants
 import numpy as np
 import pytest
+from games import GAMES
 from mutants import Edit
 
 from dpcheck.algorithms.kernels import spider, tape
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022 import nseg

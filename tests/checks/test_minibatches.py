@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from games import GAMES
 
-from dpcheck.catalogue.games import GAMES
 from dpcheck.checks.privacy.entry import Entry
 from dpcheck.checks.sampling import disagreement, minibatches
 from dpcheck.events import Repeated

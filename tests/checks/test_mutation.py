@@ -89,13 +89,13 @@ class TestAnEdit:
 
 def test_fresh_mutants_are_those_of_their_seed_and_fit():
     def near(module):
-        return module.startswith("dpcheck.kernels.")
+        return module.startswith("dpcheck.algorithms.kernels.")
 
     first, again, other = (drawn(seed, 12, SOURCES, near) for seed in (1, 1, 2))
     assert first == again != other
     for mutant in first:
         ((path, text),) = SOURCES.edited(mutant.edits).items()
-        assert path.startswith("dpcheck/kernels/")
+        assert path.startswith("dpcheck/algorithms/kernels/")
         assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(SOURCES.texts[path]))
     assert len({mutant.name.partition(" ")[2] for mutant in first}) > 3
 

@@ -14,7 +14,6 @@ from mutants import Edit
 from reference.recorded_runs import inside as inside_of
 
 from dpcheck.algorithms.kernels import sgda
-from dpcheck.catalogue.games import gradient as gradient_games
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.step import step
@@ -78,7 +77,7 @@ def plant(monkeypatch, build, changes):
         for problem in (Bilinear, WorstCase):
             monkeypatch.setattr(problem, "mean", staticmethod(broken_kernels.mean))
         return
-    monkeypatch.setattr("dpcheck.solvers.dp_sgda.kernels", broken_kernels)
+    monkeypatch.setattr("dpcheck.catalogue.yang2022.dp_sgda.kernels", broken_kernels)
     monkeypatch.setattr(DPSGDA, "kernel", staticmethod(broken_kernels.sgda))
 
 
@@ -127,7 +126,7 @@ def no_family(monkeypatch):
 
 def audited(sampling="without_replacement"):
     """The transcript of the repaired variant, as the solver's module makes it now."""
-    (entry,) = (entry for entry in gradient_games.dp_sgda() if entry.label == f"repaired.{sampling}")
+    (entry,) = (entry for entry in solvers.DPSGDA.games() if entry.label == f"repaired.{sampling}")
     found = sandwich.sandwich(CONTEXT, "dp_sgda", entry, 60_000)
     return next(finding for finding in found if finding.id.endswith(".transcript"))
 

@@ -12,6 +12,7 @@ import mutants
 import numpy as np
 import pandas as pd
 import pytest
+from games import GAMES
 from mutants import Edit
 from scipy.stats import norm
 
@@ -19,7 +20,6 @@ from dpcheck.accounting import certify
 from dpcheck.algorithms.kernels import spider
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA

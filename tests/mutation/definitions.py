@@ -43,7 +43,7 @@ class Edit:
 
 
 class Sources:
-    """The texts of a package's modules by their paths, such as ``dpcheck/kernels/sgda.py``; links are followed."""
+    """The texts of a package's modules by their paths, such as ``dpcheck/errors.py``; links are followed."""
 
     def __init__(self, package: Path = PACKAGE) -> None:
         files = (Path(folder, name) for folder, _, names in os.walk(package, followlinks=True) for name in names)

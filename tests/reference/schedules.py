@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.algorithms import promises
-from dpcheck.algorithms.problem import Array, Defaults
-from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.problem import Array, Defaults, ball
 from dpcheck.bounds.registry import PAPERS
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.checks.place import place_of_schedule

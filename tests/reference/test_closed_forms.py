@@ -9,7 +9,7 @@ import pytest
 
 from dpcheck import InputError
 from dpcheck.algorithms.kernels.parts import BALL, BOX, SIMPLEX
-from dpcheck.algorithms.problem_domains import ball, blocks
+from dpcheck.algorithms.problem import ball, blocks
 from dpcheck.problems import PROBLEMS, example
 from reference.closed_forms import comparisons, of_problem
 from reference.objective import Objective, along, least

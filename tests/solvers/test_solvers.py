@@ -19,8 +19,7 @@ import pytest
 from chunks import map_chunks
 
 from dpcheck import InputError, certify, check, prove, solve
-from dpcheck.algorithms.problem import with_record
-from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.problem import ball, with_record
 from dpcheck.algorithms.solver import rows_of
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled

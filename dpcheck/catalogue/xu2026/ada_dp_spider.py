@@ -24,9 +24,10 @@ where one more is asked for the run ends uncertified.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dpcheck.algorithms.domains import positive, whole
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
@@ -39,6 +40,9 @@ from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
 from dpcheck.events import Event
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Adaptive(Drifting):
@@ -217,3 +221,13 @@ class AdaDPSpider(Spider):
             self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2,
             min(self.refreshes, iterations), max(iterations - 1, 0),
         )  # fmt: skip
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game without an escape within its steps.
+
+        Drift calls for a second refresh in three runs of four, for a third in few.
+        """
+        from dpcheck.checks.privacy.entry import ONE
+
+        yield cls.game("repaired", ONE, {"refreshes": 2, "kappa": 300.0, "chi": 1e-9, "R": 1.0})

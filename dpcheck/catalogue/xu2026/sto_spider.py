@@ -24,9 +24,10 @@ The selection returns the first iterate that AboveThreshold finds to be an alpha
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import types
@@ -43,6 +44,10 @@ from dpcheck.algorithms.schedule import Schedule, fixed, number
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
 from dpcheck.errors import require
 from dpcheck.events import Event, Laplace
+
+if TYPE_CHECKING:
+    from dpcheck.checks.context import Context, Stage
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Stochastic(Drifting):
@@ -331,3 +336,24 @@ class StoSpider(Spider):
             min(self.refreshes, done), max(done - 1, 0),
         )  # fmt: skip
         return steps if done < self.steps else (*steps, pure(self.sigma_select))
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game that leaves nearly all of epsilon to the descent, whose second estimate is a refresh too, as its
+        norm asks for.
+        """
+        from dpcheck.checks.privacy.entry import ONE, STEPS
+
+        settings = {"refreshes": 2, "kappa": 1e9, "gamma": 1e9, "Gamma": STEPS, "r": 1e-9}
+        settings |= {"alpha": 1.0, "selection": 0.001}
+        remark = "the private choice at the end, 0.1 % of epsilon, is not looked at"
+        # the canary moves either coordinate of the choice's score by as much, and its norm by sqrt(1/2) of what is
+        # declared
+        yield cls.game("repaired", ONE, settings, remark=remark, least_share=0.7)
+
+    @classmethod
+    def further(cls, context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterable[Stage]:
+        """Return the stage about the private choice."""
+        from dpcheck.catalogue.xu2026.choice import stages
+
+        return stages(context, tables)

@@ -29,9 +29,10 @@ a step that falls with n as T grows with n^2.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -47,9 +48,13 @@ from dpcheck.algorithms.packing import SCHEMES, fill, pack
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Number, Schedule, fixed, number
 from dpcheck.algorithms.solver import Solver
+from dpcheck.catalogue.yang2022 import unmet_in_table_1
 from dpcheck.catalogue.yang2022.dp_sgda import printed_batch
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Extragradient(Schedule):
@@ -241,3 +246,15 @@ class NSEG(Solver):
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         sensitivity = sensitivity_of(problem, self.batch, self.clip_w, self.clip_v)
         return pack(fill(Reals, self, sensitivity=sensitivity), fill(Counts, self, scheme=SCHEMES[self.sampling]))
+
+    def unmet(self, problem: Problem) -> Iterator[str]:
+        """Yield what Table 1 of Yang et al. assumes and this run does not meet."""
+        return unmet_in_table_1(self, problem)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of two minibatches a step."""
+        from dpcheck.checks.privacy.entry import BATCH, CLIPS, FAR, ONE, PAIR, STEPS, blank, entry
+
+        settings = CLIPS | {"steps": STEPS // 2, "batch": BATCH, "eta": 0.05}
+        yield entry(cls.name, "repaired", blank(**FAR), PAIR, ONE, settings)
