@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from dpcheck.algorithms.kernels import tape
 from dpcheck.algorithms.layout import Group, Release, declared
 from dpcheck.algorithms.problem import Array, Problem, with_record
+from dpcheck.algorithms.registry import problem as example
 from dpcheck.algorithms.run import History, Run
 from dpcheck.algorithms.solver import Solver
 from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
 from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of
 from dpcheck.events import Disjoint, Sampled, shift_of
-from dpcheck.problems import example
 from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm, configure
 
