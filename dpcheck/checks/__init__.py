@@ -217,8 +217,7 @@ def _stages(
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
-    from dpcheck.checks.privacy.phases import phases
-    from dpcheck.checks.privacy.sandwich import sandwiches
+    from dpcheck.checks.privacy.sandwich import phases, sandwiches
     from dpcheck.checks.releases import releases
     from dpcheck.checks.sampling import minibatches
 

@@ -19,8 +19,7 @@ from dpcheck.catalogue.zhang2022 import saddle as saddle
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.privacy.sandwich import sandwich
-from dpcheck.checks.privacy.share import share, shares
+from dpcheck.checks.privacy.sandwich import sandwich, share, shares
 from dpcheck.checks.releases import Case, actual_noise, as_declared, cases, differences, releases
 from dpcheck.events import Disjoint, Gaussian, Repeated
 from dpcheck.solvers import ALGORITHMS, algorithm
