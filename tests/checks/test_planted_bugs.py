@@ -19,7 +19,7 @@ from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.step import step
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy import sandwich
-from dpcheck.checks.privacy.transcript import Game
+from dpcheck.checks.privacy.entry import Game
 from dpcheck.checks.privacy.worst_case import WorstCase
 from dpcheck.checks.releases import releases as releases_of
 from dpcheck.problems.bilinear import Bilinear

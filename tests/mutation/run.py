@@ -29,7 +29,8 @@ KILLED = ("test", "red", "error")
 # seconds : of the whole run;  survives : why, written by a person in the list or in the table, where it is kept
 COLUMNS = ("name", "area", "definition", "edit", "outcome", "killed_by", "id", "verdict", "expected", "reason", "place",
            "red", "naming", "seconds", "digest", "survives")  # fmt: skip
-_FILES = 8  # of tests, at most, that a mutant is tried on
+_FILES = 8  # of tests, at most, that a mutant is tried on, beside
+_FAMILIES = "tests/reference/"  # ... those that go over all algorithms and problems, and name no module
 _WORKER = str(Path(__file__).resolve().parent / "worker.py")
 Row = dict[str, Any]
 
@@ -156,7 +157,9 @@ class Table:
         fresh.replace(self._path)
 
     def steps(self, mutant: Mutant, sources: Sources, files: Sequence[str]) -> list[list[str]]:
-        """The likeliest of the files of tests, then the check, an empty list; the check first where it was the killer.
+        """The likeliest of the files of tests, those over all algorithms, then the check, an empty list.
+
+        The check comes first where it was the killer.
 
         A file is likelier the more it killed of the mutant and its like before, and the more it says of the module.
         """
@@ -173,5 +176,6 @@ class Table:
             return *like[:2], says * (1 + like[2])
 
         likely = [file for file in sorted(files, key=score, reverse=True)[:_FILES] if any(score(file))]
-        steps = [likely, []] if likely else [[]]
+        families = [file for file in files if file.startswith(_FAMILIES) and file not in likely]
+        steps = [step for step in (likely, families) if step] + [[]]
         return steps[::-1] if self.row(mutant).get("outcome") in KILLED[1:] else steps
