@@ -14,7 +14,7 @@ import pytest
 from dpcheck.algorithms.kernels import gradients, sgda
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.yang2022.step import step
+from dpcheck.catalogue.yang2022.further import step
 from dpcheck.checks.context import Context
 from dpcheck.checks.inside.releases import releases as releases_of
 from dpcheck.checks.inside.stage import inside as inside_of

@@ -12,7 +12,7 @@ from dpcheck.accounting import certify
 from dpcheck.algorithms.problem import Array, Problem, with_record
 from dpcheck.audits.neighbours import farthest_pair
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.yang2022.utility import ADULT_POSITIVE_SHARE
+from dpcheck.catalogue.yang2022.further import ADULT_POSITIVE_SHARE
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import DELTA, EPSILON
 from dpcheck.checks.privacy.sandwich import audit, finding
