@@ -17,7 +17,7 @@ from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.checks.context import Context, Stage
-from dpcheck.checks.privacy.real_records import real_data
+from dpcheck.checks.privacy.real_records import ADULT_POSITIVE_SHARE, real_data
 from dpcheck.events import Gaussian, Neighbours, Repeated, Sampled, Scheme
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.bilinear import Bilinear
@@ -204,9 +204,6 @@ def _class_counts(rng: np.random.Generator) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-# The weights' class share p is a public round figure: it must not be read off the private data,
-# and a share that is a little off only weighs the two classes a little off.
-ADULT_POSITIVE_SHARE = 0.25
 EPSILON, STEPS, RADIUS = 1.0, 1000, 4.0
 
 
