@@ -48,7 +48,7 @@ from dpcheck.algorithms.promises import (
     smooth,
     strongly_concave,
 )
-from dpcheck.algorithms.schedule import Number, Schedule, fixed, level, number
+from dpcheck.algorithms.schedule import Number, Schedule, fixed, level, number, prescribed
 from dpcheck.algorithms.solver import Solver
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Repeated, Sampled, Scheme
@@ -94,7 +94,7 @@ class Theorem2a(Schedule):
 
     @number(whole)
     def steps(self) -> int:
-        return self.sizes.n
+        return self.published("yang2022.theorem_2a", "T")
 
     @number(records)
     def batch(self) -> int:
@@ -153,7 +153,7 @@ class Theorem2b(Theorem2a):
 
     @number(whole)
     def steps(self) -> int:
-        return self.sizes.n**2
+        return self.published("yang2022.theorem_2b", "T")
 
     @number(positive, checked=False)
     def eta(self) -> Any:
@@ -233,8 +233,8 @@ SCHEDULES = {
 
 
 def printed_batch(n: int, steps: int, epsilon: float) -> int:
-    """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))), rounded up and at most n."""
-    return min(n, math.ceil(max(1.0, n * math.sqrt(epsilon / (4 * steps)))))
+    """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))) rounded up, at most n."""
+    return min(n, prescribed("yang2022.theorem_1", "m", n=n, T=steps, epsilon=epsilon))
 
 
 def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) -> float:
@@ -381,25 +381,18 @@ class DPSGDA(GradientDescentAscent):
             bend = L + L**2 / rho if rho > 0 else 0.0
             late = f"eta_w is {self.eta_w.max():.4g} and eta_v {self.eta_v.max():.4g} at first"
             starts_late = self.eta_w.max() * bend <= 1 + 1e-12 and self.eta_v.max() * L <= 1 + 1e-12
-            yield Promise(
-                "yang2022.theorem_3",
-                "Theorem 3",
-                {"kappa": L / rho if rho > 0 else 0.0, "mu": given.option(self, "pl"), "L": L},
-                found | {
-                    "A3": smooth(problem), "PL-SC": strongly_concave(problem), "W": projected(problem),
-                    "V": bounded(problem, "v"), "late start": "" if starts_late else late,
-                },
-            )  # fmt: skip
+            letters = {"kappa": L / rho if rho > 0 else 0.0, "mu": given.option(self, "pl"), "L": L}
+            conditions = found | {
+                "A3": smooth(problem), "PL-SC": strongly_concave(problem), "W": projected(problem),
+                "V": bounded(problem, "v"), "late start": "" if starts_late else late,
+            }  # fmt: skip
+            yield Promise("yang2022.theorem_3", "Theorem 3", letters, conditions)
         else:
-            yield Promise(
-                f"yang2022.theorem_{theorem}",
-                f"Theorem {theorem}",
-                values,
-                found | {
-                    "A3": smooth(problem), "convex-concave": any_of(curved(problem, convex=True)),
-                    "bounded": bounded(problem), "start": at_zero(problem),
-                },
-            )  # fmt: skip
+            conditions = found | {
+                "A3": smooth(problem), "convex-concave": any_of(curved(problem, convex=True)),
+                "bounded": bounded(problem), "start": at_zero(problem),
+            }  # fmt: skip
+            yield Promise(f"yang2022.theorem_{theorem}", f"Theorem {theorem}", values, conditions)
         if given.variant == "as_printed":
             yield Promise("yang2022.theorem_1", "Remark 1", values, found)
 
