@@ -56,7 +56,7 @@ def estimate(
     """
     if linear and min(_distinct(a), _distinct(b)) >= 1 - 2 * _REPEATED:  # otherwise both together have no tail either
         centres = _centre(a), _centre(b)
-        if all(math.isfinite(number) for centre in centres for number in centre):
+        if np.isfinite(centres).all():
             noise = _merged(a, centres[0][0], b, centres[1][0])
             found = _shifted(a, b, noise, np.array(centres), thresholds, smooth)
             if found.size:
