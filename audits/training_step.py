@@ -10,7 +10,7 @@ part was seen to break it. More noise than stated keeps the promise; it is consi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,17 +18,19 @@ import numpy as np
 
 from dpcheck.arrays import real_numbers
 from dpcheck.audits.claim import delta_of
+from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import most_confidence
-from dpcheck.audits.results.training_step_audit import StepFinding
-from dpcheck.audits.results.training_step_audit import TrainingStepAudit as TrainingStepAudit
-from dpcheck.audits.running.records import read
-from dpcheck.audits.step_budget import batch_sizes
-from dpcheck.audits.step_clipping import alone_finding, clipping_finding
-from dpcheck.audits.step_cycles import cyclic_sampling_finding, turns
-from dpcheck.audits.step_findings import divisor_finding, empty_finding, sampling_finding
-from dpcheck.audits.step_noise import noise_finding
-from dpcheck.audits.step_parts import UNSEEDED, TrainingStep, taken
-from dpcheck.audits.step_release import release_finding
+from dpcheck.audits.running.datasets import read
+from dpcheck.audits.step_gradient import affordable, alone_finding, batch_sizes, clipping_finding, cost, noise_finding
+from dpcheck.audits.step_parts import UNSEEDED, Floats, StepFinding, TrainingStep, gathered, taken
+from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
+from dpcheck.audits.step_sampling import (
+    cyclic_minibatches,
+    cyclic_sampling_finding,
+    divisor_finding,
+    empty_finding,
+    sampling_finding,
+)
 from dpcheck.errors import (
     InputError,
     raised,
@@ -39,7 +41,7 @@ from dpcheck.errors import (
     require_epsilon,
     require_seed,
 )
-from dpcheck.events import Neighbours, Repeated, Scheme
+from dpcheck.events import Neighbours, Repeated, Sampled, Scheme
 
 _STATISTICAL = 5  # sampling, noise of three sizes of minibatch, and the joint release
 # What is said of clipping where it cannot be tested.
@@ -167,7 +169,7 @@ def audit_training_step(
     require_seed(seed)
     _require_outlier(records, outlier)
     outlier = given.grown(outlier)
-    code: Callable[[Any], Any] = _always(step) if isinstance(step, TrainingStep) else step
+    code: Callable[[Any], Any] = (lambda _: step) if isinstance(step, TrainingStep) else step
     require(callable(code), "step", "be a TrainingStep, or code that returns one", type(step).__name__)
 
     def build(data: Any) -> TrainingStep:
@@ -178,24 +180,33 @@ def audit_training_step(
     here = build(records)
     _require_gradient(here, records)
 
-    each = 1 - (1 - confidence) / _STATISTICAL
+    share = 1 - (1 - confidence) / _STATISTICAL
     plain_scheme: Scheme = "poisson" if scheme == "cyclic_poisson" else scheme
     event = here.event(plain_scheme, len(records), batch * cycle, neighbours)
-    certified = math.nan if here.correlated else certify(Repeated(event, turns(steps, cycle)), delta).epsilon
+    certified = math.nan if here.correlated else certify(Repeated(event, math.ceil(steps / cycle)), delta).epsilon
     claimed = float(epsilon) if epsilon is not None else certify(events, delta).epsilon
 
-    findings = [_CORRELATED if here.correlated else _accounting(certified, claimed, epsilon is None)]
+    kept = certified <= claimed * (1 + _ACCURACY)
+    told = "what the accountant was told" if epsilon is None else "the claim"
+    accounting = StepFinding(
+        "accounting", "consistent" if kept else "violated",
+        f"the step as stated is certified at epsilon {certified:.5g}, {told} is {claimed:.5g}",
+        "" if kept else "Give the accountant the noise over clip, sampling rate and steps of this step, or add noise",
+    )  # fmt: skip
+    findings = [_CORRELATED if here.correlated else accounting]
     findings.append(
-        cyclic_sampling_finding(here, len(records), batch, cycle, neighbours, each, seed) if cyclic
-        else sampling_finding(here, len(records), batch, plain_scheme, each, seed)
+        cyclic_sampling_finding(here, len(records), batch, cycle, neighbours, share, seed) if cyclic
+        else sampling_finding(here, len(records), batch, plain_scheme, share, seed)
     )  # fmt: skip
     if not isinstance(step, TrainingStep):
         findings.append(divisor_finding(build, records, batch, neighbours))
     empty = empty_finding(here, records)
     sizes = batch_sizes(scheme, batch, len(records))
-    noise, steady = noise_finding(here, records, sizes, trials, each, seed, empty.verdict == "consistent")
-    if here.correlated:
-        noise = _of_first_step(noise)
+    noise, steady = noise_finding(here, records, sizes, trials, share, seed, empty.verdict == "consistent")
+    if here.correlated:  # then privacy lies in the noise of all steps together, and what one shows is not known
+        seen = noise.reason.partition(":")[0]
+        reason = f"only the first step was audited, whose noise is correlated with that of later ones: {seen}"
+        noise = StepFinding("noise", "inconclusive", reason)
     clipping, canary = _UNTOLD, None
     if steady and empty.verdict != "violated":
         alone = alone_finding(here, records)
@@ -204,18 +215,11 @@ def audit_training_step(
     released = min(steps, 3)
     audited = math.nan
     if canary is not None and not here.correlated:
-        finding, audited = release_finding(
-            build, records, canary, event, released, cycle, delta, trials, each, seed
-        )  # fmt: skip
+        finding, audited = release_finding(build, records, canary, event, released, cycle, delta, trials, share, seed)
         findings.append(finding)
     verdicts = [finding.verdict for finding in findings]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
     return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, tuple(findings))
-
-
-def _always(step: TrainingStep) -> Callable[[Any], TrainingStep]:
-    """Return set-up code that ignores the data."""
-    return lambda _: step
 
 
 def _require_gradient(step: TrainingStep, records: Any) -> None:
@@ -248,18 +252,102 @@ def _require_outlier(records: Any, outlier: Any) -> None:
         require(callable(outlier), "outlier", "be callable", type(outlier).__name__)
 
 
-def _of_first_step(noise: StepFinding) -> StepFinding:
-    """Say what the noise of one step shows where its privacy lies in that of all steps together."""
-    seen = noise.reason.partition(":")[0]  # no more, as what it means for privacy is not known
-    reason = f"only the first step was audited, whose noise is correlated with that of later ones: {seen}"
-    return StepFinding("noise", "inconclusive", reason)
+_USUAL = 2_000  # trials, where the user names no number
+_FEWEST = 200
+_KEPT = 16  # records that are drawn into a Poisson minibatch on average; more are masked
+_MOST_KEPT = 2_000
 
 
-def _accounting(certified: float, claimed: float, from_events: bool) -> StepFinding:
-    good = certified <= claimed * (1 + _ACCURACY)
-    said = "what the accountant was told" if from_events else "the claim"
-    return StepFinding(
-        "accounting", "consistent" if good else "violated",
-        f"the step as stated is certified at epsilon {certified:.5g}, {said} is {claimed:.5g}",
-        "" if good else "Give the accountant the noise over clip, sampling rate and steps of this step, or add noise",
+def release_finding(
+    build: Callable[[Any], TrainingStep], records: Any, canary: Any, sampled: Sampled, steps: int, cycle: int,
+    delta: float, trials: int | None, confidence: float, seed: int,
+) -> tuple[StepFinding, float]:  # fmt: skip
+    """Audit a few steps together on data with the canary and without; also return the audited epsilon.
+
+    sampled : the event of one step in which the canary can take part, one in ``cycle`` of them
+    Under Poisson sampling all records but some are masked: they are drawn, but not put into the minibatch. What is
+    released is then what the step releases on data without them, for which the same epsilon is claimed.
+    """
+    last, claim = len(records) - 1, Repeated(sampled, math.ceil(steps / cycle))
+    removed = sampled.neighbours == "add_or_remove_one"
+    rest = taken(records, range(last))
+    full = {True: gathered(records, [*rest, canary])}
+    full[False] = rest if removed else records
+    kept = _kept(sampled, last, cycle, seed)
+    place = {number: k for k, number in enumerate(kept)}
+    data, neighbour = (
+        (there, taken(full[there], [k for k in kept if k < len(full[there])])) for there in (True, False)
     )  # fmt: skip
+    first = build(full[True])
+    follows = callable(first.sampler) and _same_draws(first, len(records), steps)
+    direction = first.release(gathered(records, [canary]), np.random.default_rng(0)) - first.noise_alone(full[True])
+    if trials is None:
+        size = len(kept) * sampled.batch / len(records) / cycle
+        trials = affordable(2 * steps * cost(size, len(direction)), least=_FEWEST, most=_USUAL)
+
+    def release(step: TrainingStep, batch: Any, rng: np.random.Generator) -> Floats:
+        try:
+            return step.release(batch, rng)
+        except (Exception, SystemExit):
+            if len(batch):
+                raise
+            return np.full(len(direction), np.nan)  # that the empty minibatch raises is a finding of its own
+
+    def mechanism(side: tuple[bool, Any], rng: np.random.Generator) -> Floats:
+        there, some = side
+        step, population = build(full[there]), len(full[there])
+        drawn = (
+            step.minibatches(population, rng, steps) if follows
+            else _accounted(sampled, cycle, population, rng, steps)
+        )  # fmt: skip
+        batches = [taken(some, [place[k] for k in members if k in place]) for members in drawn]
+        released = np.array([release(step, batch, rng) for batch in batches])
+        return np.asarray(
+            released @ (direction / max(float(np.linalg.norm(direction)), 1e-300))
+        )  # post-processing; one number a step
+
+    try:
+        audit = audit_privacy(
+            mechanism, data, neighbour, claim=claim, delta=delta, trials=trials, confidence=confidence, seed=seed
+        )
+    except InputError as error:
+        if "seeded=False" not in str(error):
+            raise
+        raise InputError(UNSEEDED) from error
+    reason = f"{steps} steps together have epsilon >= {audit.epsilon_lower:.3g}, {audit.epsilon:.3g} is claimed"
+    if len(kept) <= last:
+        reason += f", on {len(kept)} of the {len(records)} records"
+    if audit.verdict == "inconclusive":
+        reason += f": {audit.trials} trials could not have shown a violation"
+        return StepFinding("release", "inconclusive", reason, "Take more trials"), audit.epsilon_lower
+    if audit.verdict == "consistent":
+        return StepFinding("release", "consistent", reason), audit.epsilon_lower
+    reason += f" ({audit.event})"
+    change = "Mend the parts above; where none is amiss, look for state that one step leaves to the next"
+    return StepFinding("release", "violated", reason, change), audit.epsilon_lower
+
+
+def _same_draws(step: TrainingStep, population: int, steps: int) -> bool:
+    """Whether the sampler draws from the generator alone; one of its own cannot be drawn from anew for each trial."""
+    one, other = (step.minibatches(population, np.random.default_rng(0), steps) for _ in range(2))
+    return one == other
+
+
+def _kept(sampled: Sampled, last: int, cycle: int, seed: int) -> list[int]:
+    """Return the records that are not masked, the last one, the canary, among them."""
+    most = min(_MOST_KEPT, math.ceil(_KEPT * cycle / max(sampled.rate, 1e-300)))
+    if sampled.scheme != "poisson" or most > last:
+        return list(range(last + 1))
+    drawn = np.random.default_rng([seed, 4]).choice(last, most - 1, replace=False)
+    return [*sorted(drawn.tolist()), last]
+
+
+def _accounted(
+    sampled: Sampled, cycle: int, population: int, rng: np.random.Generator, steps: int
+) -> Sequence[list[Any]]:
+    """Draw minibatches as accounted, where the sampler is a loader of its own data, or has a generator of its own."""
+    size = int(sampled.batch)
+    if sampled.scheme == "poisson":
+        return cyclic_minibatches(population, sampled.rate, cycle, rng, steps)
+    again = sampled.scheme == "with_replacement"
+    return [rng.choice(population, size, replace=again).tolist() for _ in range(steps)]

@@ -7,14 +7,13 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
 from dpcheck import __version__
 from dpcheck.commands import COMMANDS
-from dpcheck.commands.completion import complete
-from dpcheck.commands.help import HelpFormatter
+from dpcheck.commands.command import HelpFormatter
 from dpcheck.commands.terminal import tell
 from dpcheck.errors import InputError, one_line
 
@@ -62,8 +61,7 @@ def _run(options: argparse.Namespace) -> int:
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
         too_large = isinstance(error, MemoryError) or str(error).startswith(_TOO_LARGE)
         if isinstance(error, InputError) or too_large:
-            said = f"the work must fit into memory: {error}" if too_large else error
-            tell(f"dpcheck: error: {said}")
+            tell(f"dpcheck: error: {f'the work must fit into memory: {error}' if too_large else error}")
             return 2
         import traceback
 
@@ -74,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; options may stand before, between and after what else a command takes."""
     parser, commands = _parsers()
-    complete(parser, commands)
+    _complete(parser, commands)
     name, *rest = arguments or ["--help"]
     if name not in commands:
         near = difflib.get_close_matches(name, commands, 1)
@@ -99,10 +97,10 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     parser.add_argument("--version", action="version", version=f"dpcheck {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS.values():
-        shown = "\n".join(f"  {line}" for line in command.examples)
+        examples = "\n".join(f"  {line}" for line in command.examples)
         part = subparsers.add_parser(
             command.name, help=command.help, description=f"{command.help}\n\n{command.further}".strip(),
-            epilog=f"examples:\n{shown}\n\n{EXIT_CODES}", formatter_class=HelpFormatter,
+            epilog=f"examples:\n{examples}\n\n{EXIT_CODES}", formatter_class=HelpFormatter,
         )  # fmt: skip
         command.add_options(part)
     return parser, dict(subparsers.choices)
@@ -112,5 +110,45 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose error is one line of a readable length, whatever was typed."""
 
     def error(self, message: str) -> NoReturn:
-        said = one_line(message)
-        super().error(said if len(said) <= _LONGEST else f"{said[:_LONGEST]} ...")
+        line = one_line(message)
+        super().error(line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ...")
+
+
+def _complete(parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser]) -> None:
+    """Answer a shell that asks for completions, by argcomplete, and leave; return at once where none asks."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    import argcomplete
+
+    names: dict[tuple[str, str], Callable[..., list[str]]] = {
+        ("check", "names"): _algorithms, ("solve", "algorithm"): _algorithms, ("measure", "algorithm"): _algorithms,
+        ("show", "theorem"): _theorems, ("prove", "target"): _claims, ("bugs", "names"): _bugs,
+    }  # fmt: skip
+    for (command, argument), completer in names.items():
+        action = next(action for action in commands[command]._actions if action.dest == argument)
+        action.completer = completer  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)
+
+
+def _algorithms(**_: object) -> list[str]:
+    from dpcheck.solvers import ALGORITHMS
+
+    return list(ALGORITHMS)
+
+
+def _theorems(**_: object) -> list[str]:
+    from dpcheck.bounds.registry import theorems
+
+    return [theorem.id for theorem in theorems()]
+
+
+def _claims(**_: object) -> list[str]:
+    from dpcheck.bounds.ledger import recorded
+
+    return [*dict.fromkeys(claim["paper"] for claim in recorded().values()), *recorded()]
+
+
+def _bugs(**_: object) -> list[str]:
+    from dpcheck.audits.bugs.bug import find
+
+    return [bug.id for bug in find(["all"])]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import os
 import sys
 from dataclasses import replace
@@ -14,7 +12,7 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import stages
 from dpcheck.running.streams import cores
-from dpcheck.solvers import ALGORITHMS, algorithm
+from dpcheck.solvers import algorithm
 
 
 def findings(name, *, part="", seed=0, tables=None):
@@ -27,37 +25,24 @@ def findings(name, *, part="", seed=0, tables=None):
     return [replace(finding, expected=expected_verdicts().get(finding.id)) for finding in found]
 
 
-def module_of(name):
-    """The module of the record of an algorithm, or of a file beside records (``"zhang2022.saddle"``)."""
-    place = ALGORITHMS[name].rpartition(".")[0] if name in ALGORITHMS else f"dpcheck.catalogue.{name}"
-    return importlib.import_module(place)
+def plant(monkeypatch, *edits, of=None):
+    """Replace the module of the edits, or ``of``, by a copy that has them."""
+    copy = mutants.compiled(*edits, of=of)
+    monkeypatch.setitem(sys.modules, copy.__name__, copy)
 
 
-def schedule_module_of(name):
-    """The module with the algorithm's own schedules."""
-    return sys.modules[algorithm(name).schedule_of("repaired", {}).__module__]
-
-
-def plant(monkeypatch, name, edits):
-    """Replace the record's module by a copy in which each old text became the new one."""
-    original = module_of(name)
-    monkeypatch.setitem(sys.modules, original.__name__, mutants.compiled(original, edits))
-
-
-def plant_in_schedule(monkeypatch, name, edits):
-    """Give the algorithm the schedules of a copy of their module in which each old text became new."""
-    original, chosen = schedule_module_of(name), algorithm(name)
-    copy = mutants.mutated(original, edits)
-    own = {key: each for key, each in chosen.schedules.items() if each.__module__ == original.__name__}
-    assert own, f"{name} has no schedule of its own"
-    broken = {key: getattr(copy, each.__name__) for key, each in own.items()}
+def plant_in_schedule(monkeypatch, name, *edits):
+    """Give the algorithm the schedules of a copy of the edits' module that has them."""
+    copy, chosen = mutants.mutated(*edits), algorithm(name)
+    changed = {key: each for key, each in chosen.schedules.items() if each.__module__ == copy.__name__}
+    assert changed, f"no schedule of {name} is in {copy.__name__}"
+    broken = {key: getattr(copy, each.__name__) for key, each in changed.items()}
     monkeypatch.setattr(chosen, "schedules", {**chosen.schedules, **broken})
 
 
-def assert_there_once(module, old):
-    """The text that a fault changes is in the module, in one place."""
-    found = inspect.getsource(module).count(old)
-    assert found == 1, f"{found} times in {module.__name__}: {old}"
+def assert_there_once(*edits):
+    """What the edits of a fault change is in the package, in one place each."""
+    assert mutants.SOURCES.edited(edits)
 
 
 ROWS: list[dict[str, str]] = []

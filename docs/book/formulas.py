@@ -7,7 +7,7 @@ from typing import Any
 
 from docutils import nodes
 
-from dpcheck.report.page.mathml import mathml
+from dpcheck.report.template import mathml
 
 
 def inline(writer: Any, node: nodes.math) -> None:

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dpcheck.report.findings import Report
-from dpcheck.report.render import render
+from dpcheck.report.formats import render
 
 HERE = Path(__file__).parent
 PAGES = {"page-1400": (1400, 1000), "page-390": (390, 844)}

@@ -13,22 +13,22 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.declared_files import find, require_unshadowed
+from dpcheck.algorithms.registry import titles
 from dpcheck.checks import claims
-from dpcheck.checks.context import Context, Stage
+from dpcheck.checks.context import Context, Stage, kept
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.kept import kept
 from dpcheck.checks.shipped import Measurements
 from dpcheck.errors import StoreError, raised, require
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.history import keep_run
+from dpcheck.report.results import Catalogue
 from dpcheck.running.executor import Executor
 from dpcheck.running.provenance import provenance
 from dpcheck.running.store import open_store
 from dpcheck.running.streams import workers
 from dpcheck.solvers import ALGORITHMS, algorithm
 
-# algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
 Named = str | Algorithm | PathLike[str]
 
 
@@ -59,7 +59,7 @@ def check(
         created if it is missing. What other code measured is never taken from it.
     executor : Executor, optional
         Who runs audits and measurements in place of ``jobs``, such as a cluster
-        (:func:`dpcheck.running.choice.executor`). No result depends on it.
+        (:func:`dpcheck.running.process_pool.executor`). No result depends on it.
     on_finding : callable, optional
         Called with each :class:`Finding` as soon as it is decided.
 
@@ -137,8 +137,9 @@ def check(
         seconds = time.perf_counter() - started
         shown = (*claims.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
         report = Report(
-            tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of, shown
-        )
+            tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of, shown,
+            Catalogue(*titles()),
+        )  # fmt: skip
         if opened is not None:
             keep_run(opened, report)
     return report
@@ -216,30 +217,17 @@ def _stages(
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
-    from dpcheck.checks.accounting.stage import accounting
-    from dpcheck.checks.bases import bases
-    from dpcheck.checks.closed_forms.stage import closed_forms
-    from dpcheck.checks.constants import constants
-    from dpcheck.checks.inside.releases import releases
-    from dpcheck.checks.inside.stage import inside
-    from dpcheck.checks.privacy.phases import phases
-    from dpcheck.checks.privacy.sandwich import sandwiches
-    from dpcheck.checks.schedules import schedules
-    from dpcheck.checks.testers import testers
+    from dpcheck.checks.privacy.sandwich import phases, sandwiches
+    from dpcheck.checks.releases import releases
+    from dpcheck.checks.sampling import minibatches
 
     record = algorithm(name)
     tried = next(iter(record.games()), None) is not None
-    yield "schedule", partial(schedules, name)
     if tried:
-        yield "accounting", partial(accounting, name)
+        yield "sampling", partial(minibatches, name)
     yield "audits", partial(sandwiches if tried else _without_game, context, name)
-    yield "inside a run", partial(inside, context, name)
     yield "releases", partial(releases, context, name)
     yield "phases", partial(phases, context, name)
-    yield "constants", partial(constants, context, name)
-    yield "closed forms", partial(closed_forms, name)
-    yield "base solvers", partial(bases, name)
-    yield "testers", partial(testers, name)
     yield from rates.stages(context, name, tables)
     yield from record.further(context, tables)
 

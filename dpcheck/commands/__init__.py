@@ -22,8 +22,8 @@ from dpcheck.commands.show import SHOW
 from dpcheck.commands.solve import SOLVE
 
 COMMANDS: dict[str, Command] = {
-    each.name: each
-    for each in (
+    command.name: command
+    for command in (
         CHECK,
         LIST,
         SHOW,

@@ -1,19 +1,30 @@
-"""``dpcheck audit``: a mechanism of one's own, or all of a project."""
+"""``dpcheck audit``: a user's mechanism, or all of a project."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import SEED, add_backend, add_outputs, add_store
-from dpcheck.commands.outputs import deliver, require_picture, require_writable, save_picture
-from dpcheck.commands.resources import chosen_executor, chosen_store, said_when_interrupted
-from dpcheck.errors import require, require_seed
+from dpcheck.commands.command import SEED, Command, add_backend, add_outputs, add_store
+from dpcheck.commands.outputs import (
+    chosen_executor,
+    chosen_store,
+    deliver,
+    kept_when_interrupted,
+    require_picture,
+    require_writable,
+    save_picture,
+)
+from dpcheck.errors import InputError, one_line, require, require_seed
+from dpcheck.report.results import Finding, to_json_text
+from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:
     from dpcheck.audits.running.isolated import Limits
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
 _USAGE = """\
 dpcheck audit MODULE:FUNCTION --data A --neighbour B --epsilon E [...]
        dpcheck audit --all [FILE.toml] [...]"""
+BASELINE = "dpcheck.baseline/1"
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -96,26 +108,22 @@ def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck audit``."""
-    from dpcheck.commands import baseline
-    from dpcheck.commands.mechanism_audits import one_report
-    from dpcheck.report.history import keep_run
-    from dpcheck.report.results import to_json_text
+    from dpcheck.commands.mechanisms import one_report
 
     if options.all:
         return _audit_all(options)
     require_writable(options)
-    known = baseline.read(options.baseline) if options.baseline else {}
+    known = read_baseline(options.baseline) if options.baseline else {}
     started = time.perf_counter()
     with chosen_store(options) as store:
-        found, mechanism = _attempted(options, store)
+        audit, mechanism = _attempted(options, store)
         if options.plot:
-            save_picture(found.plot(), options.plot)
+            save_picture(audit.plot(), options.plot)
         name = options.mechanism.rpartition(":")[2]
-        report = one_report(found, mechanism, name, known, time.perf_counter() - started)
-        if store is not None:
-            keep_run(store, report)
-    text = to_json_text({"schema": "dpcheck.audit/1", **found.to_dict()})
-    return _audited(report, options, {"json": f"{text}\n", "terminal": f"{found}\n"})
+        report = one_report(audit, mechanism, name, known, time.perf_counter() - started)
+        _keep(store, report)
+    text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
+    return _audited(report, options, {"json": f"{text}\n", "terminal": f"{audit}\n"})
 
 
 def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
@@ -123,54 +131,22 @@ def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     from dpcheck.audits.running.isolated import ContainedError
 
     try:
-        with said_when_interrupted(options):
+        with kept_when_interrupted(options):
             return _audit_one(options, store)
     except ContainedError as error:
         if options.format == "json":
-            said = {"verdict": "inconclusive", "contained": error.limit, "reason": str(error)}
-            terminal.say_json({"schema": "dpcheck.audit/1", **said})
+            result = {"verdict": "inconclusive", "contained": error.limit, "reason": str(error)}
+            terminal.say_json({"schema": "dpcheck.audit/1", **result})
         else:
             terminal.say(f"inconclusive: the mechanism was contained ({error.limit}), and shows nothing of its privacy")
         raise
-
-
-def _audit_all(options: Namespace) -> int:
-    from dpcheck.commands import baseline
-    from dpcheck.commands.mechanism_audits import audit_all
-    from dpcheck.commands.mechanism_files import read
-    from dpcheck.report.history import keep_run
-
-    require_writable(options)
-    file = read(options.all)
-    known = baseline.read(options.baseline) if options.baseline else {}
-    # stdout is for the result: what the mechanisms print goes to stderr
-    with chosen_store(options) as store:
-        with (
-            said_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
-            terminal.progress() as watch,
-        ):  # fmt: skip
-            found = audit_all(file, known, jobs=options.jobs, watch=watch, store=store, executor=workers)
-        if store is not None:
-            keep_run(store, found)
-    return _audited(found, options, {})
-
-
-def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
-    """Show the report of audits, and keep its findings as known ones where that is asked for."""
-    from dpcheck.commands import baseline
-
-    code = deliver(report, options, texts)
-    if options.write_baseline:
-        baseline.write(options.write_baseline, report.findings)
-        return 0
-    return code
 
 
 def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     """Run the audit that the options ask for; its result, and the mechanism."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
-    from dpcheck.commands.stored_runs import StoredRuns
+    from dpcheck.commands.mechanisms import StoredRuns
 
     one = options.sequential or options.earlier is not None
     for name, value in (("--claim", options.claim), ("--plot", options.plot)):
@@ -214,6 +190,57 @@ def _limits(options: Namespace) -> Limits | None:
     given = {name: value for name, value in given.items() if value is not None}
     require(options.isolate or not given, "--isolate", "be given with --call-seconds and --megabytes", "them alone")
     return Limits(**given) if options.isolate else None
+
+
+def _audit_all(options: Namespace) -> int:
+    from dpcheck.commands.mechanisms import audit_all, read_mechanisms
+
+    require_writable(options)
+    file = read_mechanisms(options.all)
+    known = read_baseline(options.baseline) if options.baseline else {}
+    # stdout is for the result: what the mechanisms print goes to stderr
+    with chosen_store(options) as store:
+        with (
+            kept_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
+            terminal.progress() as watch,
+        ):  # fmt: skip
+            report = audit_all(file, known, jobs=options.jobs, watch=watch, store=store, executor=workers)
+        _keep(store, report)
+    return _audited(report, options, {})
+
+
+def _keep(store: Store | None, report: Report) -> None:
+    if store is not None:
+        from dpcheck.report.history import keep_run
+
+        keep_run(store, report)
+
+
+def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
+    """Show the report of audits, and keep its findings as known ones where that is asked for."""
+    code = deliver(report, options, texts)
+    if options.write_baseline:
+        write_baseline(options.write_baseline, report.findings)
+        return 0
+    return code
+
+
+def read_baseline(path: str) -> dict[str, str]:
+    """Return the verdict of each known finding by its id; InputError for a file that is no baseline."""
+    try:
+        content = json.loads(Path(path).read_text("utf-8"))
+        known = content["findings"] if content.get("schema") == BASELINE else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"the baseline must be a file of --write-baseline, got {path}: {one_line(error)}") from error
+    good = isinstance(known, dict) and all(isinstance(verdict, str) for verdict in known.values())
+    require(good, "the baseline", f"be of schema {BASELINE}", path)
+    return dict(known or {})
+
+
+def write_baseline(path: str, findings: Iterable[Finding]) -> None:
+    """Write the verdicts of all findings, for the next run to know."""
+    known = {finding.id: finding.verdict for finding in findings}
+    write_text(path, to_json_text({"schema": BASELINE, "findings": dict(sorted(known.items()))}) + "\n")
 
 
 AUDIT = Command(

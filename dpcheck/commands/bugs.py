@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import SEED, add_format
+from dpcheck.commands.command import SEED, Command, add_format
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -20,25 +19,26 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck bugs``."""
-    from dpcheck.audits.bugs.bug import examine
-    from dpcheck.audits.bugs.catalogue import find
+    from dpcheck.audits.bugs.bug import examine, find
     from dpcheck.report.bugs import explanation, listing, page
 
     bugs = find(options.names or ["all"])
-    found = {}
+    examinations = {}
     with terminal.progress() as watch:
         for done, bug in enumerate(bugs if options.names else []):
             watch("bugs", done, len(bugs))
-            found[bug.id] = examine(bug, seed=options.seed)
+            examinations[bug.id] = examine(bug, seed=options.seed)
     if options.format == "json":
-        terminal.say_json({"schema": "dpcheck.bugs/1", "bugs": [found.get(bug.id, bug).to_dict() for bug in bugs]})
+        terminal.say_json(
+            {"schema": "dpcheck.bugs/1", "bugs": [examinations.get(bug.id, bug).to_dict() for bug in bugs]}
+        )
     elif options.format == "html":
-        terminal.say(page(bugs, found).removesuffix("\n"))
-    elif found:
-        terminal.say("\n\n".join(explanation(each, terminal.width()) for each in found.values()))
+        terminal.say(page(bugs, examinations).removesuffix("\n"))
+    elif examinations:
+        terminal.say("\n\n".join(explanation(examination, terminal.width()) for examination in examinations.values()))
     else:
         terminal.say(listing(bugs, terminal.width(terminal.UNWRAPPED)))
-    return int(not all(each.told_apart for each in found.values()))
+    return int(not all(examination.told_apart for examination in examinations.values()))
 
 
 BUGS = Command(

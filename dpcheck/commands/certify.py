@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import add_format
+from dpcheck.commands.command import Command, add_format
 from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
 
 if TYPE_CHECKING:
@@ -72,39 +71,39 @@ def run(options: Namespace) -> int:
 
     require_delta(options.delta)
     make, what = _from_file(options) if options.file else _from_numbers(options)
-    found: dict[str, Any] = {"delta": options.delta}
+    result: dict[str, Any] = {"delta": options.delta}
     if options.epsilon is None:
         certificate = certify(make(1.0 if options.file else options.multiplier), options.delta)
     else:
         require_positive(options.epsilon, "--epsilon")
         noise = calibrate(make, options.epsilon, options.delta)
         certificate = certify(make(noise), options.delta)
-        found |= {"asked": options.epsilon, what: noise}
+        result |= {"asked": options.epsilon, what: noise}
     relation = options.neighbours or ("replace_one" if options.sampling in ("fixed", "shuffled") else None)
     if relation is not None:  # of noise on all records, or on the fixed parts of an epoch, the events do not tell
         certificate = between(certificate, relation)
     if options.file and options.epsilon is not None:  # the answer is a factor, which has no unit
         certificate = between(certificate, certificate.neighbours, "")
-    found |= {"certified": certificate.epsilon, "method": certificate.method, "neighbours": certificate.neighbours}
+    result |= {"certified": certificate.epsilon, "method": certificate.method, "neighbours": certificate.neighbours}
     if certificate.multiplier_over:
-        found["multiplier_over"] = certificate.multiplier_over
-    multiplier = found.get(what, options.multiplier)
+        result["multiplier_over"] = certificate.multiplier_over
+    multiplier = result.get(what, options.multiplier)
     if options.sampling == "balls_in_bins" and options.delta > 0 and 0 < multiplier < math.inf:
-        found["at_least"] = _allocation_below(options, multiplier)
+        result["at_least"] = _allocation_below(options, multiplier)
     if (note := _NOTES.get(options.sampling or "")) and not options.file:
-        found["note"] = note
+        result["note"] = note
     if options.format == "json":
-        return terminal.say_json({"schema": "dpcheck.certify/1", **found})
-    shown = {
+        return terminal.say_json({"schema": "dpcheck.certify/1", **result})
+    texts = {
         name.replace("_", " "): f"{value:.6g}" if isinstance(value, float) else str(value)
-        for name, value in found.items()
+        for name, value in result.items()
     }
-    shown |= {name: UNITS.get(value, value) for name, value in shown.items() if name == "multiplier over"}
-    said = f"epsilon <= {shown['certified']} ({certificate.terms}) at delta {shown['delta']}"
+    texts |= {name: UNITS.get(value, value) for name, value in texts.items() if name == "multiplier over"}
+    sentence = f"epsilon <= {texts['certified']} ({certificate.terms}) at delta {texts['delta']}"
     if options.epsilon is not None:
-        asked = f"epsilon {shown['asked']} at delta {shown['delta']}"
-        said = f"{what} {shown[what]} ({certificate.terms}) is enough for {asked}"
-    return terminal.say("\n".join([said, *(terminal.named(name, value) for name, value in shown.items())]))
+        asked = f"epsilon {texts['asked']} at delta {texts['delta']}"
+        sentence = f"{what} {texts[what]} ({certificate.terms}) is enough for {asked}"
+    return terminal.say("\n".join([sentence, *(terminal.named(name, value) for name, value in texts.items())]))
 
 
 def _allocation_below(options: Namespace, multiplier: float) -> float:
@@ -132,8 +131,8 @@ def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
         terminal.tell(f"composing {len(events)} events; a different one takes up to a fifth of a second")
     if options.epsilon is None:
         return lambda factor: events, ""
-    own = read_events(events)
-    return lambda factor: scaled(own, factor), "factor on the noise"
+    read = read_events(events)
+    return lambda factor: scaled(read, factor), "factor on the noise"
 
 
 def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
@@ -144,7 +143,7 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
     if options.multiplier is not None:
         require(options.multiplier >= 0, "--multiplier", "be a number >= 0", options.multiplier)
     if options.encoder is not None:
-        from dpcheck.accounting.encoder_files import correlated_events
+        from dpcheck.accounting.event_files import correlated_events
 
         return correlated_events(options), "noise multiplier"
     for name in _WITH_ENCODER:

@@ -7,10 +7,8 @@ from argparse import ArgumentParser, Namespace
 from contextlib import redirect_stdout
 
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import SEED, add_backend, add_outputs, add_store
-from dpcheck.commands.outputs import deliver, require_writable
-from dpcheck.commands.resources import chosen_executor, said_when_interrupted
+from dpcheck.commands.command import SEED, Command, add_backend, add_outputs, add_store
+from dpcheck.commands.outputs import chosen_executor, deliver, kept_when_interrupted, require_writable
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -35,7 +33,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck check``."""
     from dpcheck.checks import check
-    from dpcheck.report.decided import Decided
+    from dpcheck.report.terminal import Decided
 
     require_writable(options)
     decided = Decided(terminal.tell, terminal.width())
@@ -46,15 +44,15 @@ def run(options: Namespace) -> int:
 
     # stdout is for the result: what somebody's own algorithm prints goes to stderr
     with (
-        said_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
+        kept_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
         terminal.progress() as watch,
     ):  # fmt: skip
-        found = check(
+        report = check(
             options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=progress,
             store=options.store, executor=workers, on_finding=decided.finding,
         )  # fmt: skip
         decided.stage("")
-    return deliver(found, options)
+    return deliver(report, options)
 
 
 CHECK = Command(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import add_format
+from dpcheck.commands.command import Command, add_format
+
+if TYPE_CHECKING:
+    from dpcheck.report.history import Change, Comparison
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -21,17 +24,44 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck compare``."""
-    from dpcheck.report.changes import compare
-    from dpcheck.report.comparison import said
-    from dpcheck.report.history import find
+    from dpcheck.report.history import compare, find
 
     before, after = find(options.before), find(options.after)
-    found = compare(before.report, after.report)
+    comparison = compare(before.report, after.report)
     if options.format == "json":
-        terminal.say_json({"before": before.name, "after": after.name, **found.to_dict()})
+        terminal.say_json({"before": before.name, "after": after.name, **comparison.to_dict()})
     else:
-        terminal.say(said(found, before.name, after.name))
-    return int(bool(found.changes))
+        terminal.say(comparison_text(comparison, before.name, after.name))
+    return int(bool(comparison.changes))
+
+
+def comparison_text(comparison: Comparison, before: str, after: str) -> str:
+    """A line a change, then what was compared."""
+    lines = [f"from {before} to {after}:"]
+    lines += [f"  {_line(change)}" for change in comparison.changes] or ["  nothing changed"]
+    lines.append(
+        f"{comparison.findings} findings are in both; {comparison.numbers} measured numbers, of which any is called "
+        f"changed by chance with probability {comparison.level:g} at most"
+    )
+    return "\n".join(lines)
+
+
+def _line(change: Change) -> str:
+    if change.what == "finding":
+        return f"{change.id}: {'new' if change.before is None else 'gone'}, {change.after or change.before}"
+    values = " -> ".join(_text(value) for value in (change.before, change.after))
+    if change.interval is None:
+        return f"{change.id}: {change.what} {values}"
+    if len(change.interval) == 4:
+        low, high, other_low, other_high = map(_text, change.interval)
+        within = f"the sets that each run chose show {low} to {high}, then {other_low} to {other_high}"
+    else:
+        within = f"by {_text(change.interval[0])} to {_text(change.interval[1])}"
+    return f"{change.id}: {change.what} {values} ({within})"
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 COMPARE = Command(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import LISTED, add_format
+from dpcheck.commands.command import LISTED, Command, add_format
+from dpcheck.shown import TABLE_FORMATS, table
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -17,16 +19,33 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck history``."""
-    from dpcheck import tables
-    from dpcheck.report.comparison import listed
     from dpcheck.report.history import history
 
     rows = history(options.folder)
     if options.format == "json":
         return terminal.say_json({"schema": "dpcheck.history/1", "runs": rows})
-    if options.format in tables.FORMATS:
-        return terminal.say(tables.table(rows, options.format))
-    return terminal.say(listed(rows, terminal.width(terminal.UNWRAPPED)))
+    if options.format in TABLE_FORMATS:
+        return terminal.say(table(rows, options.format))
+    return terminal.say(runs_text(rows, terminal.width(terminal.UNWRAPPED)))
+
+
+def runs_text(rows: Sequence[Mapping[str, Any]], width: int = 120) -> str:
+    """A line a run or, where that is wider than the terminal, the command that made it on a line below."""
+    if not rows:
+        return "no run came to its end"
+    names = ("run", "date", "commit", "findings", "unexpected", "changed", "seconds")
+    cells = [[_cell(row[name]) for name in names] for row in rows]
+    widths = [max(len(line[k]) for line in (list(names), *cells)) for k in range(len(names))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in (list(names), *cells)]
+    commands = ["command", *(_cell(row["command"]) for row in rows)]
+    if max(len(f"{line}  {command}") for line, command in zip(lines, commands, strict=True)) <= width:
+        return "\n".join(f"{line}  {command}" for line, command in zip(lines, commands, strict=True))
+    below = [f"{line.rstrip()}\n    {command}" for line, command in zip(lines[1:], commands[1:], strict=True)]
+    return "\n".join([lines[0].rstrip(), *below])
+
+
+def _cell(value: Any) -> str:
+    return "-" if value in (None, "") else str(value)
 
 
 HISTORY = Command(

@@ -20,7 +20,7 @@ _OPTIONS = ("problem", "variant", "epsilon", "delta", "seed")
 
 def settings(parts: Sequence[str]) -> dict[str, Any]:
     """Read NAME=VALUE, where the value is a number, true or false, or a word."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in parts:
         name, equals, text = part.partition("=")
         require(bool(equals) and name.isidentifier() and bool(text), "settings", "be NAME=VALUE", part)
@@ -28,10 +28,10 @@ def settings(parts: Sequence[str]) -> dict[str, Any]:
             value = json.loads(text)
         except (ValueError, RecursionError):
             value = text
-        require(name not in found, "settings", f"say {name} once", part)
+        require(name not in values, "settings", f"say {name} once", part)
         require(name not in _OPTIONS, "settings", f"leave {name} to --{name}", part)
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def parts(text: str) -> list[str]:
@@ -41,40 +41,40 @@ def parts(text: str) -> list[str]:
 
 def numbers(parts: Sequence[str], name: str) -> dict[str, float]:
     """Read NAME=NUMBER, with whole numbers as such."""
-    found = {}
+    values = {}
     for part in parts:
         key, equals, text = part.partition("=")
         try:
-            found[key] = int(text) if text.lstrip("+-").isdecimal() else float(text)
+            values[key] = int(text) if text.lstrip("+-").isdecimal() else float(text)
         except ValueError:
             equals = ""
         require(bool(equals) and bool(key), name, "be NAME=NUMBER", part)
-    return found
+    return values
 
 
 def exponents(text: str) -> dict[str, float]:
     """Read NAME=NUMBER or NAME:NUMBER between commas, where the number may be a fraction such as -1/2."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for part in parts(text):
         name, _, number = part.replace(":", "=", 1).partition("=")
         name, (above, slash, below) = name.strip(), number.partition("/")
-        require(name not in found, "claimed", f"say {name} once", part)
+        require(name not in values, "claimed", f"say {name} once", part)
         try:
-            found[name] = float(above) / (float(below) if slash else 1.0)
+            values[name] = float(above) / (float(below) if slash else 1.0)
         except (ValueError, ZeroDivisionError) as error:
             raise InputError(f"claimed must be NAME=NUMBER, such as n=-1/2, got {one_line(part)}") from error
-    return found
+    return values
 
 
 def levels(parts: Sequence[str]) -> dict[str, list[float]]:
     """Read NAME=LEVELS: numbers between commas, 2^10 among them, or LOW..HIGH, each twice the one before."""
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     for part in parts:
         name, equals, text = part.partition("=")
         require(bool(equals) and name.isidentifier(), "--vary", f"be {_LEVELS}", part)
-        require(name not in found, "--vary", f"say {name} once", part)
+        require(name not in values, "--vary", f"say {name} once", part)
         require(name not in ("problem", "variant", "seed"), "--vary", "be n, d, epsilon, delta or a setting", part)
-        found[name] = []
+        values[name] = []
         for piece in text.split(","):
             low, dots, high = piece.partition("..")
             rising = [_level(low, part)]
@@ -82,9 +82,9 @@ def levels(parts: Sequence[str]) -> dict[str, list[float]]:
             while 0 < rising[-1] < last:
                 rising.append(_plain(2 * rising[-1]))
             require(rising[-1] == last, "--vary", "double from the first of LOW..HIGH to the last", part)
-            found[name] += rising
-        require(len(set(found[name])) == len(found[name]), "--vary", "name each level once", part)
-    return found
+            values[name] += rising
+        require(len(set(values[name])) == len(values[name]), "--vary", "name each level once", part)
+    return values
 
 
 def _level(text: str, part: str) -> float:
@@ -121,9 +121,9 @@ def named(path: str, what: str) -> Any:
     except BaseException as error:  # SystemExit, too
         raise InputError(f"{what} must name an importable module, got {module_name}: {raised(error)}") from error
     if file is not None:
-        found = getattr(module, "__file__", None)
-        same = found is not None and Path(found).resolve() == file.resolve()
-        require(same, what, f"be in a file whose name no other module has, since {found} is imported", file)
+        imported = getattr(module, "__file__", None)
+        same = imported is not None and Path(imported).resolve() == file.resolve()
+        require(same, what, f"be in a file whose name no other module has, since {imported} is imported", file)
     require(hasattr(module, attribute), what, f"be a name in {module_name}", attribute)
     return getattr(module, attribute)
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import textwrap
 from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
+from dpcheck import _HOME
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import LISTED, add_format
+from dpcheck.commands.command import LISTED, Command, add_format
+from dpcheck.errors import did_you_mean, require
+from dpcheck.shown import TABLE_FORMATS, table
+
+Listing = dict[str, list[dict[str, str]]]
+_TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit_") or name == "fit_rate"}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -20,26 +31,84 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck list``."""
-    from dpcheck import tables
     from dpcheck.report.columns import listed
-    from dpcheck.report.listing import chosen, listing, page
 
-    found = listing()
+    by_kind = listing()
     if options.words:
-        found = chosen(found, options.words)
+        by_kind = chosen(by_kind, options.words)
     elif options.format == "terminal":
-        return terminal.say("\n".join(page(found, terminal.width())))
+        return terminal.say("\n".join(page(by_kind, terminal.width())))
     if options.format == "json":
-        return terminal.say_json({"schema": "dpcheck.list/1", **found})
-    if options.format in tables.FORMATS:
-        return terminal.say(
-            tables.table([{"kind": kind, **each} for kind, rows in found.items() for each in rows], options.format)
-        )
+        return terminal.say_json({"schema": "dpcheck.list/1", **by_kind})
+    if options.format in TABLE_FORMATS:
+        rows = [{"kind": kind, **entry} for kind, entries in by_kind.items() for entry in entries]
+        return terminal.say(table(rows, options.format))
     lines = []
-    for kind, entries in found.items():
+    for kind, entries in by_kind.items():
         named = [(entry["id"], entry["title"]) for entry in entries]
         lines += [f"{kind}:", *listed(named, terminal.width(terminal.UNWRAPPED), longest=34)]
     return terminal.say("\n".join(lines))
+
+
+def listing() -> Listing:
+    """List theorems, algorithms, base solvers, problems, testers and data sets, each with an id and a title."""
+    from dpcheck.algorithms.declared_files import others
+    from dpcheck.algorithms.registry import records
+    from dpcheck.bounds.registry import theorems
+    from dpcheck.catalogue.bases import BASES
+    from dpcheck.datasets import names
+    from dpcheck.problems import PROBLEMS
+
+    return {
+        "theorems": [{"id": theorem.id, "title": theorem.title} for theorem in theorems()],
+        "algorithms": [{"id": name, "title": place.title} for name, place in records().items()]
+        + [{"id": other.name, "title": f"declared in {other.value}"} for other in others(records())],
+        "bases": [{"id": base.name, "title": base.title} for base in BASES.values()],
+        "problems": [{"id": name, "title": _title(f"dpcheck.problems.{name}")} for name in PROBLEMS],
+        "testers": [{"id": name, "title": _title(module)} for name, module in _TESTERS.items()],
+        "datasets": [
+            {"id": name, "title": "bundled" if name == "a9a" else "downloaded on first use"} for name in names()
+        ],
+    }
+
+
+def chosen(by_kind: Listing, words: Sequence[str]) -> Listing:
+    """Return the entries of the kind that comes first, where it is one, whose id or title holds all (other) words."""
+    kinds = [words[0]] if words[0] in by_kind else list(by_kind)
+    wanted = [word.lower() for word in (words[1:] if words[0] in by_kind else words)]
+
+    def matches(entry: dict[str, str]) -> bool:
+        return all(word in f"{entry['id']} {entry['title']}".lower() for word in wanted)
+
+    kept = {kind: [entry for entry in by_kind[kind] if matches(entry)] for kind in kinds}
+    known = [*by_kind, *(entry["id"] for entries in by_kind.values() for entry in entries)]
+    must = f"be a kind ({', '.join(by_kind)}), or words that a name or its title holds"
+    require(any(kept.values()), "what to list", must, f"{' '.join(words)}{did_you_mean(words[0], known)}")
+    return {kind: entries for kind, entries in kept.items() if entries}
+
+
+def page(by_kind: Listing, width: int) -> list[str]:
+    """Return the lines of a page: of each kind how many there are and their names, of theorems those of each paper."""
+    lines = []
+    for kind, entries in by_kind.items():
+        names = [entry["id"] for entry in entries]
+        if kind == "theorems":
+            names = [f"{paper} ({count})" for paper, count in Counter(name.partition(".")[0] for name in names).items()]
+        head = f"{kind:<10} {len(entries):>3}  "
+        lines += textwrap.wrap(
+            ", ".join(names), width, initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False,
+            break_long_words=False,
+        )  # fmt: skip
+    more = "with their titles: dpcheck list KIND [WORD ...], such as dpcheck list theorems xu2026"
+    return [*lines, "", *textwrap.wrap(more, width)]
+
+
+def _title(module: str) -> str:
+    """Return the first line of a module's docstring, which is read, not imported: that would compile kernels."""
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.origin is not None
+    tree = ast.parse(Path(spec.origin).read_text("utf-8"))
+    return (ast.get_docstring(tree) or "").split("\n", 1)[0].rstrip(".:")
 
 
 LIST = Command(

@@ -1,17 +1,28 @@
-"""``dpcheck measure``: a grid of settings, run into a table."""
+"""``dpcheck measure``: a grid of settings, run into a table that is kept row by row."""
 
 from __future__ import annotations
 
+import csv
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from dpcheck import __version__
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import add_backend, add_store
-from dpcheck.commands.outputs import require_place
-from dpcheck.commands.resources import chosen_executor, chosen_store
-from dpcheck.errors import require
+from dpcheck.commands.command import Command, add_backend, add_store
+from dpcheck.commands.outputs import chosen_executor, chosen_store, require_place
+from dpcheck.errors import InputError, one_line, require
+from dpcheck.running.files import write_text
+
+if TYPE_CHECKING:
+    from dpcheck.algorithms.measure import Experiment
+    from dpcheck.report.findings import Report
+    from dpcheck.running.executor import Executor
+    from dpcheck.running.store import Store
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -46,7 +57,6 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck measure``."""
     from dpcheck.algorithms.measure import Experiment
-    from dpcheck.commands.measure_files import Table
     from dpcheck.report.history import keep_run
 
     vary = inputs.levels(options.vary)
@@ -82,6 +92,119 @@ def run(options: Namespace) -> int:
             if not options.output and table.rows:
                 terminal.say(table.text.removesuffix("\n"))
     return code
+
+
+class Table:
+    """The rows of an experiment that are known so far.
+
+    rows : key -> the whole row, as text;  file : where they are kept, None for nowhere;  store : likewise
+    """
+
+    def __init__(self, experiment: Experiment, file: str | None = None, store: Store | None = None) -> None:
+        """Start with what ``file`` holds, which InputError refuses unless all of it belongs to this experiment."""
+        self.experiment, self.file, self.store = experiment, None if file is None else Path(file), store
+        self.rows: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for row in experiment.rows if store is not None else ():
+            assert store is not None
+            known = store.get(self._key(row.key))
+            if known is not None:
+                self.rows[row.key] = tuple(known)
+        if self.file is None or not self.file.exists():
+            return
+        require(self.file.is_file(), "--output", "be a file that rows can be added to", self.file)
+        try:
+            kept = self.file.read_text("utf-8")
+            lines = list(csv.reader(StringIO(kept[: kept.rfind("\n") + 1]), strict=True))
+        except (OSError, ValueError, csv.Error) as error:
+            raise self._refused(one_line(error)) from error
+        if kept and (not lines or tuple(lines[0]) != experiment.columns):
+            raise self._refused(f"columns {', '.join(lines[0]) if lines else one_line(kept[:80])}")
+        asked, keys = {row.key for row in experiment.rows}, len(experiment.keys)
+        seen: set[tuple[str, ...]] = set()
+        for number, line in enumerate(lines[1:], 2):
+            key = tuple(line[:keys])
+            if len(line) != len(experiment.columns) or key not in asked or key in seen:
+                settings = ", ".join(f"{name} = {value}" for name, value in zip(experiment.keys, line, strict=False))
+                raise self._refused(f"in line {number} {settings}")
+            seen.add(key)
+            self.rows[key] = tuple(line)
+
+    def _key(self, row: tuple[str, ...]) -> list[Any]:
+        return ["measure", *self.experiment.columns, *row]
+
+    @property
+    def text(self) -> str:
+        """Return the rows that are known, in the experiment's order, below a line of names."""
+        known = [self.rows[row.key] for row in self.experiment.rows if row.key in self.rows]
+        return _written(self.experiment.columns, *known)
+
+    def fill(
+        self, *, jobs: int | None = None, executor: Executor | None = None,
+        watch: Callable[[int, int], object] = lambda done, total: None,
+    ) -> None:  # fmt: skip
+        """Measure what is missing; ``watch`` is called as ``watch(rows known, rows in all)``.
+
+        A row that is finished is in the file, whatever happens then. When all are there, they are put in order.
+        """
+        rows = self.experiment.rows
+        missing = [row for row in rows if row.key not in self.rows]
+
+        def keep(line: tuple[str, ...]) -> None:
+            key = line[: len(self.experiment.keys)]
+            if self.store is not None:
+                self.store.put(self._key(key), line)
+            if self.file is not None:
+                if not self.file.exists():
+                    write_text(self.file, self.text)
+                self._add(self.file, line)
+            self.rows[key] = line
+            watch(len(self.rows), len(rows))
+
+        if self.file is not None and self.file.exists():
+            write_text(self.file, self.text)  # without a last line that was cut off
+        watch(len(self.rows), len(rows))
+        self.experiment.measure_all(missing, keep, jobs=jobs, executor=executor)
+        if self.file is not None:
+            write_text(self.file, self.text)
+
+    def report(self, seconds: float) -> Report:
+        """The table as a run that a store keeps and ``dpcheck compare`` reads."""
+        from dpcheck.report.findings import Report
+        from dpcheck.running.provenance import provenance
+
+        first = self.experiment.rows[0].settings
+        names = self.experiment.columns
+        known = [self.rows[row.key] for row in self.experiment.rows if row.key in self.rows]
+        rows = [{name: _value(cell) for name, cell in zip(names, row, strict=True)} for row in known]
+        title = " ".join(str(first[name]) for name in ("algorithm", "problem", "variant"))
+        named = (str(first["algorithm"]),)
+        return Report((), named, "measure", 0, __version__, seconds, {title: rows}, provenance())
+
+    def _add(self, file: Path, line: tuple[str, ...]) -> None:
+        try:
+            with file.open("a", encoding="utf-8", newline="") as stream:
+                stream.write(_written(line))
+        except OSError as error:
+            raise InputError(f"--output must be a writable file, got {file}: {error.strerror}") from error
+
+    def _refused(self, content: str) -> InputError:
+        return InputError(
+            f"--output must be a new file, or hold rows of this command alone, got {self.file}: {content}"
+        )
+
+
+def _written(*lines: tuple[str, ...]) -> str:
+    stream = StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(lines)
+    return stream.getvalue()
+
+
+def _value(cell: str) -> str | float:
+    """A cell's number, or its text."""
+    try:
+        return float(cell) if cell else ""
+    except ValueError:
+        return cell
 
 
 MEASURE = Command(

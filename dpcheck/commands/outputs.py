@@ -1,43 +1,50 @@
-"""Where a result goes: the formats and files that were asked for, checked before the work, and the exit code."""
+"""What a command works with and writes to: its store, its workers, its files, each checked before the work."""
 
 from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import terminal
 from dpcheck.errors import InputError, one_line, require
-from dpcheck.running.files import descriptor
+from dpcheck.running.files import descriptor, write_text
 
 if TYPE_CHECKING:
     from dpcheck.report.findings import Report
+    from dpcheck.running.executor import Executor
+    from dpcheck.running.store import Store
 
 
 def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = None) -> int:
     """Write and print a report in the formats asked for; ``texts`` are those of formats that are ready."""
-    from dpcheck.report.explanation import explanations
-    from dpcheck.report.render import render
-    from dpcheck.running.files import write_text
 
-    ready = texts or {}
+    def text_in(format: str, **layout: Any) -> str:
+        if texts and format in texts:
+            return texts[format]
+        from dpcheck.report.formats import render
+
+        return render(report, format, **layout)
+
     for name, target in _targets(options).items():
         if name != "output":
-            format = name.removesuffix("_output")
-            write_text(target, ready.get(format) or render(report, format))
-    if not options.explain and options.format in ready and not options.output:
-        terminal.say_verdict(report.findings[0].verdict, ready[options.format].removesuffix("\n"))
-        return exit_code(options, broken=not report.ok, undecided=report.inconclusive)
+            write_text(target, text_in(name.removesuffix("_output")))
     if options.explain:
+        from dpcheck.report.terminal import explanations
+
         text = explanations(report, options.explain, width=terminal.width()) + "\n"
     else:
-        text = ready.get(options.format) or render(
-            report, options.format, color=options.output is None and terminal.coloured(),
+        text = text_in(
+            options.format, color=options.output is None and terminal.coloured(),
             width=120 if options.output else terminal.width(120), verbose=options.verbose,
         )  # fmt: skip
     if options.output:
         write_text(options.output, text)
+    elif texts and options.format in texts and not options.explain:
+        terminal.say_verdict(report.findings[0].verdict, text.removesuffix("\n"))
     else:
         terminal.say(text.removesuffix("\n"))
     return exit_code(options, broken=not report.ok, undecided=report.inconclusive)
@@ -101,3 +108,39 @@ def save_picture(figure: Any, path: str) -> None:
         figure.savefig(path, dpi=150)
     except (OSError, ValueError, RuntimeError) as error:  # such as a picture for which TeX is missing
         raise InputError(f"--plot must be a writable picture file, got {path}: {one_line(error)}") from error
+
+
+@contextmanager
+def chosen_store(options: Namespace) -> Iterator[Store | None]:
+    """Open the store that was asked for; None where none was."""
+    if options.store is None:
+        yield None
+        return
+    from dpcheck.running.store import open_store
+
+    with closing(open_store(options.store)) as store:
+        yield store
+
+
+@contextmanager
+def chosen_executor(options: Namespace) -> Iterator[Executor | None]:
+    """Start the workers that were asked for; None where each kind of work chooses for itself."""
+    if options.backend is None:
+        require(options.scheduler is None, "--scheduler", "come with --backend dask or ray", options.scheduler)
+        yield None
+        return
+    from dpcheck.running.process_pool import executor
+
+    with executor(options.backend, jobs=options.jobs, scheduler=options.scheduler) as workers:
+        yield workers
+
+
+@contextmanager
+def kept_when_interrupted(options: Namespace) -> Iterator[None]:
+    """Let an interrupt say where the store keeps what was done."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if options.store is None:
+            raise
+        raise KeyboardInterrupt(f"what was done is in {options.store}, and the same command goes on") from None

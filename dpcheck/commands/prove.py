@@ -8,8 +8,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import redirect_stdout
 
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import LISTED, add_format
+from dpcheck.commands.command import LISTED, Command, add_format
 from dpcheck.errors import InputError, one_line
 
 
@@ -41,10 +40,11 @@ def _require_no_new_inequality(target: str) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
-    from dpcheck import tables
     from dpcheck.bounds.ledger import changed
-    from dpcheck.bounds.registry import prove
-    from dpcheck.report.claims import explanation, summary, table
+    from dpcheck.bounds.registry import PAPERS, prove
+    from dpcheck.bounds.source import place
+    from dpcheck.report.claims import claim_explained, claims_summary, claims_table
+    from dpcheck.shown import TABLE_FORMATS, table
 
     started = time.perf_counter()
     target = " ".join(options.target) or None
@@ -59,20 +59,26 @@ def run(options: Namespace) -> int:
         from dpcheck.bounds.coq.export import export
 
         export(results, options.export_coq)
-    own = (target or "").endswith(".py")
-    moved = None if own else changed(results)
-    broken = any(each.verdict in ("refuted", "unresolved") for each in results) if own else bool(moved)
+    own_file = (target or "").endswith(".py")
+    moved = None if own_file else changed(results)
+    broken = bool(moved)
+    if own_file:
+        broken = any(result.verdict in ("refuted", "unresolved") for result in results)
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
         return int(broken)
-    if options.format in tables.FORMATS:
-        terminal.say(tables.table(results.rows, options.format))
+    if options.format in TABLE_FORMATS:
+        terminal.say(table(results.rows, options.format))
         return int(broken)
     if options.explain:
-        shown = "\n\n".join(explanation(result, terminal.width()) for result in results)
+        places = [place(result.claim) if result.claim.paper in PAPERS else "" for result in results]
+        body = "\n\n".join(
+            claim_explained(result, terminal.width(), code=code) for result, code in zip(results, places, strict=True)
+        )
     else:
-        shown = table(results, color=terminal.coloured(), width=terminal.width(160), file=target if own else None)
-    terminal.say(f"{shown}\n\n{summary(results, moved, time.perf_counter() - started)}")
+        file = target if own_file else None
+        body = claims_table(results, color=terminal.coloured(), width=terminal.width(160), file=file)
+    terminal.say(f"{body}\n\n{claims_summary(results, moved, time.perf_counter() - started)}")
     return int(broken)
 
 

@@ -1,14 +1,23 @@
-"""``dpcheck rate``: claimed exponents against measurements."""
+"""``dpcheck rate``: claimed exponents against the measurements in a file."""
 
 from __future__ import annotations
 
+import csv
+import textwrap
 from argparse import ArgumentParser, Namespace
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import add_fail_on, add_format
+from dpcheck.commands.command import Command, add_fail_on, add_format
 from dpcheck.commands.outputs import exit_code, require_picture, save_picture
-from dpcheck.errors import require
+from dpcheck.errors import InputError, one_line, require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcheck.audits.rates import RateFit
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -37,21 +46,19 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck rate``."""
     from dpcheck.audits.rates import fit_rate
-    from dpcheck.commands import rate_files
-    from dpcheck.report.rate import summary
 
     require_picture(options.plot)
     both = "since rows share one thing"
     require(not (options.cluster and options.seed), "--seed", f"be left out beside --cluster, {both}", options.seed)
     require(not (options.offset and options.theorem), "--offset", "be left out beside --theorem", options.offset)
-    settings = [each for each in options.values if "=" in each]  # the others go on with --factors
+    settings = [word for word in options.values if "=" in word]  # the others go on with --factors
     alone = "come with --theorem (exponents of --claimed stand between commas)"
     require(bool(options.theorem) or not settings, "settings", alone, " ".join(settings))
-    frame = rate_files.read(options.file)
-    factors = inputs.parts(",".join([options.factors, *(each for each in options.values if each not in settings)]))
+    frame = read_table(options.file)
+    factors = inputs.parts(",".join([options.factors, *(word for word in options.values if word not in settings)]))
     claimed = inputs.exponents(options.claimed)
     if options.theorem:
-        frame = rate_files.with_bound(frame, options.theorem, inputs.numbers(settings, "settings"))
+        frame = with_bound(frame, options.theorem, inputs.numbers(settings, "settings"))
         claimed = claimed or dict.fromkeys(factors, 0.0)
     fit = fit_rate(
         frame, response=options.response, factors=factors, claimed=claimed, confidence=options.confidence,
@@ -65,6 +72,93 @@ def run(options: Namespace) -> int:
     else:
         terminal.say_verdict(fit.verdict, summary(fit))
     return exit_code(options, broken=fit.verdict == "contradicted", undecided=fit.verdict != "supported")
+
+
+_SEPARATORS = (",", ";", "\t")
+_COMMENT = "#"
+
+
+def read_table(file: str) -> pd.DataFrame:
+    """The table in a file on this machine; numbers where a whole column is made of them.
+
+    Values are separated by commas, semicolons or tabs, whichever the line of names has most of.
+    Lines that begin with ``#`` are comments. Raises InputError for everything else.
+    """
+    import pandas as pd
+
+    require("://" not in file, "FILE.csv", "be a file on this machine, since nothing is downloaded", file)
+    endless = Path(file).is_char_device() and file != "/dev/stdin"  # which may be a terminal
+    require(not endless and not Path(file).is_block_device(), "FILE.csv", "be a file with an end", file)
+    try:
+        text = Path(file).read_text("utf-8-sig")
+        lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_COMMENT)]
+        separator = max(_SEPARATORS, key=lines[0].count) if lines else ","
+        rows = list(csv.reader(StringIO("\n".join(lines)), delimiter=separator, strict=True))
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(f"FILE.csv must be a readable table, got {file}: {one_line(error)}") from error
+    require(len(rows) > 0, "FILE.csv", "be a readable table", f"{file}: no line of names")
+    names = [name.strip() for name in rows[0]]
+    for name in names:
+        require(names.count(name) == 1, "FILE.csv", "name each column once", f"{name!r} twice")
+    for number, row in enumerate(rows[1:]):
+        require(len(row) == len(names), "FILE.csv", f"have {len(names)} values a row", f"{len(row)} at row {number}")
+    columns = list(zip(*rows[1:], strict=True)) or [()] * len(names)
+    return pd.DataFrame({name: _column(values) for name, values in zip(names, columns, strict=True)})
+
+
+def with_bound(frame: pd.DataFrame, id: str, constants: dict[str, float]) -> pd.DataFrame:
+    """The table with a column ``id``: the theorem's bound, or its order where it states no constants.
+
+    Parameters of the theorem come from columns of their names and from ``constants``.
+    """
+    from dpcheck.bounds.registry import theorem
+
+    stated = theorem(id)
+    named = [str(parameter.symbol) for parameter in stated.parameters]
+    for name in constants:
+        require(name in named, "settings", f"be parameters of {id} ({', '.join(named)})", name)
+        require(name not in frame.columns, "settings", "leave out what is a column of the table", name)
+    varied = [name for name in named if name in frame.columns]
+    constant = {"constant": 1.0} if stated.bound_formula is None and stated.rate is not None else {}
+    known: dict[tuple[float, ...], float] = {}
+    for values in frame[varied].itertuples(index=False, name=None):
+        if values not in known:
+            row = {name: _plain(value, name) for name, value in zip(varied, values, strict=True)}
+            known[values] = stated.bound(**row, **constants, **constant)
+    return frame.assign(**{id: [known[values] for values in frame[varied].itertuples(index=False, name=None)]})
+
+
+def _column(values: tuple[str, ...]) -> list[float] | list[str]:
+    """Return the column's numbers, or its text as it is if not all are; nothing counts as a missing number."""
+    try:
+        return [float(value) if value.strip() else float("nan") for value in values]
+    except ValueError:
+        return list(values)
+
+
+def _plain(value: object, name: str) -> float:
+    require(isinstance(value, int | float), name, "be numeric", value)
+    assert isinstance(value, int | float)
+    return int(value) if float(value).is_integer() else float(value)
+
+
+_WIDTH = 80
+
+
+def summary(fit: RateFit) -> str:
+    """The verdict's sentence, then a line a factor, and what the table counts as."""
+    lines = textwrap.wrap(fit.reason, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    width = max(6, *map(len, fit.exponents))
+    lines += ["", f"{'factor':<{width}}  exponent  {f'{fit.confidence:.0%} interval':<18}  claimed  verdict"]
+    for name, (low, high) in fit.interval.items():
+        claim = f"{fit.claimed[name]:7.4g}" if name in fit.claimed else f"{'-':>7}"
+        interval = f"[{low:.3f}, {high:.3f}]"
+        line = f"{name:<{width}}  {fit.exponents[name]:8.3f}  {interval:<18}  {claim}  {fit.by_factor.get(name, '-')}"
+        lines.append(line.rstrip())
+    shared = f", {fit.independent} independent by {fit.cluster}" if fit.cluster else ""
+    known = f"; exponents beside {fit.offset}" if fit.offset else ""
+    lines += ["", *textwrap.wrap(f"{fit.rows} rows{shared}{known}", _WIDTH)]
+    return "\n".join(lines)
 
 
 RATE = Command(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import LISTED, add_outputs
+from dpcheck.commands.command import LISTED, Command, add_outputs
 from dpcheck.commands.outputs import deliver, require_writable
 from dpcheck.commands.reproduce import experiment_text
 from dpcheck.errors import require
@@ -23,13 +22,15 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck report``."""
+    from dpcheck.algorithms.registry import titles
     from dpcheck.experiments import NAMES
     from dpcheck.report.findings import Report
+    from dpcheck.report.results import Catalogue
 
     require_writable(options)
     if options.file in NAMES:
         return _report_kept(options)
-    report = Report.from_json(inputs.report(options.file))
+    report = Report.from_json(inputs.report(options.file), Catalogue(*titles()))
     require(bool(report.findings), "REPORT.json", "hold findings, of which to say something", "none")
     return deliver(report, options)
 
@@ -41,11 +42,11 @@ def _report_kept(options: Namespace) -> int:
 
     experiment = find(options.file)
     require(options.format in LISTED, "--format", f"be one of {', '.join(LISTED)} for kept runs", options.format)
-    said = experiment_text(experiment, kept.read(experiment), options.format)
+    text = experiment_text(experiment, kept.read(experiment), options.format)
     if options.output:
-        write_text(options.output, f"{said}\n")
+        write_text(options.output, f"{text}\n")
         return 0
-    return terminal.say(said)
+    return terminal.say(text)
 
 
 REPORT = Command(

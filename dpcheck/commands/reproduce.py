@@ -6,13 +6,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcheck import tables
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import LISTED, add_backend, add_format
-from dpcheck.commands.outputs import require_picture, save_picture
-from dpcheck.commands.resources import chosen_executor, said_when_interrupted
+from dpcheck.commands.command import LISTED, Command, add_backend, add_format
+from dpcheck.commands.outputs import chosen_executor, kept_when_interrupted, require_picture, save_picture
 from dpcheck.errors import require
+from dpcheck.shown import TABLE_FORMATS, table
 
 if TYPE_CHECKING:
     from dpcheck.experiments.experiment import Experiment
@@ -48,7 +46,7 @@ def run(options: Namespace) -> int:
     experiment = find(options.experiment)
     require_picture(options.plot)
     asked = trials(experiment, chosen(experiment, options.only), options.seeds)
-    with said_when_interrupted(options), chosen_executor(options) as workers, terminal.progress() as watch:
+    with kept_when_interrupted(options), chosen_executor(options) as workers, terminal.progress() as watch:
         results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
     code = terminal.say(experiment_text(experiment, results, options.format))
     if options.plot:
@@ -70,8 +68,8 @@ def _say_list(format: str) -> int:
     rows = listing()
     if format == "json":
         return terminal.say_json({"schema": SCHEMA, "experiments": rows})
-    if format in tables.FORMATS:
-        return terminal.say(tables.table(rows, format))
+    if format in TABLE_FORMATS:
+        return terminal.say(table(rows, format))
     shown = [{name: str(value) for name, value in row.items()} for row in rows]
     return terminal.say(stacked(shown, terminal.width(terminal.UNWRAPPED)))
 

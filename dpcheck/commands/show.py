@@ -18,17 +18,21 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck show``."""
-    from dpcheck.bounds.registry import theorem, theorems
-    from dpcheck.report.theorem import describe
+    from dpcheck.bounds.ledger import recorded
+    from dpcheck.bounds.registry import carrying, theorem, theorems
+    from dpcheck.report.claims import describe
 
-    known = [each.id for each in theorems()]
+    known = [known_theorem.id for known_theorem in theorems()]
     near = did_you_mean(options.theorem, known)
     must = "be one that `dpcheck list theorems` names (of a claim: `dpcheck prove CLAIM --explain`)"
     require(options.theorem in known, "theorem", must, f"{one_line(options.theorem)[:150]}{near}")
     statement = theorem(options.theorem)
     if options.latex:
         return terminal.say(statement.to_latex())
-    return terminal.say(describe(statement, inputs.numbers(options.values, "values")))
+    decided = [
+        (claim, recorded().get(claim.id, {}).get("verdict", "not decided yet")) for claim in carrying(statement.id)
+    ]
+    return terminal.say(describe(statement, inputs.numbers(options.values, "values"), decided))
 
 
 SHOW = Command(

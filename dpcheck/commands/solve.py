@@ -6,8 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import Command
-from dpcheck.commands.options import SEED, add_format
+from dpcheck.commands.command import SEED, Command, add_format
 from dpcheck.commands.outputs import require_picture, save_picture
 from dpcheck.errors import require, require_count
 
@@ -64,28 +63,28 @@ def run(options: Namespace) -> int:
         delta = n**-2.0 if delta is None else delta
         certificate = certify(run.events, delta=delta)
         history = run.to_frame(delta)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "algorithm": options.algorithm, "problem": run.problem.name, "n": n, "claimed": epsilon,
         "delta": delta, "certified": certificate.epsilon, "method": certificate.method, "notes": list(run.notes),
     }  # fmt: skip
     if like is not None:
-        found |= {"like": f"{options.like.partition(':')[0]}: {like.cell.name}"} | like.score(run.x)
+        result |= {"like": f"{options.like.partition(':')[0]}: {like.cell.name}"} | like.score(run.x)
     if data is not None:
         from dpcheck.problems.auc import auc_score
 
-        found |= {"data": data.name, "training AUC": auc_score(data.X @ run.x[:-2], data.y)}
+        result |= {"data": data.name, "training AUC": auc_score(data.X @ run.x[:-2], data.y)}
         if data.X_test is not None and data.y_test is not None:
-            found["test AUC"] = auc_score(data.X_test @ run.x[:-2], data.y_test)
+            result["test AUC"] = auc_score(data.X_test @ run.x[:-2], data.y_test)
     if options.plot:
         save_picture(run.plot(history), options.plot)
     if options.format == "json":
         rows = history.to_dict("records")
         return terminal.say_json(
-            {"schema": "dpcheck.solve/1", **found, "x": run.x.tolist(), "y": run.y.tolist(), "history": rows}
+            {"schema": "dpcheck.solve/1", **result, "x": run.x.tolist(), "y": run.y.tolist(), "history": rows}
         )
-    notes = found.pop("notes")
-    shown = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in found.items()}
-    lines = [terminal.named(name, value) for name, value in (*shown.items(), *(("note", note) for note in notes))]
+    notes = result.pop("notes")
+    texts = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in result.items()}
+    lines = [terminal.named(name, value) for name, value in (*texts.items(), *(("note", note) for note in notes))]
     return terminal.say("\n".join([*lines, "", history.to_string(index=False, float_format="{:.4g}".format)]))
 
 

@@ -1,4 +1,4 @@
-"""The papers' tables and figures, one a file: data, model, settings with their source, and the printed numbers."""
+"""The papers' tables and figures, a file a paper: data, model, settings with their source, and the printed numbers."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def find(name: str) -> Experiment:
     ('Phi', 'gradient norm', 'lambda_min')
     """
     require_known(name, NAMES, "experiment")
-    module = importlib.import_module(f"dpcheck.experiments.{name.replace('.', '_')}")
-    found: Experiment = module.EXPERIMENT
-    return found
+    paper, _, place = name.partition(".")
+    experiment: Experiment = getattr(importlib.import_module(f"dpcheck.experiments.{paper}"), place.upper())
+    return experiment

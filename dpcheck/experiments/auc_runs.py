@@ -60,9 +60,9 @@ def measure(plan: Plan, noise: str, seed: int) -> dict[str, float]:
         solver = solver_of(plan, problem, noise, seed)
         run = solver.run(problem, seed=seed)
         epsilon = math.inf if noise == NONE else certify(solver.events(problem), delta=plan["delta"]).epsilon
-        found = {"AUC": 100 * auc_score(scores(problem, run.x, test[0]), test[1]), EPSILON: epsilon}
+        values = {"AUC": 100 * auc_score(scores(problem, run.x, test[0]), test[1]), EPSILON: epsilon}
         sigma = getattr(solver, "sigma_w", getattr(solver, "sigma", None))
-        return found if sigma is None else found | {"sigma": float(sigma)}
+        return values if sigma is None else values | {"sigma": float(sigma)}
 
 
 def parts(plan: Plan, noise: str, seed: int) -> tuple[tuple[Array, Array], tuple[Array, Array]]:

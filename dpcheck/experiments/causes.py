@@ -1,15 +1,28 @@
 """Why measured and published differ, where they do by more than two standard errors: sentences from evidence.
 
-Each sentence names what it rests on: numbers of the table itself, or a test that measures it.
+Each sentence names what it rests on: numbers of the table itself, or a test that measures it. One rests on what
+clipping alone does, of which ``kept/clipped.csv`` holds the AUC: cells of Yang et al. 2022, Table 2, clipped as for
+certified noise, and run without any, with seed 0; delta changes nothing of such a run, so that Table 5 has the same.
+``python -m dpcheck.experiments.causes`` measures the cells that the file does not have, and writes them there.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import csv
+import io
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpcheck.experiments import clipped
-from dpcheck.experiments.experiment import Cell, Experiment
-from dpcheck.experiments.measured import Measured
+from dpcheck.experiments.experiment import CERTIFIED, Cell, Experiment, shown
+from dpcheck.running.files import write_text
+
+if TYPE_CHECKING:
+    from dpcheck.experiments.table import Measured
+
 
 _PRINTED_SPREAD = 0.1  # of an AUC, Section 4.2 of Yang et al.
 BETWEEN = " / "  # the sentences of one row
@@ -90,8 +103,8 @@ def cause(
     signs = [_sign(one) for one in (published, certified)]
     if experiment.id.startswith("xu2026"):
         spider = "spider" in str(cell.plan.get("method"))
-        found = [FRESH if spider else UNKNOWN] if signs[0] or (signs[1] and not spider) else []
-        found += [LESS_OF_IT] if spider and signs[1] else []
+        sentences = [FRESH if spider else UNKNOWN] if signs[0] or (signs[1] and not spider) else []
+        sentences += [LESS_OF_IT] if spider and signs[1] else []
     elif experiment.id.startswith("yang2022"):
         if cell.plan["epsilon"] is None:
             return OTHER_ROWS if "classes" in cell.plan else NO_NOISE
@@ -99,7 +112,7 @@ def cause(
         short = SHORT if cell.plan["data"] == "ijcnn1" and not linear else UNKNOWN
         below = LESS_NOISE if others.least is None or _sign(others.least) >= 0 else short
         gains = GAINS if cell.plan["data"] == "ijcnn1" and linear else UNKNOWN
-        found = [
+        sentences = [
             {-1: below, 1: MORE if linear else UNKNOWN}.get(signs[0], ""),
             {-1: _clipping_or_noise(cell), 1: gains}.get(signs[1], ""),
         ]
@@ -109,15 +122,15 @@ def cause(
         else:
             usual = STEPS if _sign(others.clear) else UNKNOWN
         first = MORE_NOISE if signs[0] < 0 and _wasteful(published, certified) else usual
-        found = [first if signs[0] else "", usual if signs[1] else ""]
+        sentences = [first if signs[0] else "", usual if signs[1] else ""]
     else:
-        found = [UNKNOWN]
-    return BETWEEN.join(dict.fromkeys(sentence for sentence in found if sentence))
+        sentences = [UNKNOWN]
+    return BETWEEN.join(dict.fromkeys(sentence for sentence in sentences if sentence))
 
 
 def _clipping_or_noise(cell: Cell) -> str:
     """Say whether clipping alone keeps a run with certified noise below the printed number."""
-    silent = clipped.alone(cell.keys)
+    silent = auc_of_clipping(cell.keys)
     if silent is None:
         return UNKNOWN
     return COSTS if silent >= cell.published["AUC"] - _PRINTED_SPREAD else CLIPS
@@ -145,3 +158,56 @@ def _sign(one: Measured | None) -> int:
     if one is None or one.difference is None or abs(one.difference) <= FAR:
         return 0
     return 1 if one.difference > 0 else -1
+
+
+FILE = Path(__file__).with_name("kept") / "clipped.csv"
+KEYS = ("data", "model", "algorithm", "epsilon")
+
+
+def auc_of_clipping(keys: Mapping[str, Any]) -> float | None:
+    """Return the AUC of a cell's run with its clipping and without noise; None where it was not measured."""
+    return _kept().get(tuple(shown(keys[key]) for key in KEYS))
+
+
+@cache
+def _kept() -> dict[tuple[str, ...], float]:
+    if not FILE.exists():
+        return {}
+    with FILE.open(encoding="utf-8", newline="") as stream:
+        return {tuple(row[key] for key in KEYS): float(row["AUC"]) for row in csv.DictReader(stream)}
+
+
+def measure_clipping(plan: Mapping[str, Any], seed: int = 0) -> float:
+    """Return the test AUC, in per cent, of a run with the clipping of certified noise and no noise."""
+    from dpcheck.experiments import auc_runs
+    from dpcheck.problems.auc import auc_score
+    from dpcheck.running.streams import one_blas_thread
+
+    with one_blas_thread():
+        train, (X, y) = auc_runs.parts(dict(plan), CERTIFIED, seed)
+        problem = auc_runs.problem_of(dict(plan), *train, seed)
+        noisy: Any = auc_runs.solver_of(dict(plan), problem, CERTIFIED, seed)
+        silent = {name: 0.0 for name in ("sigma", "sigma_w", "sigma_v") if hasattr(noisy, name)}
+        x = replace(noisy, **silent).run(problem, seed=seed).x
+        return 100 * auc_score(auc_runs.scores(problem, x, X), y)
+
+
+def _write(cells: tuple[Cell, ...]) -> None:
+    known = dict(_kept())
+    for cell in cells:
+        name = tuple(shown(cell.keys[key]) for key in KEYS)
+        if name in known or CERTIFIED not in cell.noises or "epochs" not in cell.plan or cell.not_run:
+            continue
+        known[name] = measure_clipping(cell.plan)
+        print(*name, f"{known[name]:.6g}", file=sys.stderr, flush=True)
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([*KEYS, "AUC"])
+        writer.writerows([*key, f"{value:.6g}"] for key, value in known.items())
+        write_text(FILE, stream.getvalue())
+
+
+if __name__ == "__main__":
+    from dpcheck.experiments.yang2022 import TABLE_2
+
+    _write(TABLE_2.cells)

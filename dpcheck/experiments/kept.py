@@ -1,16 +1,24 @@
-"""The runs that come with the package: one CSV an experiment, a row a run, with versions and seeds."""
+"""The runs that come with the package: one CSV an experiment, a row a run, with versions and seeds.
+
+    python -m dpcheck.experiments.kept FOLDER EXPERIMENT [CELLS [NOISE]]
+
+runs what the store in FOLDER does not have, one run at a time, and writes ``kept/EXPERIMENT.csv`` after each cell.
+CELLS are those of ``dpcheck reproduce --only``; NOISE is "published", "certified" or "none", all by default.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 
+from dpcheck.experiments import find
 from dpcheck.experiments.experiment import EPSILON, Experiment, Trial, shown
-from dpcheck.experiments.runner import Result, code
+from dpcheck.experiments.runner import Result, chosen, code, run_all, trials
 from dpcheck.running.files import write_text
 
 FOLDER = Path(__file__).with_name("kept")
@@ -61,15 +69,15 @@ def _all(experiment: Experiment) -> list[tuple[Result, dict[str, str]]]:
     cells = {_keys(cell.keys.values()): cell for cell in experiment.cells}
     with file.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    found = []
+    runs = []
     for row in rows:
         cell = cells.get(tuple(row[key] for key in experiment.keys))
         if cell is not None:
             beside = {*experiment.keys, "noise", "seed", *_MADE}
             values = {name: float(value) for name, value in row.items() if name not in beside and value}
             trial = Trial(cell, row["noise"], int(row["seed"]))
-            found.append((Result(trial, values, float(row["seconds"])), row))
-    return found
+            runs.append((Result(trial, values, float(row["seconds"])), row))
+    return runs
 
 
 def _name(trial: Trial) -> tuple[tuple[str, ...], str, int]:
@@ -92,3 +100,16 @@ def finished(experiment: Experiment, results: Sequence[Result]) -> int:
         runs[keys] = runs.get(keys, 0) + 1
     wanted = {_keys(cell.keys.values()): experiment.seeds_of(cell) * len(cell.noises) for cell in experiment.cells}
     return sum(runs.get(keys, 0) >= count for keys, count in wanted.items())
+
+
+def keep(folder: str, name: str, only: str | None = None, noise: str | None = None) -> None:
+    """Run the cells and write each into the kept results when it is finished."""
+    experiment = find(name)
+    for cell in chosen(experiment, only):
+        asked = [trial for trial in trials(experiment, [cell]) if noise in (None, trial.noise)]
+        write(experiment, run_all(experiment, asked, folder=folder, jobs=1))
+        print(f"{name}: {cell.name} is kept", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    keep(*sys.argv[1:5])

@@ -77,7 +77,7 @@ def _series(
     experiment: Experiment, panel: Curve, results: Sequence[Result]
 ) -> dict[tuple[str, str], dict[float, list[float]]]:
     """Return (line, noise) -> x -> one number a seed."""
-    found: dict[tuple[str, str], dict[float, list[float]]] = {}
+    lines: dict[tuple[str, str], dict[float, list[float]]] = {}
     for result in results:
         keys = dict(result.trial.cell.keys)
         if any(keys.get(key) != value for key, value in panel.only.items()):
@@ -87,7 +87,7 @@ def _series(
         name = ", ".join(
             f"{shown(value)} {key}" if isinstance(value, float) else value for key, value in others.items()
         )
-        line = found.setdefault((name, result.trial.noise), {})
+        line = lines.setdefault((name, result.trial.noise), {})
         if panel.along:
             if panel.metric in result.values:
                 line.setdefault(float(x or 0.0), []).append(result.values[panel.metric])
@@ -96,13 +96,15 @@ def _series(
             base, at, iteration = metric.partition("@")
             if at and base == panel.metric:
                 line.setdefault(float(iteration), []).append(value)
-    return {name: line for name, line in found.items() if line}
+    return {name: line for name, line in lines.items() if line}
 
 
 def _table(experiment: Experiment, results: Sequence[Result]) -> Figure:
     """Draw a row for each row of the table: the printed number, and what was measured with either noise."""
     found = rows(experiment, results)
-    panels = [[row for row in found if row.get("metric", experiment.metrics[0]) == each] for each in experiment.metrics]
+    panels = [
+        [row for row in found if row.get("metric", experiment.metrics[0]) == metric] for metric in experiment.metrics
+    ]
     figure = style.figure(style.PAGE, 0.17 * max(map(len, panels)) + 1.2)
     axes = figure.subplots(1, len(panels), squeeze=False).ravel()
     for number, (axis, metric, lines) in enumerate(zip(axes, experiment.metrics, panels, strict=True)):

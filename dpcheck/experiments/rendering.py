@@ -6,27 +6,27 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from dpcheck import tables
 from dpcheck.experiments import NAMES, find, kept
 from dpcheck.experiments.experiment import Cell, Experiment
 from dpcheck.experiments.runner import Result, duration
 from dpcheck.experiments.table import causes, rows, shown_rows
+from dpcheck.shown import table
 
 SCHEMA = "dpcheck.reproduce/1"
 
 
 def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
-    """Return the table of an experiment, format "terminal" or one of :data:`dpcheck.tables.FORMATS`."""
+    """Return the table of an experiment, format "terminal" or one of :data:`dpcheck.shown.TABLE_FORMATS`."""
     if format == "csv":
-        return tables.table(rows(experiment, results), format)
+        return table(rows(experiment, results), format)
     shown = shown_rows(experiment, results)
     after = remarks(experiment, results)
     if format == "latex":
-        return "\n".join([tables.table(shown, format).rstrip(), *(f"% {line}" for line in after)])
+        return "\n".join([table(shown, format).rstrip(), *(f"% {line}" for line in after)])
     if not shown:
         body = "None of its runs is kept."
     else:
-        body = tables.table(filled(shown), "markdown") if format == "markdown" else aligned(shown)
+        body = table(filled(shown), "markdown") if format == "markdown" else aligned(shown)
     if format == "markdown":
         return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
     head = f"{experiment.place}: {experiment.title}\nclaimed: {claim(experiment)}"
@@ -75,12 +75,12 @@ def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str
             left.setdefault((why, part), []).append(cell)
             cost = experiment.seeds_of(cell) * sum(cell.cost(noise) for noise in noises)
             costs[why, part] = costs.get((why, part), 0.0) + cost
-    found = []
+    parts = []
     for (why, part), cells in left.items():
         some = cells[0].name if len(cells) == 1 else f"{len(cells)} cells from {cells[0].name} to {cells[-1].name}"
         cost = costs[why, part]
-        found.append((some + part, f"{why} (about {duration(cost)} of one core)" if cost else why))
-    return found + [(missing.part, missing.why) for missing in experiment.missing]
+        parts.append((some + part, f"{why} (about {duration(cost)} of one core)" if cost else why))
+    return parts + [(missing.part, missing.why) for missing in experiment.missing]
 
 
 def filled(shown: Sequence[dict[str, str]]) -> list[dict[str, str]]:
@@ -100,9 +100,9 @@ def aligned(shown: Sequence[dict[str, str]]) -> str:
 
 def stacked(shown: Sequence[dict[str, str]], width: int) -> str:
     """Return rows as columns or, where those are wider than the terminal, with the last column on a line below."""
-    found = aligned(shown)
-    if not shown or max(map(len, found.splitlines())) <= width:
-        return found
+    table = aligned(shown)
+    if not shown or max(map(len, table.splitlines())) <= width:
+        return table
     last = [*shown[0]][-1]
     head, *lines = aligned([{name: row[name] for name in row if name != last} for row in shown]).splitlines()
     below = [textwrap.fill(row[last], width, initial_indent="    ", subsequent_indent="    ") for row in shown]
@@ -112,15 +112,15 @@ def stacked(shown: Sequence[dict[str, str]], width: int) -> str:
 def listing() -> list[dict[str, Any]]:
     """Return a row for each experiment: name, place, title, cells kept and in all."""
 
-    found = []
+    lines = []
     for name in NAMES:
         experiment = find(name)
         run = [cell for cell in experiment.cells if not cell.not_run] or experiment.cells
         cost = sum(experiment.seeds_of(cell) * cell.cost(noise) for cell in run for noise in cell.noises)
-        found.append({
+        lines.append({
             "experiment": name, "cells": len(experiment.cells),
             "kept": kept.finished(experiment, kept.read(experiment)),
             "time": duration(cost) if cost else "unknown", "data": ", ".join(experiment.data) or "drawn",
             "what": experiment.title,
         })  # fmt: skip
-    return found
+    return lines

@@ -12,11 +12,9 @@ from typing import Any
 
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, shown
-from dpcheck.running.executor import Executor
-from dpcheck.running.serial import Serial
+from dpcheck.running.executor import Executor, Serial, Threads
 from dpcheck.running.store import Store, digest_of
 from dpcheck.running.streams import workers
-from dpcheck.running.threads import Threads
 
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
 _ROOT = Path(__file__).parents[1]
@@ -59,9 +57,9 @@ def chosen(experiment: Experiment, only: str | None) -> list[Cell]:
         require(good, "--only", f"name cells of {experiment.id} ({everything})", part)
         for key in keys[:1]:
             wanted.setdefault(key, set()).add(value)
-    found = [cell for cell in experiment.cells if all(shown(cell.keys[key]) in wanted[key] for key in wanted)]
-    require(bool(found), "--only", f"leave cells of {experiment.id}", only)
-    return found
+    cells = [cell for cell in experiment.cells if all(shown(cell.keys[key]) in wanted[key] for key in wanted)]
+    require(bool(cells), "--only", f"leave cells of {experiment.id}", only)
+    return cells
 
 
 def _number(text: str) -> str:
@@ -79,9 +77,9 @@ def code(experiment: Experiment) -> str:
 
 @cache
 def _digest(module: str) -> str:
-    folders = ("algorithms", "catalogue", "problems", "solvers", "data", "events", "accounting")
+    folders = ("algorithms", "catalogue", "problems", "solvers", "data", "accounting")
     files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
-    files += [_ROOT / "datasets.py", _ROOT / "running" / "streams.py"]
+    files += [_ROOT / "datasets.py", _ROOT / "events.py", _ROOT / "running" / "streams.py"]
     return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
 
 
@@ -98,26 +96,26 @@ def run_all(
     if jobs is not None:
         require_count(jobs, "jobs")
     store = None if folder is None else opened(experiment, folder)
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     for number, trial in enumerate(asked):
         stored = None if store is None else store.get(key(experiment, trial))
         if stored is not None:
-            found[number] = Result(trial, _numbers(stored["values"]), stored["seconds"])
-    missing = [number for number in range(len(asked)) if number not in found]
+            results[number] = Result(trial, _numbers(stored["values"]), stored["seconds"])
+    missing = [number for number in range(len(asked)) if number not in results]
     clock = _Clock(len(asked), [_cost(asked[number]) for number in missing])
-    watch(f"{experiment.id}{clock.left}", len(found), len(asked))
+    watch(f"{experiment.id}{clock.left}", len(results), len(asked))
     work = partial(_measured, experiment.measure, asked)
-    with nullcontext(executor) if executor is not None else _threads(min(workers(jobs), len(missing))) as each:
-        for number, (values, seconds) in each.finished(work, missing):
+    with nullcontext(executor) if executor is not None else _threads(min(workers(jobs), len(missing))) as pool:
+        for number, (values, seconds) in pool.finished(work, missing):
             trial = asked[number]
             if store is not None:
                 store.put(key(experiment, trial), {"values": _text(values), "seconds": seconds})
-            found[number] = Result(trial, values, seconds)
+            results[number] = Result(trial, values, seconds)
             clock.tick(_cost(trial))
-            watch(f"{experiment.id}{clock.left}", len(found), len(asked))
+            watch(f"{experiment.id}{clock.left}", len(results), len(asked))
     if store is not None:
         store.close()
-    return [found[number] for number in range(len(asked))]
+    return [results[number] for number in range(len(asked))]
 
 
 def _cost(trial: Trial) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.algorithms.problem import Array
 from dpcheck.errors import require
-from dpcheck.experiments import auc_runs, find, sensing_runs
+from dpcheck.experiments import auc_runs, find, xu2026
 from dpcheck.experiments.experiment import CERTIFIED, Cell, Experiment
 from dpcheck.experiments.runner import chosen
 from dpcheck.problems.auc import auc_score
@@ -56,16 +56,12 @@ def _algorithm(cell: Cell) -> str:
 
 def _of(experiment: Experiment, cell: Cell, seed: int) -> Start:
     plan = cell.plan
-    if experiment.measure is sensing_runs.measure:
-        sensing = MatrixSensing.sample(
-            sensing_runs.RECORDS, sensing_runs.SIDE, np.random.default_rng(seed), size=plan["size"]
-        )
+    if experiment.measure is xu2026.measure:
+        sensing = MatrixSensing.sample(xu2026.RECORDS, xu2026.SIDE, np.random.default_rng(seed), size=plan["size"])
         problem: Any = sensing if plan["method"] in ("dp_rgda", "privatediff") else Sensing.of(sensing)
-        claim = sensing_runs.CLAIM
-        settings = sensing_runs.settings_of(plan)
-        return Start(
-            cell, problem, settings, claim["epsilon"], claim["delta"], lambda w: sensing_runs.columns(sensing, w)
-        )
+        claim = xu2026.CLAIM
+        settings = xu2026.settings_of(plan)
+        return Start(cell, problem, settings, claim["epsilon"], claim["delta"], lambda w: xu2026.columns(sensing, w))
     require(
         experiment.measure is auc_runs.measure, "--like", "name an experiment on AUC or matrix sensing", experiment.id
     )

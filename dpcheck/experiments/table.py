@@ -4,17 +4,55 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dpcheck.experiments.causes import BETWEEN, FAR, Others, cause
-from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Experiment
-from dpcheck.experiments.measured import measured
+from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Experiment
 from dpcheck.experiments.runner import Result
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Runs of one cell with one noise, for one metric.
+
+    mean, error : over the seeds, and the standard error of that mean, nan for one run;  runs : how many;
+    difference : from the printed number, in standard errors of a difference, None where there is no printed number or
+    no spread;  epsilon : the largest that the noise of these runs is certified at
+    """
+
+    mean: float
+    error: float
+    runs: int
+    difference: float | None
+    epsilon: float
+
+
+def measured(experiment: Experiment, cell: Cell, metric: str, noise: str, results: Sequence[Result]) -> Measured | None:
+    """Return what these runs say of a cell, None where there are none.
+
+    A printed number is a mean over ``experiment.runs`` runs with the spread that the paper states, or else the one that
+    was measured; where the paper does not say how many runs, it counts as exact.
+    """
+    own_runs = [result for result in results if result.trial.cell is cell and result.trial.noise == noise]
+    if not own_runs:
+        return None
+    values = np.array([result.values[metric] for result in own_runs])
+    count = len(values)
+    spread = float(values.std(ddof=1)) if count > 1 else math.nan
+    published, difference = cell.published.get(metric), None
+    if published is not None and spread > 0:
+        theirs = (experiment.spread or spread) / math.sqrt(experiment.runs) if experiment.runs else 0.0
+        difference = (float(values.mean()) - published) / math.hypot(spread / math.sqrt(count), theirs)
+    epsilon = max(result.values[EPSILON] for result in own_runs)
+    return Measured(float(values.mean()), spread / math.sqrt(count), count, difference, epsilon)
 
 
 def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, Any]]:
     """Return a row for each cell and metric of which there are runs, numbers as they are, None where there is none."""
-    found = []
+    lines = []
     for cell in experiment.cells:
         for metric in experiment.metrics:
             first = measured(experiment, cell, metric, NONE if NONE in cell.noises else PUBLISHED, results)
@@ -30,8 +68,8 @@ def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, An
                     f"measured{name}": one and one.mean, f"standard error{name}": one and one.error,
                     f"difference{name}": one and one.difference, f"certified epsilon{name}": one and one.epsilon,
                 }  # fmt: skip
-            row["runs"] = max(each.runs for each in (first, second) if each is not None)
-            far = [each for each in (first, second) if each and each.difference and abs(each.difference) > FAR]
+            row["runs"] = max(mean.runs for mean in (first, second) if mean is not None)
+            far = [mean for mean in (first, second) if mean and mean.difference and abs(mean.difference) > FAR]
             least = _least_noise(experiment, cell)
             silent = _without_noise(experiment, cell)
             others = Others(
@@ -39,28 +77,28 @@ def rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, An
                 measured(experiment, silent, metric, NONE, results), silent,
             )  # fmt: skip
             row["cause"] = cause(experiment, cell, first, second, others) if far else ""
-            found.append(row)
-    return found
+            lines.append(row)
+    return lines
 
 
 def _least_noise(experiment: Experiment, cell: Cell) -> Cell:
     """Return the cell that differs from this one in epsilon alone, which is the largest, privacy given."""
     alike = [
-        each for each in experiment.cells
-        if {**each.keys, "epsilon": 0.0} == {**cell.keys, "epsilon": 0.0} and each.keys.get("epsilon") != math.inf
+        other for other in experiment.cells
+        if {**other.keys, "epsilon": 0.0} == {**cell.keys, "epsilon": 0.0} and other.keys.get("epsilon") != math.inf
     ]  # fmt: skip
-    return max(alike, key=lambda each: float(each.keys.get("epsilon", 0.0)), default=cell)
+    return max(alike, key=lambda other: float(other.keys.get("epsilon", 0.0)), default=cell)
 
 
 def _without_noise(experiment: Experiment, cell: Cell) -> Cell:
     """Return the cell that differs from this one in its infinite epsilon alone; this one where there is none."""
     wanted = {**cell.keys, "epsilon": math.inf}
-    return next((each for each in experiment.cells if each.keys == wanted), cell)
+    return next((other for other in experiment.cells if other.keys == wanted), cell)
 
 
 def shown_rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[str, str]]:
     """Return the rows as people read them; the causes stand below the table, in :func:`causes`."""
-    found = []
+    lines = []
     names = _names(rows(experiment, results))
     for row in rows(experiment, results):
         keys = experiment.keys if len(experiment.metrics) == 1 else (*experiment.keys, "metric")
@@ -72,8 +110,8 @@ def shown_rows(experiment: Experiment, results: Sequence[Result]) -> list[dict[s
             line[f"{'difference' if not name else 'its difference'}"] = _in_errors(row[f"difference{name}"])
             line["epsilon of the noise" if not name else "its epsilon"] = _epsilon(row[f"certified epsilon{name}"])
         line["why"] = ", ".join(names[sentence] for sentence in _sentences(row))
-        found.append(line)
-    return found
+        lines.append(line)
+    return lines
 
 
 def causes(experiment: Experiment, results: Sequence[Result]) -> dict[str, str]:

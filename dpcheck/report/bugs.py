@@ -10,7 +10,7 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
 from dpcheck.report.columns import listed
-from dpcheck.report.page.template import fill
+from dpcheck.report.template import fill
 from dpcheck.report.verdicts import sign, standing
 
 _WIDTH = 100
@@ -26,45 +26,46 @@ def listing(bugs: Sequence[Bug], width: int = _WIDTH) -> str:
     return "\n".join(lines)
 
 
-def explanation(found: Examination, width: int = _WIDTH) -> str:
+def explanation(examination: Examination, width: int = _WIDTH) -> str:
     """The bug, what the audit says of it and of its fixed twin, then both versions of the code with the evidence."""
-    bug = found.bug
+    bug = examination.bug
 
     def _wrapped(text: str) -> list[str]:
         return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ")
 
     lines = textwrap.wrap(f"{bug.id}: {bug.title}", width, subsequent_indent="  ")
     lines += _wrapped(
-        f"Result: {sign(found.broken.verdict)} the bug is {found.broken.verdict}; "
-        f"{sign(found.fixed.verdict)} its fixed twin is {found.fixed.verdict}"
+        f"Result: {sign(examination.broken.verdict)} the bug is {examination.broken.verdict}; "
+        f"{sign(examination.fixed.verdict)} its fixed twin is {examination.fixed.verdict}"
     )
     lines += [*_wrapped(f"Source: {bug.source}"), "", *_wrapped(bug.explanation), ""]
     lines += _wrapped(f"Claimed: {bug.tester.promise}")
     if bug.shared:
         lines += ["", textwrap.indent(bug.shared, "    ")]
-    for name, code, outcome in zip(("broken", "fixed"), bug.code, (found.broken, found.fixed), strict=True):
+    for name, code, outcome in zip(("broken", "fixed"), bug.code, (examination.broken, examination.fixed), strict=True):
         lines += ["", textwrap.indent(code.rstrip(), "    "), "", *_wrapped(f"{name}: {outcome.verdict}")]
         lines += _wrapped(f"{bug.tester.name}: {outcome.evidence}")
     return "\n".join(lines)
 
 
-def page(bugs: Sequence[Bug], found: Mapping[str, Examination]) -> str:
-    """A self-contained HTML page of ``bugs``, with verdicts where they are ``found`` by id."""
-    halves = {bug.id: _halves(bug, found.get(bug.id)) for bug in bugs}
-    leaks = sum(each.broken.verdict == "violated" for each in found.values())
+def page(bugs: Sequence[Bug], examinations: Mapping[str, Examination]) -> str:
+    """A self-contained HTML page of ``bugs``, with verdicts where their examinations are given, by id."""
+    halves = {bug.id: _halves(bug, examinations.get(bug.id)) for bug in bugs}
+    leaks = sum(examination.broken.verdict == "violated" for examination in examinations.values())
     changed = [bug.id for bug in bugs if not all(half["right"] for half in halves[bug.id])]
+    result = f"{leaks} of {len(examinations)} planted bugs break their promise, as their audits show."
     return fill(
         "bugs.html", title="Bugs that broke privacy, and their fixed twins", version=__version__, bugs=bugs,
         families=[(family, list(members)) for family, members in groupby(bugs, lambda bug: bug.family)],
         halves=halves, leaks=leaks, changed=changed,
-        result=f"{leaks} of {len(found)} planted bugs break their promise, as their audits show." if found else "",
+        result=result if examinations else "",
         badge=f"{len(changed)} bugs changed" if changed else "as expected",
     )  # fmt: skip
 
 
-def _halves(bug: Bug, found: Examination | None) -> list[dict[str, Any]]:
+def _halves(bug: Bug, examination: Examination | None) -> list[dict[str, Any]]:
     """Both versions of a bug's code; a violation is never good, though it is what is expected of the broken one."""
-    outcomes = (None, None) if found is None else (found.broken, found.fixed)
+    outcomes = (None, None) if examination is None else (examination.broken, examination.fixed)
     return [
         {
             "name": name, "code": code.rstrip(), "outcome": outcome,

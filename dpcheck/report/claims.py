@@ -1,22 +1,26 @@
-"""Verdicts on claims for a person at a terminal: a row each, or everything about each."""
+"""Claims and theorems for a person at a terminal: verdicts a row each, one with every step, a theorem in full."""
 
 from __future__ import annotations
 
 import io
 import shlex
+import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import shorten
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcheck.bounds.claim import ClaimResult
-from dpcheck.bounds.registry import PAPERS
-from dpcheck.bounds.source import place
+from dpcheck.errors import InputError
 from dpcheck.report.columns import paragraph, say, wrapped
 from dpcheck.report.verdicts import colour, sign
+
+if TYPE_CHECKING:
+    from dpcheck.bounds.claim import Claim, ClaimResult
+    from dpcheck.bounds.theorem import Theorem
 
 _NARROW = 100  # columns below which rows are stacked
 _ORDER = ("refuted", "unresolved", "conditional", "proved")
@@ -26,7 +30,7 @@ _HEADINGS = {
 }  # fmt: skip
 
 
-def table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
+def claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
     """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place.
 
     Below 100 columns they are stacked, each with the command that explains it; claims of one's own are in ``file``.
@@ -48,15 +52,15 @@ def table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str 
 
 
 def _table(results: Sequence[ClaimResult]) -> Table:
-    found = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for heading in _HEADINGS.values():
-        found.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
-    for each in results:
-        found.add_row(
-            Text(each.claim.id), _word(each), Text(each.method), f"{each.seconds:.1f}", Text(_crux(each)),
-            Text(each.trust), Text(each.claim.location),
+        table.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
+    for result in results:
+        table.add_row(
+            Text(result.claim.id), _word(result), Text(result.method), f"{result.seconds:.1f}", Text(_crux(result)),
+            Text(result.trust), Text(result.claim.location),
         )  # fmt: skip
-    return found
+    return table
 
 
 def _stacked(result: ClaimResult, command: str, console: Console) -> None:
@@ -71,21 +75,22 @@ def _word(result: ClaimResult) -> Text:
     return Text(f"{sign(result.verdict)} {result.verdict}", colour(result.verdict))
 
 
-def explanation(result: ClaimResult, width: int = 100) -> str:
+def claim_explained(result: ClaimResult, width: int = 100, *, code: str = "") -> str:
     """The verdict, the statement, what breaks or saves it, and every step, in plain text and LaTeX.
 
-    Words keep within ``width`` columns; a formula stays on its line, to be copied.
+    Words keep within ``width`` columns; a formula stays on its line, to be copied. ``code`` is the place that decides
+    the claim.
     """
     claim, evidence = result.claim, result.evidence
     lines = wrapped(
         f"{claim.id}  {sign(result.verdict)} {result.verdict}  ({result.method}, {result.seconds:.1f} s)", width
     )
-    said = [("", f"{claim.paper}, {claim.location}"), ("Claim: ", str(claim.statement)), ("Verdict: ", result.note)]
-    said += [(f"{name.capitalize()}: ", evidence[name]) for name in ("condition", "repaired") if evidence[name]]
-    said += [("Reading: ", f"{reading}: {verdict}") for reading, verdict in evidence["readings"].items()]
-    said += [("Basis: ", f"{result.basis}; steps: {result.trust}")]
-    said += [("Code: ", place(claim))] if claim.paper in PAPERS else []
-    lines += [line for head, text in said for line in wrapped(f"  {head}{text}", width)]
+    parts = [("", f"{claim.paper}, {claim.location}"), ("Claim: ", str(claim.statement)), ("Verdict: ", result.note)]
+    parts += [(f"{name.capitalize()}: ", evidence[name]) for name in ("condition", "repaired") if evidence[name]]
+    parts += [("Reading: ", f"{reading}: {verdict}") for reading, verdict in evidence["readings"].items()]
+    parts += [("Basis: ", f"{result.basis}; steps: {result.trust}")]
+    parts += [("Code: ", code)] if code else []
+    lines += [line for head, text in parts for line in wrapped(f"  {head}{text}", width)]
     for number, step in enumerate(evidence["steps"], 1):
         lines += wrapped(f"  {number}. [{step['kind']}, {step['trust']}] {step['says']}", width)
         lines.append(f"       {step['formula']}")
@@ -99,14 +104,14 @@ def explanation(result: ClaimResult, width: int = 100) -> str:
     return "\n".join(lines)
 
 
-def summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float) -> str:
+def claims_summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float) -> str:
     """Say what was found and, on a line of its own, whether each verdict is the expected one (``None``: none is)."""
     counts = Counter[str](result.verdict for result in results)
-    shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
-    line = f"Result:     {len(results)} claim{'s' * (len(results) != 1)}: {shown}; {seconds:.1f} s"
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
+    line = f"Result:     {len(results)} claim{'s' * (len(results) != 1)}: {verdicts}; {seconds:.1f} s"
     if changed is None:
         return line
-    moved = ", ".join(f"{each.claim.id} ({each.verdict})" for each in changed)
+    moved = ", ".join(f"{result.claim.id} ({result.verdict})" for result in changed)
     count = f"{len(changed)} verdict{'s' * (len(changed) != 1)} changed: "
     return f"{line}\nRegression: {count + moved if changed else 'as expected'}"
 
@@ -122,3 +127,86 @@ def _crux(result: ClaimResult) -> str:
 def _room(room: dict[str, object]) -> str:
     """Say how tight a constant is."""
     return str(room["says"]) if room["critical"] is not None else f"{room['printed']:g}: {room['says']}"
+
+
+def describe(theorem: Theorem, values: dict[str, float], decided: Sequence[tuple[Claim, str]] = ()) -> str:
+    """Describe what a theorem promises and on which assumptions; with ``values``, also what that is there.
+
+    ``decided`` holds the claims about its formulas, each with its expected verdict. Words keep within 80 columns; a
+    formula stays on its line, to be copied.
+
+    Raises InputError for values outside its region.
+    """
+    lines = [*_wrapped(f"{theorem.id}: {theorem.title}", ""), *_wrapped(f"{theorem.paper}, {theorem.location}"), ""]
+    verb = "promises" if theorem.bound_formula is None else "bounds"
+    lines += _wrapped(f"It {verb} {theorem.quantity}.", "")
+    tested = [assumption for assumption in theorem.assumptions if assumption.relation is not None]
+    for heading, assumptions in (
+        ("Assumptions", theorem.conditions),
+        ("Region, outside which numbers are refused", tested),
+    ):
+        if assumptions:
+            lines += ["", heading] + [line for assumption in assumptions for line in _wrapped(str(assumption))]
+    letters = max((len(str(parameter.symbol)) for parameter in theorem.parameters), default=0)
+    lines += ["", "Parameters"]
+    for parameter in theorem.parameters:
+        lines += _wrapped(f"{parameter.symbol!s:<{letters}}  {parameter.meaning}")
+    for heading, formulas in (("Schedule", theorem.schedule_formulas), ("Noise", theorem.noise_formulas)):
+        if formulas:
+            lines += ["", heading] + [f"  {symbol} = {formula}" for symbol, formula in formulas]
+    if theorem.rate is not None:
+        lines += ["", f"Rate\n  {theorem.rate}"]
+    if theorem.bound_formula is not None:
+        lines += ["", f"Bound\n  {theorem.bound_formula}"]
+    if values:
+        lines += ["", *_wrapped("At " + ", ".join(f"{name} = {value:g}" for name, value in values.items()), "")]
+        lines += _numbers(theorem, values)
+    return "\n".join([*lines, "", *_why(decided)])
+
+
+def _why(decided: Sequence[tuple[Claim, str]]) -> list[str]:
+    """What is decided of the statement, and the commands that show every step."""
+    if not decided:
+        return _wrapped(
+            "Why: no claim of the catalogue carries its formulas, so that it is stated and not decided.", ""
+        )
+    lines = ["Why (the expected verdicts on its claims; the command decides each again)"]
+    for claim, verdict in decided:
+        lines += _wrapped(f"{sign(verdict)} {verdict}  {claim.location}")
+        if verdict != "proved":
+            lines += _reasons(claim)
+        lines.append(f"      dpcheck prove {shlex.quote(claim.id)} --explain")
+    return lines
+
+
+def _reasons(claim: Claim) -> Iterator[str]:
+    """What fails or is missing, and what can be saved, in the catalogue's words, of which no step is recomputed."""
+    decision = claim.decision()
+    named = (("On the condition: ", decision.evidence.condition), ("Repaired: ", decision.evidence.repaired))
+    for head, text in (("", decision.note), *named):
+        if text:
+            yield from textwrap.wrap(
+                head + text, 80, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False
+            )
+
+
+def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
+    """Return each quantity that these values determine; the error where they determine none."""
+    lines: list[str] = []
+    errors: list[InputError] = []
+    for method in (theorem.schedule, theorem.noise, theorem.bound):
+        try:
+            result = method(**values)
+        except InputError as error:
+            errors.append(error)
+            continue
+        numbers = result if isinstance(result, dict) else {"bound": result}
+        lines += [f"  {key} = {value:g}" for key, value in numbers.items()]
+    if not lines:
+        raise errors[0]
+    return lines
+
+
+def _wrapped(text: str, indent: str = "  ") -> list[str]:
+    """Wrap a text into lines of at most 80 columns, those after the first one further in."""
+    return textwrap.wrap(text, 80, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)

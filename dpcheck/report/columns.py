@@ -31,11 +31,11 @@ def paragraph(
     start = 0
     for number, line in enumerate(lines[:most] or [""]):
         start = whole.plain.index(line, start)
-        said = whole[start : start + len(line)]
+        piece = whole[start : start + len(line)]
         start += len(line)
         if number + 1 == most and len(lines) > number + 1:
-            said = said[: max(said.plain.rfind(" ", 0, room - len(_MORE) + 1), 0)].append(_MORE)
-        say(console, Text(following if number else first).append_text(said))
+            piece = piece[: max(piece.plain.rfind(" ", 0, room - len(_MORE) + 1), 0)].append(_MORE)
+        say(console, Text(following if number else first).append_text(piece))
 
 
 def wrapped(line: str, width: int) -> list[str]:

@@ -1,47 +1,329 @@
-"""The figures of a report, at the size of print, and as SVG for its pages."""
+"""The figures of a report at the size of print: exponents, epsilons, and measured over bound."""
 
 from __future__ import annotations
 
-import io
-import re
-import warnings
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from dpcheck.report.forest import NEEDED, forest
-from dpcheck.report.over_bound import along_of, has_bound, over_bound
-from dpcheck.report.sandwiches import sandwiches, variants_of
+import numpy as np
+
+from dpcheck import style
+from dpcheck.errors import require
+from dpcheck.report.drawing import (
+    LEGEND,
+    NARROW,
+    RATES,
+    Row,
+    Variant,
+    along_of,
+    below,
+    has_bound,
+    literal,
+    number_in,
+    rows_of,
+    segment,
+    settings_of,
+    stripe,
+    title,
+    variants_of,
+    words_of,
+)
+from dpcheck.style import ALARM, CLAIMED, FAINT, MEASURED, PAGE, PREDICTED, SERIES, TEXT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dpcheck.report.results import Results
+    from dpcheck.report.results import Finding, Results
 
-RATES = "Measured rates"  # the table of a report whose rows are exponents
+
+NEEDED = frozenset({"experiment", "theorem", "factor", "measured", "verdict"})
+# How a measured exponent is drawn: marker, colour, filled. Shapes differ too, for print without colours.
+_VERDICTS = {
+    "contradicted": ("X", ALARM, True),
+    "not asymptotic": ("^", FAINT, False),
+    "inconclusive": ("o", FAINT, False),
+    "supported": ("o", MEASURED, True),
+}
+# How an audit is drawn, by what of a run it sees.
+_RELEASED = {"transcript": "o", "iterates": "D", "output": "^", "": "s"}
+_ABSURD = 1e9  # an epsilon that says as much as infinity
+_FARTHEST = 100.0  # how many times above or below the claims epsilon is drawn
+_MARKS = "osD^vPX"
+_BESIDE = 30  # letters of a legend that stands beside the axes
 
 
 def figures(report: Results) -> dict[str, Figure]:
     """Draw every figure that the findings and tables of a report have numbers for, by its name."""
-    found = {}
+    drawn = {}
     rates = report.tables.get(RATES, [])
     if rates and all(row.keys() >= NEEDED for row in rates):
-        found["rates"] = forest(rates)
+        drawn["rates"] = forest(rates)
     if variants_of(report.findings):
-        found["epsilon"] = sandwiches(report.findings)
-    for title, rows in report.tables.items():
-        drawn = [row for row in rows if has_bound(row)]
-        if along := along_of(drawn):
-            found[f"over bound, {title}"] = over_bound(rows, along=along)
-    return found
+        drawn["epsilon"] = sandwiches(report.findings)
+    for name, rows in report.tables.items():
+        if along := along_of([row for row in rows if has_bound(row)]):
+            drawn[f"over bound, {name}"] = over_bound(rows, along=along)
+    return drawn
 
 
-def svg(figure: Figure) -> str:
-    """The figure as SVG to put into a page: the same bytes each time, no date, no names that could clash."""
-    import matplotlib
+def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
+    """Draw measured exponents with their intervals beside the predicted and the claimed ones, paper by paper.
 
-    stream = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "dpcheck", "svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's browser has others
-        figure.savefig(stream, format="svg")
-    text = stream.getvalue()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    return re.sub(r'<g id="[^"]*"', "<g", text)
+    Parameters
+    ----------
+    rows : sequence of dict
+        One an experiment and factor: ``experiment``, ``algorithm``, ``theorem`` (as
+        ``"yang2022.theorem_2a"``), ``regime``, ``factor``, ``measured``, ``low``, ``high``,
+        ``predicted``, ``claimed`` and ``verdict``. Missing exponents are not drawn.
+    width : float
+        In inches; the numbers are written out beside the axes where they have room.
+
+    Raises
+    ------
+    InputError
+        Where there are no rows, or one lacks experiment, theorem, factor, measured or verdict.
+    """
+    require(len(rows) > 0, "rows", "hold at least one exponent", "none")
+    for row in rows:
+        require(row.keys() >= NEEDED, "rows", f"have {', '.join(sorted(NEEDED))}", sorted(row))
+    papers: dict[str, list[tuple[str, Row]]] = {}
+    for label, row in zip(_labels(rows), rows, strict=True):
+        papers.setdefault(_paper(row), []).append((label, row))
+    names: list[tuple[str, Row | None]] = []  # None beside the name of a paper
+    for paper, members in papers.items():
+        names.append((paper, None))
+        last = None
+        for label, row in members:
+            names.append((str(row["factor"]) if _key(row) == last else f"{label}:\u00a0{row['factor']}", row))
+            last = _key(row)
+    figure, axis, places = rows_of([name for name, _ in names], width)
+    points = [number_in(row, name) for row in rows for name in ("measured", "predicted", "claimed")]
+    known = [point for point in points if np.isfinite(point)] or [0.0]
+    reach = max(0.25, 0.1 * (max(known) - min(known)))
+    ends = min(known) - reach, max(known) + reach
+    axis.set_xlim(*ends)
+    for y, text, (_, drawn) in zip(places, axis.get_yticklabels(), names, strict=True):
+        if drawn is None:
+            text.set_fontweight("bold")
+            continue
+        _exponent(axis, y, drawn, ends)
+        if width > NARROW:
+            axis.text(1.03, y, _interval(drawn), transform=axis.get_yaxis_transform(), va="center", fontsize=TEXT - 1)
+    axis.locator_params(axis="x", nbins=6 if width > NARROW else 4)
+    axis.set_xlabel("exponent", fontsize=TEXT)
+    axis.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
+    counts = Counter(str(row["verdict"]) for row in rows)
+    order = [*(word for word in _VERDICTS if word in counts), *sorted(counts.keys() - _VERDICTS.keys())]
+    below(figure, axis, width)
+    title(figure, f"Exponents: {', '.join(f'{counts[word]} {word}' for word in order)}", width)
+    return figure
+
+
+def _labels(rows: Sequence[Row]) -> list[str]:
+    """Name each row by theorem and regime, and by more where another experiment of the paper has both too."""
+    choices = []
+    for row in rows:
+        name, regime, algorithm = _theorem(str(row["theorem"])), row.get("regime"), row.get("algorithm")
+        parts = (name, regime), (name, algorithm, regime), (algorithm, row["experiment"])
+        choices.append([", ".join(str(part) for part in name_parts if part) for name_parts in parts])
+    labels = []
+    for row, (short, long, full) in zip(rows, choices, strict=True):
+        others = [
+            choice for other, choice in zip(rows, choices, strict=True)
+            if _key(other) != _key(row) and _paper(other) == _paper(row)
+        ]  # fmt: skip
+        taken = [{choice[i] for choice in others} for i in (0, 1)]
+        labels.append(short if short not in taken[0] else long if long not in taken[1] else full)
+    return labels
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    """The experiment of a row: names of experiments are unique for a theorem and an algorithm."""
+    return row["theorem"], row["experiment"], row.get("algorithm")
+
+
+def _paper(row: Row) -> str:
+    return str(row["theorem"]).rpartition(".")[0]
+
+
+def _theorem(id: str) -> str:
+    """Return ``"zhang2022.corollary_b_6"`` as "Corollary B.6"."""
+    word, *rest = id.rpartition(".")[2].split("_")
+    number = ".".join(part.upper() if len(part) == 1 else part for part in rest if len(part) < 3)
+    return " ".join(filter(None, (word.capitalize(), number, *(part for part in rest if len(part) > 2))))
+
+
+def _exponent(axis: Any, y: float, row: Row, ends: tuple[float, float]) -> None:
+    verdict = str(row["verdict"])
+    mark, color, filled = _VERDICTS.get(verdict, ("P", FAINT, False))
+    measured, low, high = (number_in(row, name) for name in ("measured", "low", "high"))
+    if verdict == "contradicted":
+        stripe(axis, y)
+    claimed, predicted = number_in(row, "claimed"), number_in(row, "predicted")
+    if np.isfinite(claimed):
+        axis.vlines(claimed, y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed by the theorem")
+    if np.isfinite(predicted):
+        label = "predicted for the instance"
+        axis.plot(predicted, y, "D", color=PREDICTED, fillstyle="none", markersize=5.5, label=label)
+    segment(axis, y, low, high, ends, color)
+    face = color if filled else "white"
+    axis.plot(measured, y, mark, color=color, markerfacecolor=face, markersize=4, label=f"measured, {verdict}")
+
+
+def _interval(row: Row) -> str:
+    measured, low, high = (number_in(row, name) for name in ("measured", "low", "high"))
+    return f"{measured:.2f} [{low:.2f}, {high:.2f}]" if np.isfinite(measured) else "no power law"
+
+
+def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
+    """Draw audited lower bound, certified and claimed epsilon, a row for each variant of an algorithm.
+
+    Audits of a variant's transcript, iterates and output share its certificate and their row. What no
+    claim allows is red: an audit above the claim or the certificate, and a certificate above the claim.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+        Those that are not about privacy, and those without a claimed epsilon, are passed over.
+    width : float
+        In inches.
+
+    Raises
+    ------
+    InputError
+        Where no finding is about privacy and has a claimed epsilon.
+    """
+    variants = variants_of(findings)
+    require(bool(variants), "findings", "hold one about privacy with a claimed epsilon", "none")
+    figure, axis, places = rows_of([variant.label for variant in variants], width)
+    positive = [variant.claimed for variant in variants if 1 / _ABSURD < variant.claimed < _ABSURD] or [1.0]
+    least, most = min(positive) / _FARTHEST, max(positive) * _FARTHEST
+    values = [value for variant in variants for value in (*variant.audits.values(), variant.certified, variant.claimed)]
+    inside = [value for value in values if least < value < most] or [1.0]
+    ends = min(inside) / 1.3, max(inside) * 1.3
+    axis.set_xscale("log")
+    axis.set_xlim(*ends)
+    for y, variant in zip(places, variants, strict=True):
+        _variant(axis, y, variant, ends)
+    axis.set_xlabel("epsilon", fontsize=TEXT)
+    style.plain_logs(axis.xaxis)
+    axis.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
+    below(figure, axis, width)
+    title(figure, _counted(variants), width)
+    return figure
+
+
+def _variant(axis: Any, y: float, variant: Variant, ends: tuple[float, float]) -> None:
+    broken = variant.audited > variant.claimed
+    if broken:
+        stripe(axis, y)
+    segment(axis, y, variant.audited, min(variant.certified, variant.claimed), ends, MEASURED)
+    if variant.certified > variant.claimed:
+        start = max(variant.claimed, np.nan_to_num(variant.audited))
+        segment(axis, y, start, variant.certified, ends, ALARM, "certified above the claim")
+    axis.vlines(np.clip(variant.claimed, *ends), y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed")
+    certified = np.clip(variant.certified, *ends)
+    axis.plot(certified, y, "|", color=MEASURED, markersize=7, markeredgewidth=1.6, label="certified")
+    for what, value in variant.audits.items():
+        above = value > min(variant.claimed, np.nan_to_num(variant.certified, nan=np.inf))
+        label = "audited above claim or certificate" if above else f"audited, {what}".removesuffix(", ")
+        mark = "<" if value < ends[0] else ">" if value > ends[1] else _RELEASED[what]
+        at, color = np.clip(value, *ends), ALARM if above else MEASURED
+        axis.plot(at, y, mark, color=color, markersize=4, label=label, clip_on=mark in _RELEASED.values())
+
+
+def _counted(variants: list[Variant]) -> str:
+    violated = sum(variant.audited > variant.claimed for variant in variants)
+    short = sum(variant.certified > variant.claimed for variant in variants)
+    leaks = sum(variant.claimed >= variant.audited > variant.certified for variant in variants)
+    counts = (
+        (violated, "audited above the claim"), (leaks, "audited above the certificate"),
+        (short, "certified above the claim"),
+    )  # fmt: skip
+    words = ", ".join(f"{count} {words}" for count, words in counts if count)
+    return f"{len(variants)} variants: {words or 'none audited or certified above the claim'}"
+
+
+def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) -> Figure:
+    """Draw measured over bound, means with two standard errors, a line for each setting of the other factors.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        With ``measured``, ``bound``, ``error`` (standard error; may be missing), ``along`` and settings
+        such as ``d`` or ``epsilon``. Rows whose measured or bound is no finite number are left out,
+        which the title says.
+    along : str
+        The column to the right: positive numbers.
+    width : float
+        In inches.
+
+    Raises
+    ------
+    InputError
+        Where no row can be drawn, or ``along`` is not a positive number in each.
+    """
+    drawn = [row for row in rows if has_bound(row)]
+    require(bool(drawn), "rows", "hold a finite measured with a finite bound > 0", f"none among {len(rows)}")
+    for row in drawn:
+        good = 0 < number_in(row, along) < np.inf
+        require(good, along, "be a positive number in each row", row.get(along))
+    settings = settings_of(drawn, along)
+    lines: dict[tuple[Any, ...], list[Row]] = {}
+    for row in drawn:
+        lines.setdefault(tuple(row.get(name) for name in settings), []).append(row)
+    figure = style.figure(width, 2.9)
+    axis = figure.subplots()
+    axis.set_xscale("log")
+    axis.axhline(1, color=CLAIMED, linewidth=1.2)
+    for i, (values, members) in enumerate(lines.items()):
+        label = words_of(settings, dict(zip(settings, values, strict=True)))
+        color, mark = SERIES[i % len(SERIES)], _MARKS[(i + i // len(SERIES)) % len(_MARKS)]
+        x, ratio, error = np.array(sorted((number_in(row, along), *_ratio(row)) for row in members)).T
+        good = ratio > 0
+        axis.errorbar(
+            x[good], ratio[good], yerr=2 * error[good], fmt=f"{mark}-", color=color, markersize=4, linewidth=1,
+            capsize=2, label=label,
+        )  # fmt: skip
+    axis.set_yscale("log", nonpositive="clip")
+    style.plain_logs(axis.yaxis)
+    low = [number_in(row, along) for row in drawn if _ratio(row)[0] <= 0]
+    if low:
+        style.not_positive(axis, low, "mean not positive")
+    axis.set(xlabel=along, ylabel="measured / bound")
+    sizes = [number_in(row, along) for row in drawn]
+    axis.set_xlim(min(sizes) / 1.2, max(sizes) * 1.2)
+    style.ticks_at(axis, sizes, most=int(1.4 * width))
+    style.small(axis)
+    if len(lines) > 1 or low:
+        if width > NARROW and max(map(len, axis.get_legend_handles_labels()[1])) < _BESIDE:
+            literal(axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **LEGEND))
+        else:
+            below(figure, axis, width)
+    left_out = f"; rows left out for lack of numbers: {len(rows) - len(drawn)}" if len(drawn) < len(rows) else ""
+    title(figure, _largest(drawn, along, settings) + left_out, width)
+    return figure
+
+
+def _ratio(row: Row) -> tuple[float, float]:
+    """Return measured over bound, and its standard error."""
+    bound = number_in(row, "bound")
+    return number_in(row, "measured") / bound, number_in(row, "error") / bound
+
+
+def _largest(rows: Sequence[Row], along: str, settings: list[str]) -> str:
+    """The largest measured over bound in words; one that is above 1 beyond its error goes first."""
+
+    def clear(row: Row) -> bool:
+        ratio, error = _ratio(row)
+        return bool(ratio - 2 * np.nan_to_num(error) > 1)
+
+    row = max([row for row in rows if clear(row)] or rows, key=lambda row: _ratio(row)[0])
+    ratio = f"{_ratio(row)[0]:.2g} times the bound"
+    place = f"at {words_of((along, *settings), row)}"
+    if clear(row):
+        return f"Measured exceeds the bound: {ratio}, {place}"
+    if _ratio(row)[0] > 1:
+        return f"Measured reaches {ratio}, {place}, within two standard errors"
+    return f"Measured is at most {ratio}, {place}"

@@ -1,17 +1,29 @@
-"""The runs that a store keeps: what was found, when, by which command, on which commit of the working folder."""
+"""The runs that a store keeps, and what changed between two: verdicts, and numbers that moved beyond chance.
+
+A number that was computed changed if it is another. A number that was measured moved beyond chance if an interval for
+its difference, or two intervals for the numbers themselves, leave no room: with error ``LEVEL`` over all that is
+compared together (Bonferroni), as though the runs were independent, which makes runs of one seed look less different
+than they are, never more.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import subprocess
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from dpcheck.errors import InputError, one_line
+from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
+from dpcheck.errors import InputError, is_finite, one_line
 from dpcheck.json_text import parse
 from dpcheck.report.findings import SCHEMA, Report
+from dpcheck.report.results import Finding, Results
 from dpcheck.running.store import KeptRun, Store, open_store
 
 _PATIENCE = 10.0  # seconds for git
@@ -41,8 +53,8 @@ def revision() -> str:
 
 
 def _git(*arguments: str) -> str:
-    found = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, timeout=_PATIENCE)
-    return found.stdout.strip()
+    result = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, timeout=_PATIENCE)
+    return result.stdout.strip()
 
 
 def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
@@ -51,7 +63,7 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     Runs are alike if they looked at the same algorithms or mechanisms with the same profile. Of a run whose report
     cannot be read, as that of another version, "findings" is "unreadable".
     """
-    from dpcheck.report.changes import compare
+    from dpcheck.report.history import compare
 
     with closing(open_store(folder, "FOLDER", new=False)) as store:
         runs = store.runs()
@@ -67,9 +79,12 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
         like = (report.algorithms, report.profile)
         changes = compare(before[like], report).changes if like in before else None
         before[like] = report
-        unexpected, changed = sum(not each.ok for each in report.findings), None if changes is None else len(changes)
-        found = {"findings": len(report.findings), "unexpected": unexpected, "changed": changed}
-        rows.append(row | found | {"seconds": round(report.seconds, 1)})
+        unexpected, changed = (
+            sum(not finding.ok for finding in report.findings),
+            None if changes is None else len(changes),
+        )
+        counts = {"findings": len(report.findings), "unexpected": unexpected, "changed": changed}
+        rows.append(row | counts | {"seconds": round(report.seconds, 1)})
     return rows
 
 
@@ -111,16 +126,16 @@ def find(text: str) -> Named:
 
 def read(text: str) -> Report:
     """The report in a JSON text: of ``dpcheck check``, or of one audit or one fit of a rate, as its only finding."""
-    found = parse(text, "report")
-    schema = found.get("schema") if isinstance(found, dict) else None
+    content = parse(text, "report")
+    schema = content.get("schema") if isinstance(content, dict) else None
     if schema not in _SINGLE:
         return Report.from_json(text)
     kind, within = _SINGLE[schema]
-    numbers = {"audited": found.get("epsilon_lower"), "claimed": found.get("epsilon")} if kind == "privacy" else {}
-    one = {"id": within, "kind": kind, "subject": within, "verdict": found.get("verdict"), "reason": ""}
-    given = {"schema": SCHEMA, "findings": [one | numbers | {"evidence": {within: found}}]}
-    said = {"algorithms": [], "profile": within, "seed": 0, "version": "", "seconds": 0, "tables": {}}
-    return Report.from_json(json.dumps(given | said))
+    numbers = {"audited": content.get("epsilon_lower"), "claimed": content.get("epsilon")} if kind == "privacy" else {}
+    one = {"id": within, "kind": kind, "subject": within, "verdict": content.get("verdict"), "reason": ""}
+    given = {"schema": SCHEMA, "findings": [one | numbers | {"evidence": {within: content}}]}
+    header = {"algorithms": [], "profile": within, "seed": 0, "version": "", "seconds": 0, "tables": {}}
+    return Report.from_json(json.dumps(given | header))
 
 
 _SINGLE = {"dpcheck.audit/1": ("privacy", "audit"), "dpcheck.rate/1": ("rate", "fit")}
@@ -135,3 +150,240 @@ def _is(run: KeptRun, wanted: str) -> bool:
 
 def _report(run: KeptRun) -> Report:
     return Report.from_json(run.report)
+
+
+LEVEL = 0.05
+_SAME = 1e-9  # relative: a number that was computed, on another machine
+_FREEDOM = 7.0  # of a mean in a table: no experiment of `dpcheck check` takes fewer than 8 measurements for it
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is not what it was.
+
+    Attributes
+    ----------
+    id : str
+        The finding or the table.
+    what : str
+        ``"verdict"``, ``"finding"``, or the name of a number.
+    before, after : str or float or None
+        What it was and is; None where there was or is none.
+    interval : tuple of float or None
+        For a number that was measured: an interval for the difference, or for audited epsilons the two intervals.
+    """
+
+    id: str
+    what: str
+    before: str | float | None
+    after: str | float | None
+    interval: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that changed, and how much was compared.
+
+    Attributes
+    ----------
+    changes : tuple of Change
+        What changed, findings first.
+    findings : int
+        Findings in both runs.
+    numbers : int
+        Measured numbers in both runs, which share ``level``.
+    level : float
+        Chance that any of them is called changed when none is.
+    """
+
+    changes: tuple[Change, ...]
+    findings: int
+    numbers: int
+    level: float = LEVEL
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        rows = [
+            vars(change) | {"interval": list(change.interval) if change.interval else None} for change in self.changes
+        ]
+        return {
+            "schema": "dpcheck.compare/1", "changed": bool(self.changes), "changes": rows, "findings": self.findings,
+            "numbers": self.numbers, "level": self.level,
+        }  # fmt: skip
+
+
+class _Measured(NamedTuple):
+    """A number with its standard error and its degrees of freedom, or with the counts that it comes from."""
+
+    value: float
+    error: float = 0.0
+    freedom: float = _FREEDOM
+    counts: tuple[int, int, int, float] | None = None  # hits, hits on the other data set, trials, delta
+
+
+def compare(before: Results, after: Results) -> Comparison:
+    """Compare two reports.
+
+    Parameters
+    ----------
+    before, after : Report
+        Of ``dpcheck check``, ``audit`` or ``measure``.
+
+    Returns
+    -------
+    Comparison
+        What changed.
+
+    Examples
+    --------
+    >>> from dpcheck.report.history import compare
+    >>> from dpcheck.report.findings import Finding, Report
+    >>> reports = [
+    ...     Report((Finding("mean.output", "privacy", "mean", verdict, "seen"),), ("mean",), "audit", 0, "1", 1.0)
+    ...     for verdict in ("consistent", "violated")
+    ... ]
+    >>> [change.what for change in compare(*reports).changes]
+    ['verdict']
+    """
+    ours, theirs = ({finding.id: finding for finding in report.findings} for report in (before, after))
+    both = [id for id in ours if id in theirs]
+    changes = [Change(id, "finding", ours[id].verdict, None) for id in ours if id not in theirs]
+    changes += [Change(id, "finding", None, theirs[id].verdict) for id in theirs if id not in ours]
+    for id in both:
+        changes += _computed(ours[id], theirs[id])
+    numbers = [dict(_numbers(report)) for report in (before, after)]
+    shared = [name for name in numbers[0] if name in numbers[1]]
+    for name in shared:
+        moved = _moved(numbers[0][name], numbers[1][name], LEVEL / len(shared))
+        if moved is not None:
+            changes.append(Change(*name, numbers[0][name].value, numbers[1][name].value, moved))
+    return Comparison(tuple(changes), len(both), len(shared))
+
+
+def _computed(before: Finding, after: Finding) -> Iterator[Change]:
+    """What no chance has a hand in."""
+    if before.verdict != after.verdict:
+        yield Change(before.id, "verdict", before.verdict, after.verdict)
+    for name in ("certified", "claimed"):
+        values = getattr(before, name), getattr(after, name)
+        if _differ(*values):
+            yield Change(before.id, name, *values)
+    audits = [finding.evidence.get("audit") for finding in (before, after)]
+    for name in ("delta", "confidence"):  # what the numbers of an audit stand on
+        given: list[Any] = [audit.get(name) if isinstance(audit, Mapping) else None for audit in audits]
+        one, other = (float(value) if is_finite(value) else None for value in given)
+        if _differ(one, other):
+            yield Change(before.id, name, one, other)
+
+
+def _differ(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is not other
+    return one != other and not math.isclose(one, other, rel_tol=_SAME)
+
+
+def _numbers(report: Results) -> Iterator[tuple[tuple[str, str], _Measured]]:
+    """Each measured number of a report, by where it stands and what it is called."""
+    for finding in report.findings:
+        yield from (((finding.id, name), value) for name, value in _of_finding(finding))
+    for title, rows in report.tables.items():
+        yield from (((title, name), value) for name, value in _of_table(rows))
+
+
+def _of_finding(finding: Finding) -> Iterator[tuple[str, _Measured]]:
+    audit = finding.evidence.get("audit")
+    event = audit.get("event") if isinstance(audit, Mapping) else None
+    if isinstance(audit, Mapping) and isinstance(event, Mapping) and finding.audited is not None:
+        x, y, n = (event.get(name) for name in ("hits", "other_hits", "trials"))
+        delta = audit.get("delta", 0.0)
+        if all(map(_is_count, (x, y, n))) and is_finite(delta):
+            assert x is not None and y is not None and n is not None
+            if max(x, y) <= n and n > 0 and 0 <= delta < 1:
+                yield "audited epsilon", _Measured(finding.audited, counts=(x, y, n, float(delta)))
+    fit = finding.evidence.get("fit")
+    factors = fit.get("factors") if isinstance(fit, Mapping) else None
+    if isinstance(fit, Mapping) and isinstance(factors, list) and is_finite(fit.get("confidence")):
+        free = float(max(fit["independent"] - len(factors) - 1, 1)) if type(fit.get("independent")) is int else 1.0
+        reach = _quantile((1 - fit["confidence"]) / 2, free) if 0 < fit["confidence"] < 1 else 0.0
+        for factor in factors:
+            numbers: list[Any] = [
+                factor.get(k) if isinstance(factor, Mapping) else None for k in ("exponent", "low", "high")
+            ]
+            if all(map(is_finite, numbers)) and reach > 0:
+                value, low, high = map(float, numbers)
+                yield f"exponent of {factor.get('factor')}", _Measured(value, (high - low) / 2 / reach, free)
+    evidence = finding.evidence
+    if is_finite(evidence.get("measured")) and is_finite(evidence.get("error")):
+        yield "measured", _Measured(float(evidence["measured"]), float(evidence["error"]))
+
+
+def _of_table(rows: list[dict[str, Any]]) -> Iterator[tuple[str, _Measured]]:
+    """Means with their standard errors; where each row is one run, as in ``dpcheck measure``, over runs alike."""
+    if rows and {"measured", "error"} <= rows[0].keys():
+        for number, row in enumerate(rows):
+            if is_finite(row["measured"]) and is_finite(row["error"]):
+                yield _place_in_table(row, number), _Measured(float(row["measured"]), float(row["error"]))
+    if rows and {"seed", "outcome"} <= rows[0].keys():
+        names = list(rows[0])
+        keys, metrics = names[: names.index("seed")], names[names.index("seed") + 1 : names.index("outcome")]
+        cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for row in rows:
+            cells.setdefault(tuple(row[key] for key in keys), []).append(row)
+        for cell, alike in cells.items():
+            where = ", ".join(f"{key} = {value}" for key, value in zip(keys, cell, strict=True))
+            for metric in metrics:
+                values = [float(row[metric]) for row in alike if is_finite(row[metric])]
+                if len(values) > 1:
+                    yield f"{metric} at {where}", _Measured(
+                        fmean(values), stdev(values) / math.sqrt(len(values)), len(values) - 1.0
+                    )  # fmt: skip
+
+
+_RESULTS = ("measured", "error", "predicted", "bound", "order", "measured/bound", "room over noise")
+
+
+def _place_in_table(row: dict[str, Any], number: int) -> str:
+    where = ", ".join(f"{name} = {value}" for name, value in row.items() if name not in _RESULTS)
+    return f"measured at {where or f'row {number}'}"
+
+
+def _moved(before: _Measured, after: _Measured, level: float) -> tuple[float, ...] | None:
+    """The interval that shows that a number moved beyond chance, None where it may not have."""
+    if before.counts is not None and after.counts is not None:
+        one, other = _epsilons(*before.counts, level / 2), _epsilons(*after.counts, level / 2)
+        return (*one, *other) if one[1] < other[0] or other[1] < one[0] else None
+    difference = after.value - before.value
+    error = math.hypot(before.error, after.error)
+    reach = error * _quantile(level / 2, _freedom(before, after)) if error > 0 else 0.0
+    if abs(difference) <= max(reach, _SAME * abs(before.value)):
+        return None
+    return difference - reach, difference + reach
+
+
+def _freedom(before: _Measured, after: _Measured) -> float:
+    """Degrees of freedom of a difference, by Welch and Satterthwaite."""
+    parts = [number.error**2 for number in (before, after)]
+    return sum(parts) ** 2 / sum(part**2 / number.freedom for part, number in zip(parts, (before, after), strict=True))
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _quantile(alpha: float, freedom: float) -> float:
+    """What Student's t exceeds with probability alpha."""
+    from scipy.stats import t as student
+
+    return float(student.isf(alpha, freedom))
+
+
+def _epsilons(x: int, y: int, trials: int, delta: float, level: float) -> Interval:
+    """An interval for log((P - delta)/Q) of a set that was hit x and y times: exact limits for P and Q, four errors."""
+    share = level / 4
+    low = clopper_pearson_lower(x, trials, share) - delta, clopper_pearson_upper(y, trials, share)
+    high = clopper_pearson_upper(x, trials, share) - delta, clopper_pearson_lower(y, trials, share)
+    return (
+        math.log(low[0] / low[1]) if low[0] > 0 else -math.inf,
+        math.log(high[0] / high[1]) if high[0] > 0 < high[1] else (math.inf if high[0] > 0 else -math.inf),
+    )

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from dpcheck.report.figures import RATES
-from dpcheck.report.page.charts import HEIGHT, WIDTH, Chart, charts
-from dpcheck.report.page.rows import Row, rows_of
-from dpcheck.report.page.strips import Strips, exponents, sandwiches
-from dpcheck.report.page.template import fill, part
-from dpcheck.report.results import Results
+from dpcheck.report.charts import HEIGHT, WIDTH, Chart, Strips, charts, epsilon_strips, exponent_strips
+from dpcheck.report.drawing import RATES
+from dpcheck.report.results import Finding, Results
 from dpcheck.report.summary import Summary
-from dpcheck.report.verdicts import sign, standing
+from dpcheck.report.template import fill, part
+from dpcheck.report.verdicts import format_number, sign, standing
 
 _TITLES = {"privacy": "Privacy", "rate": "Rates and bounds", "claim": "Claims of the papers", "other": "Inside a run"}
 _KINDS = {"privacy": "privacy", "claim": "claim", "rate": "rate", "bound": "rate"}
@@ -25,6 +25,34 @@ _SANDWICH = (
     "Each bar runs from the audited lower bound on epsilon to the certified upper bound; a guarantee holds where both "
     "lie left of the claim."
 )
+_WEIGHTS = ("broken", "undecided", "conditional", "good")
+_FEW = 8  # numbers of a list that are written out
+_DEPTH = 3
+_KNOWN = frozenset({"steps", "readings", "condition", "repaired", "audit"})  # shown in ways of their own
+_ABOUT = frozenset({"id", "paper", "kind", "statement", "stated", "location", "verdict", "evidence", "note", "seconds"})
+_TRUST = {
+    "kernel": "checked by the kernel of Coq", "replayed": "recomputed exactly", "solver": "by an SMT solver",
+    "cited": "cited", "search": "a search found nothing", "compared": "compared with the registered theorem",
+}  # fmt: skip
+
+
+def to_html(report: Results) -> str:
+    """Return the page."""
+    summary = Summary(report)
+    rows = rows_of(summary)
+    inline = len(rows) <= _INLINE
+    return fill(
+        "report.html", report=report, made=report.made, title=f"dpcheck: {summary.title}", heading=summary.title,
+        papers=[f"{id}: {title}" if title else id for id, title in summary.papers.items()],
+        result=summary.result, holds=summary.holds, badge=summary.badge if summary.expecting else "",
+        changed=[row for row in rows if not row.finding.ok], rows=rows,
+        tiles=[
+            {"word": word, "count": count, "tone": standing(word), "sign": sign(word)}
+            for word, count in summary.totals.items()
+        ],
+        sections=_sections(report, rows), stages=summary.stages, about=_about(report), inline=inline, width=WIDTH,
+        height=HEIGHT, data=_packed(report, [] if inline else rows),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,44 +81,26 @@ class Section:
         return sum(row.tone == "broken" for group in self.groups for row in group.rows)
 
 
-def to_html(report: Results) -> str:
-    """Return the page."""
-    summary = Summary(report)
-    rows = rows_of(summary)
-    inline = len(rows) <= _INLINE
-    return fill(
-        "report.html", report=report, made=report.made, title=f"dpcheck: {summary.title}", heading=summary.title,
-        papers=[f"{id}: {title}" if title else id for id, title in summary.papers.items()],
-        result=summary.result, holds=summary.holds, badge=summary.badge if summary.expecting else "",
-        changed=[row for row in rows if not row.finding.ok], rows=rows,
-        tiles=[
-            {"word": word, "count": count, "tone": standing(word), "sign": sign(word)}
-            for word, count in summary.totals.items()
-        ],
-        sections=_sections(report, rows), stages=summary.stages, about=_about(report), inline=inline, width=WIDTH,
-        height=HEIGHT, data=_packed(report, [] if inline else rows),
-    )  # fmt: skip
-
-
 def _sections(report: Results, rows: list[Row]) -> list[Section]:
     parts = {name: [row for row in rows if _KINDS.get(row.finding.kind, "other") == name] for name in _TITLES}
     several = len(report.algorithms) > 1
-    drawn = [sandwiches(report.findings, name) for name in _first_names(parts["privacy"])]
-    found = {
-        "privacy": Section(
-            _TITLES["privacy"], "privacy", _groups(parts["privacy"], several),
-            _SANDWICH, tuple(each for each in drawn if each),
+    epsilons = [epsilon_strips(report.findings, name) for name in _first_names(parts["privacy"])]
+    exponents = exponent_strips(report.tables.get(RATES, []))
+    sections = (
+        Section(
+            _TITLES["privacy"], "privacy", _groups(parts["privacy"], several), _SANDWICH,
+            tuple(strips for strips in epsilons if strips),
         ),
-        "rate": Section(
-            _TITLES["rate"], "rates", _groups(parts["rate"], several),
-            strips=tuple(filter(None, [exponents(report.tables.get(RATES, []))])), charts=tuple(charts(report.tables)),
+        Section(
+            _TITLES["rate"], "rates", _groups(parts["rate"], several), strips=(exponents,) if exponents else (),
+            charts=tuple(charts(report.tables)),
         ),
-        "claim": Section(_TITLES["claim"], "claims", _groups(parts["claim"], True)),
-        "other": Section(_TITLES["other"], "inside", _groups(parts["other"], several)),
-    }  # fmt: skip
-    sections = [each for each in found.values() if each.groups or each.strips or each.charts]
+        Section(_TITLES["claim"], "claims", _groups(parts["claim"], True)),
+        Section(_TITLES["other"], "inside", _groups(parts["other"], several)),
+    )  # fmt: skip
+    filled = [section for section in sections if section.groups or section.strips or section.charts]
     tables = tuple((title, table) for title, table in report.tables.items() if table)
-    return sections + ([Section("Tables", "tables", [], tables=tables)] if tables else [])
+    return filled + ([Section("Tables", "tables", [], tables=tables)] if tables else [])
 
 
 def _groups(rows: list[Row], several: bool) -> list[Group]:
@@ -115,14 +125,176 @@ def _about(report: Results) -> list[tuple[str, str]]:
     """Return the date, command, versions, platform and seed that make the report again."""
     made = dict(report.made)
     order = ("date", "command", "platform", "python", "versions")
-    found = [
+    facts = [
         ("dpcheck", report.version), ("algorithms", ", ".join(map(str, report.algorithms))),
         ("profile", str(report.profile)), ("seed", str(report.seed)), ("time", f"{report.seconds:.0f} s"),
     ]  # fmt: skip
-    return found + [(name, made.pop(name)) for name in order if name in made] + list(made.items())
+    return facts + [(name, made.pop(name)) for name in order if name in made] + list(made.items())
 
 
 def _packed(report: Results, rows: list[Row]) -> str:
     """The report and, for these rows, the evidence as the page shows it, for the reader's browser to unpack."""
     text = json.dumps({"report": json.loads(report.to_json()), "shown": [part("inside", row) for row in rows]})
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: what it says, its formula as LaTeX and as text, who vouches for it, and what a solver was asked."""
+
+    says: str
+    latex: str = ""
+    formula: str = ""
+    trust: str = ""
+    breaks: bool = False
+    room: str = ""
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Event:
+    """The set of outputs that an audit compares two data sets by."""
+
+    words: str
+    trials: str
+    on: tuple[tuple[str, str], ...]  # (data set, hits)
+    confidence: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The steps, the event and the facts that a page shows of a finding."""
+
+    steps: tuple[Step, ...] = ()
+    event: Event | None = None
+    facts: tuple[tuple[str, str], ...] = field(default=())
+
+
+def evidence_of(evidence: dict[str, Any]) -> Evidence:
+    """Read what is known of the evidence; whatever else it holds becomes facts."""
+    inner = evidence.get("evidence")
+    claim = inner if isinstance(inner, dict) else evidence
+    steps = claim.get("steps")
+    facts = [(name, str(claim[name])) for name in ("condition", "repaired") if claim.get(name)]
+    readings = claim.get("readings")
+    if isinstance(readings, dict):
+        facts += [(f"reading: {reading}", str(verdict)) for reading, verdict in readings.items()]
+    audit = evidence.get("audit")
+    left_out = _KNOWN | (_ABOUT if claim is inner else frozenset())
+    facts += _facts({name: value for name, value in evidence.items() if name not in left_out})
+    return Evidence(
+        tuple(_step(step) for step in steps if isinstance(step, dict)) if isinstance(steps, list) else (),
+        _event(audit) if isinstance(audit, dict) else None,
+        tuple(facts),
+    )
+
+
+def _step(step: dict[str, Any]) -> Step:
+    kind, trust, room = str(step.get("kind", "")), str(step.get("trust", "")), step.get("tightness")
+    formula = str(step.get("formula", ""))
+    return Step(
+        str(step.get("says", "")), "" if kind == "cited" else str(step.get("latex", "")), formula,
+        _TRUST.get(trust, trust), kind in ("counterexample", "exceeds", "notprivate"),
+        str(room.get("says", "")) if isinstance(room, dict) else "",
+        tuple(str(query) for query in step.get("queries") or ()),
+    )  # fmt: skip
+
+
+def _event(audit: dict[str, Any]) -> Event | None:
+    event = audit.get("event")
+    if not isinstance(event, dict) or "hits" not in event:
+        return None
+    favours = str(event.get("favours", "data"))
+    other = "data" if favours == "neighbour" else "neighbour"
+    return Event(
+        str(event.get("words", "")), str(event.get("trials", "")),
+        ((favours, str(event["hits"])), (other, str(event.get("other_hits", "")))),
+        str(audit.get("confidence", "")),
+    )  # fmt: skip
+
+
+def _facts(values: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Name and text of every value, those of a nested one under both names."""
+    for name, value in values.items():
+        full = f"{prefix}{name}"
+        if isinstance(value, dict) and depth < _DEPTH:
+            yield from _facts(value, f"{full}: ", depth + 1)
+        elif value not in (None, "", [], {}):
+            yield full, _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return format_number(value)
+    if isinstance(value, list | tuple):
+        if len(value) > _FEW or any(isinstance(item, list | tuple | dict) for item in value):
+            return f"{len(value)} values, in the JSON"
+        return ", ".join(_text(item) for item in value)
+    return "in the JSON" if isinstance(value, dict) else str(value)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a page shows of a finding.
+
+    Attributes
+    ----------
+    anchor : str
+        The name of its place on the page.
+    index : int
+        Its place in the report, and in the JSON that the page holds.
+    tone, sign : str
+        What the verdict means, as a word for the style and as a sign; a broken guarantee is never good, expected or
+        not.
+    weight : int
+        Its place where what needs a look comes first: broken, then changed, then undecided.
+    stated : str
+        A claim's statement with its formulas as LaTeX between dollar signs, or nothing.
+    numbers : tuple of (str, str)
+        Audited, certified and claimed epsilon, as far as there are any.
+    command : str
+        What to type to see it explained.
+    name : str
+        The finding's id where another one has the same subject, else nothing.
+    """
+
+    finding: Finding
+    anchor: str
+    index: int
+    tone: str
+    sign: str
+    weight: int
+    stated: str
+    numbers: tuple[tuple[str, str], ...]
+    command: str
+    evidence: Evidence
+    name: str
+
+
+def rows_of(summary: Summary) -> list[Row]:
+    """The rows of a report, in its order."""
+    findings = summary.report.findings
+    subjects = Counter(f.subject for f in findings)
+    return [
+        _row(summary, f, i, anchor, f.id if subjects[f.subject] > 1 else "")
+        for i, (f, anchor) in enumerate(zip(findings, _anchors(findings), strict=True))
+    ]
+
+
+def _anchors(findings: Sequence[Finding]) -> list[str]:
+    """A name for each finding, of letters, digits and hyphens, with its place where two would be alike."""
+    names = ["f-" + re.sub(r"[^A-Za-z0-9]+", "-", finding.id).strip("-") for finding in findings]
+    return [name if name not in names[:i] else f"{name}-{i}" for i, name in enumerate(names)]
+
+
+def _row(summary: Summary, f: Finding, index: int, anchor: str, name: str) -> Row:
+    tone = standing(f.verdict)
+    weight = 0 if tone == "broken" else 1 if not f.ok else 1 + _WEIGHTS.index(tone)
+    words = (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed))
+    stated = f.evidence.get("stated") if f.kind == "claim" else None
+    numbers = tuple((name, format_number(value)) for name, value in words if value is not None)
+    return Row(
+        f, anchor, index, tone, sign(f.verdict), weight,
+        f"{f.evidence.get('location', '')}: {stated}" if isinstance(stated, str) else "",
+        numbers, summary.command(f), evidence_of(f.evidence), name,
+    )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,10 @@ BROKEN = frozenset({"violated", "refuted", "contradicted"})
 NO_ALARM = frozenset({
     "consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic", "not checked",
 })  # fmt: skip
+
+
+# What no XML holds, what moves a terminal's cursor or turns its text round, and halves of characters.
+_UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,22 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Catalogue:
+    """What a report may be shown with beside its own content: what comes with dpcheck, by name.
+
+    Attributes
+    ----------
+    papers : mapping of str to str
+        The title of each paper whose claims are stated, by the paper's id.
+    algorithms : collection of str
+        The names of dpcheck's own algorithms.
+    """
+
+    papers: Mapping[str, str]
+    algorithms: Collection[str]
+
+
+@dataclass(frozen=True)
 class Results:
     """What one run of the check found, as those who show it read it; the fields are those of its Report."""
 
@@ -120,6 +142,7 @@ class Results:
     made: dict[str, str] = field(default_factory=dict)
     stages: dict[str, float] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
+    catalogue: Catalogue | None = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:
@@ -166,6 +189,11 @@ class Results:
         if path is not None:
             write_text(path, text + "\n")
         return text
+
+
+def readable(text: str) -> str:
+    """Return a text with a sign in place of each character that a terminal or XML cannot show."""
+    return _UNREADABLE.sub("\ufffd", text)
 
 
 def to_json_text(value: Any) -> str:

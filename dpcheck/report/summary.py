@@ -6,7 +6,6 @@ verdict is the expected one, or it changed. Both are computed from the findings 
 
 from __future__ import annotations
 
-import importlib
 import math
 import shlex
 from collections import Counter
@@ -15,10 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dpcheck.bounds.registry import PAPERS
 from dpcheck.report.results import AUDIT, BROKEN, Finding, Results
 from dpcheck.report.verdicts import standing
-from dpcheck.solvers import ALGORITHMS
 
 _MANY = 3  # algorithms from which on the result counts them, and names those that leak
 _VARIANTS = {"as_printed": "as published", "repaired": "repaired"}
@@ -53,10 +50,10 @@ class Variant:
     def words(self) -> str:
         """What holds, such as "leaks: epsilon >= 4.05 where 1 is claimed", or a verdict."""
         if self.leak is not None:
-            return f"leaks: epsilon >= {figure(self.leak.audited)} where {figure(self.leak.claimed)} is claimed"
+            return f"leaks: epsilon >= {_brief(self.leak.audited)} where {_brief(self.leak.claimed)} is claimed"
         for f in self.findings:
             if f.verdict in BROKEN and _above(f.certified, f.claimed) > 1:
-                return f"is certified at epsilon {figure(f.certified)} only, where {figure(f.claimed)} is claimed"
+                return f"is certified at epsilon {_brief(f.certified)} only, where {_brief(f.claimed)} is claimed"
         return self.verdict
 
     @property
@@ -85,8 +82,9 @@ class Summary:
 
     @cached_property
     def papers(self) -> dict[str, str]:
-        """The papers whose claims were decided, by id, each with its title."""
-        return {paper: _title(paper) for paper in dict.fromkeys(f.id.partition(".")[0] for f in self.statements)}
+        """The papers whose claims were decided, by id, each with its title; no title of a paper that is not known."""
+        titles = {} if self.report.catalogue is None else self.report.catalogue.papers
+        return {paper: titles.get(paper, "") for paper in (f.id.partition(".")[0] for f in self.statements)}
 
     @cached_property
     def statements(self) -> tuple[Finding, ...]:
@@ -117,33 +115,37 @@ class Summary:
             return f.verdict in BROKEN, _above(f.audited, f.claimed)
 
         share = max(rows // max(len(self.variants), 1), 1)
-        found = (f for each in self.variants for f in sorted(each.findings, key=rank, reverse=True)[:share])
-        return tuple(found)[:rows]
+        tightest = (f for variant in self.variants for f in sorted(variant.findings, key=rank, reverse=True)[:share])
+        return tuple(tightest)[:rows]
 
     @cached_property
     def algorithms(self) -> tuple[tuple[str, Finding, str], ...]:
         """Each algorithm by its name, with its worst finding, and what holds of it in a sentence."""
-        said, found = self._each(), []
+        privacy, lines = self._privacy(), []
         for name in self.report.algorithms:
-            own = [f for f in self.report.findings if f.id == name or f.id.startswith(f"{name}.")]
-            broken = self._counted(f for f in own if f.kind != "privacy" and f.verdict in BROKEN)
-            others = [f"{count} check{_s(count)} {word}" for word, count in broken.items()]
-            if own:
-                worst = min(own, key=_urgency)
-                words = [said[name][0], *others] if name in said else [f"{name}: {', '.join(others) or worst.verdict}"]
-                found.append((name, worst, "; ".join(words)))
-        return tuple(found)
+            findings = [f for f in self.report.findings if f.id == name or f.id.startswith(f"{name}.")]
+            if not findings:
+                continue
+            worst = min(findings, key=_urgency)
+            broken = self._counted(f for f in findings if f.kind != "privacy" and f.verdict in BROKEN)
+            checks = [f"{count} check{_s(count)} {word}" for word, count in broken.items()]
+            if name in privacy:
+                words = [privacy[name][0], *checks]
+            else:
+                words = [f"{name}: {', '.join(checks) or worst.verdict}"]
+            lines.append((name, worst, "; ".join(words)))
+        return tuple(lines)
 
     @property
     def headlines(self) -> tuple[tuple[str, bool], ...]:
         """The sentences of the result that count, beside which each algorithm has a line of its own."""
-        return self._sentences(self._all()[:1])
+        return self._sentences(self._leaking()[:1])
 
     @cached_property
     def sentences(self) -> tuple[tuple[str, bool], ...]:
         """The sentences of the result, each with whether it says that something is broken; those first."""
         few = len(self.report.algorithms) <= _MANY
-        return self._sentences([*self._each().values()] if few else self._all())
+        return self._sentences([*self._privacy().values()] if few else self._leaking())
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -183,9 +185,9 @@ class Summary:
         """Whether the verdicts are the expected ones: "as expected", "2 findings changed", ..."""
         new = sum(f.expected is None and f.certificate_ok for f in self.changed)
         old = len(self.changed) - new
-        said = [f"{old} finding{_s(old)} changed"] * bool(old) + [f"{new} new violation{_s(new)}"] * bool(new)
-        if said:
-            return ", ".join(said)
+        parts = [f"{old} finding{_s(old)} changed"] * bool(old) + [f"{new} new violation{_s(new)}"] * bool(new)
+        if parts:
+            return ", ".join(parts)
         return "as expected" if self.expecting else "no new violation"
 
     @cached_property
@@ -212,18 +214,19 @@ class Summary:
         if self.report.profile.startswith(AUDIT):
             return f"{self.report.made.get('command') or 'dpcheck audit'} --explain {_quoted(finding.id)}"
         names = self.report.algorithms
+        shipped = names if self.report.catalogue is None else self.report.catalogue.algorithms
         about = finding.id.partition(".")[0]
-        name = about if about in {*names, *ALGORITHMS} else " ".join(names)
-        if name not in ALGORITHMS and finding.place:  # one that a file declares
+        name = about if about in {*names, *shipped} else " ".join(names)
+        if name not in shipped and finding.place:  # one that a file declares
             name = _quoted(finding.place.rpartition(":")[0])
         options = f" --seed {self.report.seed}" * bool(self.report.seed)
         options += f" --profile {self.report.profile}" * (self.report.profile != "quick")
         return f"dpcheck check {name}{options} --explain {_quoted(finding.id)}"
 
     def _sentences(self, privacy: list[tuple[str, bool]]) -> tuple[tuple[str, bool], ...]:
-        found = [*privacy, *self._claims(), *self._rates(), *self._code()]
-        found.sort(key=lambda sentence: not sentence[1])
-        return tuple((f"{words}.", broken) for words, broken in found) or (("Nothing was checked.", False),)
+        sentences = [*privacy, *self._claims(), *self._rates(), *self._code()]
+        sentences.sort(key=lambda sentence: not sentence[1])
+        return tuple((f"{words}.", broken) for words, broken in sentences) or (("Nothing was checked.", False),)
 
     def _of(self, kind: str) -> list[Finding]:
         return [f for f in self.report.findings if f.kind == kind]
@@ -236,26 +239,26 @@ class Summary:
         counts = Counter(f.verdict for f in findings)
         return {word: counts[word] for word in sorted(counts, key=lambda word: (_seriousness(word), word))}
 
-    def _each(self) -> dict[str, tuple[str, bool]]:
+    def _privacy(self) -> dict[str, tuple[str, bool]]:
         """A sentence for each algorithm, all of its variants in it, and whether one is broken."""
-        said: dict[str, tuple[str, bool]] = {}
-        for each in self.variants:
-            words, broken = said.get(each.algorithm, ("", False))
-            words = f"{words}; {each.name or 'else'}: {each.words}" if words else each.sentence
-            said[each.algorithm] = words, broken or each.verdict in BROKEN
-        return said
+        sentences: dict[str, tuple[str, bool]] = {}
+        for variant in self.variants:
+            words, broken = sentences.get(variant.algorithm, ("", False))
+            words = f"{words}; {variant.name or 'else'}: {variant.words}" if words else variant.sentence
+            sentences[variant.algorithm] = words, broken or variant.verdict in BROKEN
+        return sentences
 
-    def _all(self) -> list[tuple[str, bool]]:
+    def _leaking(self) -> list[tuple[str, bool]]:
         """How many algorithms leak, and which."""
-        leaks = [each for each in self.variants if each.verdict in BROKEN]
-        audited = len(dict.fromkeys(each.algorithm for each in self.variants))
+        leaks = [variant for variant in self.variants if variant.verdict in BROKEN]
+        audited = len({variant.algorithm for variant in self.variants})
         if not leaks:
             words = f"No privacy guarantee of {audited} audited algorithms was found broken"
             return [(words, False)] if audited else []
-        count = len(dict.fromkeys(each.algorithm for each in leaks))
+        count = len({variant.algorithm for variant in leaks})
         verb = "breaks" if count == 1 else "break"
         words = f"{count} of {audited} audited algorithms {verb} the claimed privacy"
-        return [(words, True), *((each.sentence, True) for each in leaks)]
+        return [(words, True), *((variant.sentence, True) for variant in leaks)]
 
     def _claims(self) -> list[tuple[str, bool]]:
         claims = self.statements
@@ -273,19 +276,16 @@ class Summary:
 
     def _code(self) -> list[tuple[str, bool]]:
         """What else is broken, named where it is little; where a variant leaks, these are most often the causes."""
-        found = [f for f in self.broken if f.kind not in ("privacy", "rate") and f not in self.statements]
-        if not found:
+        broken = [f for f in self.broken if f.kind not in ("privacy", "rate") and f not in self.statements]
+        if not broken:
             return []
-        kinds = dict.fromkeys(KINDS.get(f.kind, f.kind) for f in found)
-        named = ", ".join([f.id for f in found] if len(found) <= _MANY else kinds)
-        count = len(found)
-        return [(f"{count} {'further ' * bool(self._leaks())}check{_s(count)} {_are(count)} violated ({named})", True)]
-
-    def _leaks(self) -> bool:
-        return any(each.verdict in BROKEN for each in self.variants)
+        count, kinds = len(broken), dict.fromkeys(KINDS.get(f.kind, f.kind) for f in broken)
+        named = ", ".join([f.id for f in broken] if count <= _MANY else kinds)
+        further = "further " * any(variant.verdict in BROKEN for variant in self.variants)
+        return [(f"{count} {further}check{_s(count)} {_are(count)} violated ({named})", True)]
 
 
-def figure(value: float | None) -> str:
+def _brief(value: float | None) -> str:
     """Print an epsilon for a sentence: three digits, whole numbers as such, nothing for None."""
     return "" if value is None else f"{value:.3g}"
 
@@ -297,13 +297,6 @@ def _above(value: float | None, claimed: float | None) -> float:
     if claimed == 0:
         return math.inf if value > 0 else 0.0
     return value / claimed
-
-
-def _title(paper: str) -> str:
-    """The title of a paper of the catalogue, as its folder states it; nothing for any other, whoever names it."""
-    if paper not in PAPERS:
-        return ""
-    return (importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "").strip().split("\n", 1)[0]
 
 
 def _quoted(name: str) -> str:

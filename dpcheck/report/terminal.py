@@ -1,18 +1,24 @@
-"""The report for a person at a terminal: one screen that says the result first, or with ``verbose`` every row."""
+"""The report for a person at a terminal: one screen with the result first, every row, or one finding explained.
+
+:class:`Decided` shows what a check has decided so far to whoever waits for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from dpcheck.report.columns import grid, paragraph, say
-from dpcheck.report.epsilons import cells, family, in_words, number
-from dpcheck.report.results import Finding, Results
+from dpcheck.errors import InputError
+from dpcheck.report.columns import grid, paragraph, say, wrapped
+from dpcheck.report.results import BROKEN, Finding, Results
 from dpcheck.report.summary import Summary
-from dpcheck.report.verdicts import colour, sign, standing, surprise
+from dpcheck.report.verdicts import cells, colour, family, format_number, in_words, sign, standing, surprise
 
 _STACKED = "    "
 _SANDWICH = ("", "audited", "", "certified", "", "claimed", "slack", "family", "finding")
@@ -25,6 +31,7 @@ _SHORT = 2  # findings on a line each
 _REASON = 4  # lines of a reason, and half as many of each where there are several
 _TIGHTEST = 4  # rows of the sandwich, and half as many where there are several findings
 _SHOWN = 6  # lines on what was not computed
+_LONG = 8  # numbers of a list beyond which only their count and the first are shown
 
 
 def print_report(report: Results, console: Console, *, verbose: bool = False) -> None:
@@ -58,8 +65,8 @@ def _result(summary: Summary, console: Console, *, most: int | None) -> None:
     """The two statements, apart: what was found, and where verdicts are expected whether it is what was expected."""
     fine = colour("consistent") if summary.holds else ""
     sentences = summary.headlines if summary.several else summary.sentences
-    said = Text(" ").join(Text(words, colour("violated") if broken else fine) for words, broken in sentences)
-    paragraph(console, said, first="Result:     ", most=most)
+    result = Text(" ").join(Text(words, colour("violated") if broken else fine) for words, broken in sentences)
+    paragraph(console, result, first="Result:     ", most=most)
     if summary.expecting:
         style = "bold yellow" if summary.changed else "green"
         paragraph(console, summary.badge, style=style, first="Regression: ")
@@ -72,20 +79,20 @@ def _result(summary: Summary, console: Console, *, most: int | None) -> None:
 
 def _screen(summary: Summary, console: Console) -> None:
     """Print what needs a look, whole as far as there is room, and the tightest rows of the sandwich."""
-    found = summary.changed or (() if summary.several else summary.worst[:1])
-    share = 1 if len(found) <= 1 else 2
-    if found:
+    notable = summary.changed or (() if summary.several else summary.worst[:1])
+    share = 1 if len(notable) <= 1 else 2
+    if notable:
         say(console, "")
-    for f in found[:_WHOLE]:
+    for f in notable[:_WHOLE]:
         _block(f, console, most=_REASON // share)
-    for f in found[_WHOLE:][:_SHORT]:
+    for f in notable[_WHOLE:][:_SHORT]:
         _cut(Text.assemble(_word(f), f"  {f.id}  {f.reason}"), console)
-    if more := len(found[_WHOLE + _SHORT :]):
+    if more := len(notable[_WHOLE + _SHORT :]):
         say(console, f"and {more} more: --verbose")
-    shown = () if summary.several else summary.tightest(_TIGHTEST // share)
-    if shown:
+    tightest = () if summary.several else summary.tightest(_TIGHTEST // share)
+    if tightest:
         _heading(console, f"{_PRIVACY}, slack")
-        rows = [(_sign(f), *cells(f), f.id.partition(".")[2] or f.id) for f in shown]
+        rows = [(_sign(f), *cells(f), f.id.partition(".")[2] or f.id) for f in tightest]
         if not grid(console, ("",) * 8, rows, right=_RIGHT):
             for row in rows:
                 _cut(Text(" ").join(Text.assemble(cell) for cell in row if cell), console)
@@ -145,7 +152,7 @@ def _sandwiches(findings: list[Finding], console: Console) -> None:
     if not findings:
         return
     _heading(console, _PRIVACY)
-    rows = [(_word(f), *cells(f), number(family(f)), f.id) for f in findings]
+    rows = [(_word(f), *cells(f), format_number(family(f)), f.id) for f in findings]
     if not grid(console, _SANDWICH, rows, right=(*_RIGHT[:-1], True, False)):
         for f in findings:
             say(console, Text.assemble(_word(f), "  ", f.id))
@@ -154,12 +161,12 @@ def _sandwiches(findings: list[Finding], console: Console) -> None:
 
 def _table(rows: list[dict[str, Any]], console: Console) -> None:
     """Print a measured table in columns, or a row after the other where they are wider than the terminal."""
-    shown = [[cell if isinstance(cell, str) else number(cell) for cell in row.values()] for row in rows]
+    lines = [[cell if isinstance(cell, str) else format_number(cell) for cell in row.values()] for row in rows]
     right = [not isinstance(cell, str) for cell in rows[0].values()]
-    if not grid(console, list(rows[0]), shown, right=right):
-        for row, cells in zip(rows, shown, strict=True):
-            said = "  ".join(f"{name} {cell}" for name, cell in zip(row, cells, strict=True) if cell)
-            paragraph(console, said, rest=_STACKED)
+    if not grid(console, list(rows[0]), lines, right=right):
+        for row, cells in zip(rows, lines, strict=True):
+            line = "  ".join(f"{name} {cell}" for name, cell in zip(row, cells, strict=True) if cell)
+            paragraph(console, line, rest=_STACKED)
 
 
 def _sign(finding: Finding) -> Text:
@@ -168,7 +175,108 @@ def _sign(finding: Finding) -> Text:
 
 def _word(finding: Finding) -> Text:
     """The verdict with its sign, coloured by what it says of the guarantee, whatever was expected."""
-    said = surprise(finding)
+    expectation = surprise(finding)
     return Text.assemble(
-        _sign(finding), (f" {finding.verdict}", colour(finding.verdict)), (said and f", {said}", "bold yellow")
+        _sign(finding),
+        (f" {finding.verdict}", colour(finding.verdict)),
+        (expectation and f", {expectation}", "bold yellow"),
     )
+
+
+class Decided:
+    """Say each finding of note when it is decided, and how many others there are when its stage is over.
+
+    Parameters
+    ----------
+    tell : callable
+        Shows a line.
+    width : int
+        Columns that a line has.
+    """
+
+    def __init__(self, tell: Callable[[str], object], width: int) -> None:
+        self._tell, self._width = tell, width
+        self._stage, self._others = "", Counter[str]()
+
+    def stage(self, title: str) -> None:
+        """Begin a stage, or go on with it; what was counted of another one is said first."""
+        if title != self._stage and self._others:
+            counts = ", ".join(f"{count} {verdict}" for verdict, count in self._others.most_common())
+            self._say(f"{self._stage}: {counts}")
+            self._others.clear()
+        self._stage = title
+
+    def finding(self, finding: Finding) -> None:
+        """Say what is about an epsilon, broken or unexpected; count the rest, and refuted claims that are expected."""
+        broken = finding.verdict in BROKEN and finding.kind != "claim"
+        if finding.ok and not broken and finding.certified is None and finding.kind != "privacy":
+            self._others[finding.verdict] += 1
+            return
+        word = "" if finding.ok and standing(finding.verdict) == "good" else f" {finding.verdict}"
+        unexpected = f", {surprise(finding)}" * bool(surprise(finding))
+        words = in_words(finding) if finding.kind == "privacy" else ""  # the reason of a certificate says its epsilon
+        reasons = "; ".join(filter(None, (words, finding.reason)))
+        self._say(f"{sign(finding.verdict)}{word}{unexpected} {finding.id}: {reasons}")
+
+    def _say(self, text: str) -> None:
+        line = " ".join(text.split())
+        self._tell(line if len(line) <= self._width else f"{line[: self._width - 4]} ...")
+
+
+def explanations(report: Results, ids: Sequence[str], *, width: int = 100) -> str:
+    """Explain the findings with these ids.
+
+    Raises InputError for an id that no finding has.
+    """
+    known = {f.id: f for f in report.findings}
+    for id in ids:
+        if id not in known:
+            near = difflib.get_close_matches(id, known) or list(known)[:3]
+            raise InputError(f"--explain must name a finding (perhaps {', '.join(near)}), got {id}")
+    return "\n\n".join(explanation(known[id], width) for id in ids)
+
+
+def explanation(finding: Finding, width: int) -> str:
+    """Say all that is known of a finding, each of its parts under a word."""
+    f = finding
+    state = "as expected" if f.ok and f.expected else surprise(f)
+    lines = [f.id, f"{sign(f.verdict)} {f.verdict}{f' ({state})' * bool(state)}"]
+    epsilons = [
+        f"{name} {value:.4g}"
+        for name, value in (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed))
+        if value is not None
+    ]
+    for name, text in (("What", f.subject), ("Found", f.reason), ("Epsilon", ", ".join(epsilons)), ("Code", f.place)):
+        if text:
+            lines += textwrap.wrap(
+                text, width, initial_indent=f"  {name + ':':<9}", subsequent_indent=" " * 11, break_on_hyphens=False,
+                break_long_words=False,
+            )  # fmt: skip
+    if f.evidence:
+        lines.append("  Evidence:")
+        for line in _readable(f.evidence):
+            lines += [piece for part in line.splitlines() or [""] for piece in wrapped(f"    {part}", width)]
+    return "\n".join(lines)
+
+
+def _readable(value: Any, name: str = "") -> Iterator[str]:
+    """A nested value as indented lines, ``name: value``."""
+    head = f"{name}: " if name else ""
+    if isinstance(value, dict):
+        inner = "  " if name else ""
+        if name:
+            yield f"{name}:"
+        for key, item in value.items():
+            yield from (inner + line for line in _readable(item, str(key)))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for number, item in enumerate(value, 1):
+            yield from _readable(item, f"{name} {number}")
+    elif isinstance(value, list):
+        first = ", ".join(map(_short, value[:_LONG]))
+        yield f"{head}{first}{f', ... ({len(value)} in all)' * (len(value) > _LONG)}"
+    else:
+        yield head + _short(value)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -20,10 +20,9 @@ from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks import check
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import certificate, membership
-from dpcheck.checks.declared_rate import rate
+from dpcheck.checks.declared import certificate, membership, rate
 from dpcheck.checks.declared_releases import releases
-from dpcheck.checks.declared_sampling import sampling
+from dpcheck.checks.sampling import sampling
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.solvers import ALGORITHMS, algorithm
 
@@ -139,7 +138,7 @@ def register(monkeypatch, *entries):
 
 
 def test_an_entry_point_is_checked_by_name_and_listed(monkeypatch):
-    from dpcheck.report.listing import listing
+    from dpcheck.commands.list import listing
 
     register(monkeypatch, ("others_mean", f"{__name__}:OWN"))
     assert algorithm_files.find("others_mean", ALGORITHMS) == [OWN]

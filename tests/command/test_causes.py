@@ -10,10 +10,9 @@ import pytest
 
 from dpcheck.accounting import certify
 from dpcheck.events import Gaussian, Repeated, Sampled
-from dpcheck.experiments import auc_runs, clipped, find, sensing_runs, yang2022_table_2
+from dpcheck.experiments import auc_runs, causes, find, xu2026, yang2022
 from dpcheck.experiments.experiment import NONE, PUBLISHED
 from dpcheck.experiments.runner import chosen
-from dpcheck.experiments.xu2026_table_2 import PRINTED
 from dpcheck.problems.auc import auc_score
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.sensing import Sensing
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.thorough
 
 def ijcnn1(model, seed=0, epsilon=0.1):
     """The printed number's plan, its problem, its run without noise at the private step, and the score of a point."""
-    plan = yang2022_table_2.plan("ijcnn1", model, "dp_sgda", epsilon, 1e-6)
+    plan = yang2022.plan("ijcnn1", model, "dp_sgda", epsilon, 1e-6)
     train, (X, y) = auc_runs.parts(plan, PUBLISHED, seed)
     problem = auc_runs.problem_of(plan, *train, seed)
     clear = auc_runs.solver_of(plan, problem, NONE, seed)
@@ -75,7 +74,7 @@ def test_perceptrons_on_ijcnn1_depend_on_how_far_rows_are_scaled():
 @pytest.mark.parametrize(("algorithm", "reached"), [("dp_sgda", 93.2), ("nseg", 92.9)])
 def test_rows_scaled_by_public_constants_let_the_printed_step_go_further(algorithm, reached):
     """GAINS: without noise, at the private step, on the rows that runs with certified noise have."""
-    plan = yang2022_table_2.plan("ijcnn1", "linear", algorithm, 10.0, 1e-6)
+    plan = yang2022.plan("ijcnn1", "linear", algorithm, 10.0, 1e-6)
     train, (X, y) = auc_runs.parts(plan, "certified", 0)
     problem = auc_runs.problem_of(plan, *train, 0)
     x = auc_runs.solver_of(plan, problem, NONE, 0).run(problem, seed=0).x
@@ -97,8 +96,8 @@ def test_from_epsilon_5_on_noise_moves_neither_the_printed_nor_the_measured_numb
             and result.trial.cell.keys == {"data": data, "model": "linear", "algorithm": algorithm, "epsilon": epsilon}
         ]  # fmt: skip
         means[epsilon] = float(np.mean(values))
-    column = 3 * yang2022_table_2.DATA.index(data) + yang2022_table_2.METHODS.index(("linear", algorithm))
-    printed = yang2022_table_2.PRINTED[10.0][column] - yang2022_table_2.PRINTED[5.0][column]
+    column = 3 * yang2022.DATA.index(data) + yang2022.METHODS.index(("linear", algorithm))
+    printed = yang2022.PRINTED_TABLE_2[10.0][column] - yang2022.PRINTED_TABLE_2[5.0][column]
     assert abs(printed) <= 0.01
     assert abs(means[10.0] - means[5.0]) <= 0.06
 
@@ -108,16 +107,16 @@ def test_fresh_minibatches_with_the_printed_noise_give_the_printed_baselines(met
     """FRESH: a gradient of a fresh minibatch in every step, noise 2 C z / B: means of twelve seeds."""
     rows = []
     plan = next(cell.plan for cell in find("xu2026.table_2").cells if cell.plan["method"] == method)
-    settings = sensing_runs.settings_of(plan)
+    settings = xu2026.settings_of(plan)
     for seed in range(12):
         problem = MatrixSensing.sample(400, 20, np.random.default_rng(seed), size=1.0)
         target = Sensing.of(problem)
         solver = configure(
-            "dp_spider", target, **sensing_runs.CLAIM, steps=400, b1=batch, b2=50, L0=1.0, eta=settings["eta"], period=1
+            "dp_spider", target, **xu2026.CLAIM, steps=400, b1=batch, b2=50, L0=1.0, eta=settings["eta"], period=1
         )
-        noisy = replace(solver, sigma_1=factor * 2 * sensing_runs.composed(400) / batch)
-        rows.append([*sensing_runs.columns(problem, noisy.run(target, seed=seed, at=[399]).history.path[-1]).values()])
-    ratios = np.mean(rows, axis=0) / PRINTED[method]
+        noisy = replace(solver, sigma_1=factor * 2 * xu2026.composed(400) / batch)
+        rows.append([*xu2026.columns(problem, noisy.run(target, seed=seed, at=[399]).history.path[-1]).values()])
+    ratios = np.mean(rows, axis=0) / xu2026.PRINTED_TABLE_2[method]
     assert np.all((ratios > 0.67) & (ratios < 1.5)), ratios
 
 
@@ -127,4 +126,6 @@ def test_runs_that_are_clipped_and_have_no_noise_come_out_as_kept(cells):
     """COSTS and CLIPS: of either algorithm, within what processors differ by along a run."""
     for cell in chosen(find("yang2022.table_2"), cells):
         if "epochs" in cell.plan:
-            assert clipped.measured(cell.plan) == pytest.approx(clipped.alone(cell.keys), abs=0.5), cell.name
+            assert causes.measure_clipping(cell.plan) == pytest.approx(causes.auc_of_clipping(cell.keys), abs=0.5), (
+                cell.name
+            )

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from dpcheck import cli
-from dpcheck.report.changes import compare
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.history import find, history, keep_run, revision
+from dpcheck.report.history import compare, find, history, keep_run, revision
 from dpcheck.running.store import open_store
 
 Table = dict[str, list[dict[str, Any]]]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
-from xml.etree import ElementTree as ET
+import warnings
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,11 +18,21 @@ from matplotlib.text import Text
 
 import dpcheck
 from dpcheck import InputError, style
-from dpcheck.report.figures import RATES, figures, forest, over_bound, sandwiches, svg
+from dpcheck.report.drawing import RATES
+from dpcheck.report.figures import figures, forest, over_bound, sandwiches
 from dpcheck.report.findings import Finding, Report
 
 INF, NAN = math.inf, math.nan
 WIDTHS = (style.COLUMN, style.PAGE)
+
+
+def svg(figure):
+    """The figure as text, which says whether two of them are the same."""
+    stream = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "dpcheck", "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()
 
 
 def lines(figure, marker=None):
@@ -359,16 +371,6 @@ def test_a_report_has_the_figures_that_it_has_numbers_for():
     assert {name: svg(each) for name, each in again.items()} == {name: svg(each) for name, each in found.items()}
     assert figures(report()) == {}
     assert report([finding("a.b.output", 1.0, None, None)], {RATES: [{"other": 1}]}).figures() == {}
-
-
-def test_svg_is_the_same_each_time_and_fits_into_a_page(monkeypatch):
-    one = svg(forest(many(5)))
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
-    assert svg(forest(many(5))) == one
-    assert not re.search(r"<metadata|<\?xml|<!DOCTYPE|\d{4}-\d\d-\d\d", one)
-    ET.fromstring(one)
-    hostile = finding("$\\frac{$.<script>.output", 0.1, 0.5)
-    assert "<script" not in svg(sandwiches([hostile]))
 
 
 def test_the_page_holds_the_drawings(tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpcheck import InputError
 from dpcheck.algorithms.records import bounded_entries, bounded_pairs, bounded_rows
-from dpcheck.commands import inputs, rate_files
+from dpcheck.commands import inputs, rate
 from dpcheck.data.formats import parse_libsvm, unpack
 from dpcheck.errors import StoreError
 from dpcheck.problems.auc import AUC
@@ -44,7 +44,7 @@ def test_any_table_is_read_or_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "table.csv"
     file.write_text(text, "utf-8", newline="")
     try:
-        frame = rate_files.read(str(file))
+        frame = rate.read_table(str(file))
     except InputError as error:
         if not one_line(error):
             raise
@@ -59,7 +59,7 @@ def test_any_bytes_as_a_table(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "table.csv"
     file.write_bytes(content)
     try:
-        rate_files.read(str(file))
+        rate.read_table(str(file))
     except InputError as error:
         if not one_line(error):
             raise

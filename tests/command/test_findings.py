@@ -21,12 +21,15 @@ from dpcheck import InputError, checks, cli
 from dpcheck.bounds import registry
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for, place_of_claim
-from dpcheck.report.decided import Decided
-from dpcheck.report.findings import BROKEN, SCHEMA, Finding, Report, to_json_text
-from dpcheck.report.render import render
+from dpcheck.report.findings import BROKEN, SCHEMA, Catalogue, Finding, Report, to_json_text
+from dpcheck.report.formats import render
+from dpcheck.report.terminal import Decided
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
 WORDS = (*FINE, *sorted(BROKEN))
+
+
+CATALOGUE = Catalogue({"yang2022": "Yang et al."}, ("dp_sgda", "nseg"))
 
 
 def finding(verdict="consistent", **fields):
@@ -38,7 +41,7 @@ def finding(verdict="consistent", **fields):
 def report(*findings, **fields):
     given = {
         "findings": findings, "algorithms": ("dp_sgda",), "profile": "quick", "seed": 3, "version": "0.1",
-        "seconds": 1.5,
+        "seconds": 1.5, "catalogue": CATALOGUE,
     }  # fmt: skip
     return Report(**(given | fields))
 
@@ -109,7 +112,7 @@ def test_sarif_locations_are_relative_to_a_base_that_is_declared():
 
 
 def test_every_kind_of_finding_has_help():
-    from dpcheck.report import sarif
+    from dpcheck.report import formats as sarif
 
     kinds = re.search(r"kind : (.*?)\nsubject", inspect.cleandoc(Finding.__doc__), re.S).group(1)
     assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped"} == set(sarif._HELP)
@@ -439,15 +442,6 @@ def test_without_expected_verdicts_there_is_no_word_of_a_regression():
             text = render(found, "terminal", verbose=verbose)
             assert not re.search("regression|expected|new violation", text, re.I)
             assert ("✗ violated  my_sgd.releases" in text) == (verdict == "violated")
-
-
-def test_rows_are_counted_and_listed_on_demand():
-    found = [finding("consistent", id=f"nseg.n{i}", kind="noise", subject=f"noise {i}") for i in range(20)]
-    short, long = (render(report(*found), "terminal", verbose=verbose) for verbose in (False, True))
-    assert "20 findings, listed by --verbose: 20 consistent." in short
-    assert "noise 7" not in short
-    assert short.endswith("Next: dpcheck check dp_sgda --verbose\n")
-    assert all(f"noise {i}\n" in long for i in range(20))
 
 
 def test_the_tightest_rows_of_the_sandwich_are_shown_of_every_variant():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dpcheck import InputError
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.render import render
+from dpcheck.report.formats import render
 
 HUGE = 10**400
 FINDING = Finding(

@@ -22,8 +22,8 @@ import tables
 
 from dpcheck import cli
 from dpcheck.algorithms.measure import Experiment
-from dpcheck.commands.measure_files import Table
-from dpcheck.commands.stored_runs import sources
+from dpcheck.commands.measure import Table
+from dpcheck.commands.mechanisms import sources
 from dpcheck.errors import StoreError
 from dpcheck.running.store import FILE, VERSION, Store, open_store
 

@@ -18,9 +18,9 @@ import pytest
 
 import dpcheck
 from dpcheck.cli import main
-from dpcheck.commands.mechanism_files import read
+from dpcheck.commands.mechanisms import read_mechanisms
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.render import render
+from dpcheck.report.formats import render
 
 DOCS = Path(dpcheck.__file__).resolve().parent.parent / "docs" / "ci"
 # The official schema, as OASIS publishes it under the address that is its "id".
@@ -77,8 +77,8 @@ def test_the_error_is_shared_out_over_the_file(tmp_path):
     file.write_text(
         "[tool.dpcheck]\nconfidence = 0.9\n" + "".join(f'{ENTRY}name = "m{i}"\nepsilon = 1\n' for i in range(5))
     )
-    found = read(str(file))
-    assert math.isclose(sum(1 - found.each for _ in found.mechanisms), 0.1)
+    found = read_mechanisms(str(file))
+    assert math.isclose(sum(1 - found.confidence_of_each for _ in found.mechanisms), 0.1)
 
 
 def test_a_baseline_makes_findings_known_and_keeps_them_red(project, capsys):

@@ -10,16 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from dpcheck.audits.bugs.bug import Examination
-from dpcheck.audits.bugs.catalogue import find
+from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
+from dpcheck.report import template
 from dpcheck.report.bugs import page as bugs_page
+from dpcheck.report.charts import HEIGHT, WIDTH, Axis, charts, epsilon_strips, exponent_strips
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
-from dpcheck.report.page import mathml
-from dpcheck.report.page.axis import Axis
-from dpcheck.report.page.charts import HEIGHT, WIDTH, charts
-from dpcheck.report.page.strips import exponents, sandwiches
 
 LOOK = Path(__file__).resolve().parent.parent / "browser" / "look.js"
 HOSTILE = "<script>window.pwned = 1</script>\"'><img src=x onerror='window.pwned = 2'>&"
@@ -128,7 +125,7 @@ def test_evidence_stands_as_steps_with_formulas():
 
 
 def test_a_formula_is_mathml_of_known_elements_and_breaks_before_its_signs():
-    drawn = mathml.mathml(r"distance \leq \frac{2 L}{\mu n}")
+    drawn = template.mathml(r"distance \leq \frac{2 L}{\mu n}")
     assert "<mtext>distance</mtext>" in drawn  # one name, not a product of letters
     assert "<mi>μ</mi>" in drawn
     assert drawn.count("<math>") == 2
@@ -140,17 +137,17 @@ def test_a_formula_is_mathml_of_known_elements_and_breaks_before_its_signs():
               '\\class{a" onclick="b}{x}'],
 )  # fmt: skip
 def test_a_foreign_formula_brings_neither_script_nor_link(latex):
-    drawn = mathml.mathml(latex) or ""
+    drawn = template.mathml(latex) or ""
     assert not re.search(r"<(?!/?(math|m[a-z]+|wbr)\b)|href|style=|class=|on\w+=\"", drawn)
 
 
 @pytest.mark.parametrize("latex", ["", r"\frac{1", r"\begin{cases}"])
 def test_what_is_no_formula_stays_text(latex):
-    assert mathml.mathml(latex) is None
+    assert template.mathml(latex) is None
 
 
 def test_a_dollar_sign_that_begins_no_formula():
-    assert mathml.with_formulas("costs 5$ <b>") == "costs 5$ &lt;b&gt;"
+    assert template.with_formulas("costs 5$ <b>") == "costs 5$ &lt;b&gt;"
 
 
 # Drawings
@@ -165,7 +162,7 @@ def test_places_on_an_axis():
 
 
 def test_the_sandwich_shows_the_leak_first_and_beyond_the_claim():
-    drawing = sandwiches(FINDINGS, "dp_sgda")
+    drawing = epsilon_strips(FINDINGS, "dp_sgda")
     leak, good = drawing.rows
     assert (leak.name, leak.tone, good.tone) == ("as published", "broken", "good")
     at = drawing.axis.at
@@ -178,7 +175,7 @@ def test_the_sandwich_shows_the_leak_first_and_beyond_the_claim():
         ("audit", at(0.4), None),
     }  # fmt: skip
     assert [words for _, words in drawing.axis.ticks] == ["0.5", "1", "2", "5", "10", "20"]
-    assert sandwiches(FINDINGS, "another") is None
+    assert epsilon_strips(FINDINGS, "another") is None
 
 
 def test_a_rate_is_drawn_with_its_fit_its_claim_and_its_bound():
@@ -207,7 +204,7 @@ def test_findings_about_one_thing_are_told_apart_by_their_ids():
 
 def test_experiments_of_one_theorem_have_names_of_their_own():
     rows = [RATES[0] | {"experiment": name} for name in ("theorem_2a", "theorem_2a.without_noise", "small_n")]
-    assert [row.name for row in exponents(rows).rows] == [
+    assert [row.name for row in exponent_strips(rows).rows] == [
         "yang2022 theorem 2a, privacy, in n (dp_sgda)",
         "yang2022 theorem 2a, without noise, privacy, in n (dp_sgda)",
         "yang2022 theorem 2a, small n, privacy, in n (dp_sgda)",
@@ -215,9 +212,9 @@ def test_experiments_of_one_theorem_have_names_of_their_own():
 
 
 def test_exponents_stand_beside_their_claims():
-    (row,) = exponents(RATES).rows
+    (row,) = exponent_strips(RATES).rows
     assert row.words == "supported: -1.00 [-1.10, -0.90], claimed -0.50"
-    assert exponents([{"other": 1}]) is None
+    assert exponent_strips([{"other": 1}]) is None
 
 
 # What a browser says

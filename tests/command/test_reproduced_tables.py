@@ -15,12 +15,11 @@ import pytest
 from dpcheck.commands.reproduce import experiment_text
 from dpcheck.experiments import NAMES, find, kept, page
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
-from dpcheck.experiments.headlines import headlines
-from dpcheck.experiments.measured import measured
+from dpcheck.experiments.page import headlines
 from dpcheck.experiments.picture import draw
 from dpcheck.experiments.rendering import not_run, to_dict
 from dpcheck.experiments.runner import Result, trials
-from dpcheck.experiments.table import causes, rows, shown_rows
+from dpcheck.experiments.table import causes, measured, rows, shown_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SENSING = find("xu2026.table_2")

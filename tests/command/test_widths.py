@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from dpcheck.audits.bugs.catalogue import BUGS
+from dpcheck.audits.bugs.bug import catalogue
 from dpcheck.bounds.registry import carrying, theorem
 from dpcheck.cli import main
 from dpcheck.commands import COMMANDS
-from dpcheck.commands.help import HelpFormatter
+from dpcheck.commands.command import HelpFormatter
+from dpcheck.commands.history import runs_text
+from dpcheck.commands.list import listing
 from dpcheck.report.columns import listed, wrapped
-from dpcheck.report.comparison import listed as runs_listed
-from dpcheck.report.explanation import explanation
-from dpcheck.report.listing import listing
 from dpcheck.report.results import Finding
+from dpcheck.report.terminal import explanation
 
 RUN = ["certify", "--multiplier", "1.1", "--sampling", "none", "--steps", "10"]
 
@@ -57,7 +57,7 @@ def test_a_list_that_a_program_reads_has_an_entry_a_line(capsys, monkeypatch):
         assert any(line.split() == f"{each['id']} {each['title']}".split() for line in lines)
     assert main(["bugs"]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("  ") for line in shown) == len(BUGS)
+    assert sum(line.startswith("  ") for line in shown) == len(catalogue())
 
 
 def test_nothing_is_lost_where_lines_are_broken():
@@ -79,7 +79,7 @@ def test_the_paragraphs_of_a_help_are_wrapped_and_its_examples_are_not():
 def test_runs_stand_in_columns_or_have_their_command_below():
     row = {"run": 1, "date": "2026-01-02", "commit": "abc", "findings": 3, "unexpected": 0, "changed": None,
            "seconds": 1.5, "command": "dpcheck check dp_sgda --store runs"}  # fmt: skip
-    wide, narrow = runs_listed([row], 200).splitlines(), runs_listed([row], 80).splitlines()
+    wide, narrow = runs_text([row], 200).splitlines(), runs_text([row], 80).splitlines()
     assert wide[1].endswith(f"1.5      {row['command']}")
     assert narrow[2] == f"    {row['command']}"
     assert max(map(len, narrow)) <= 80

@@ -100,7 +100,7 @@ BROKEN = {
     ("yang2022.theorem_2a", "A1"): ("dp_sgda", {"clip_w": 0.1}, "clip_w = 0.1 cuts gradients of up to 3"),
     ("yang2022.theorem_2a", "A3"): ("dp_sgda", {"problem": "wgan", "eta": 0.1}, "wgan is not"),
     ("yang2022.theorem_2a", "convex-concave"): ("dp_sgda", {"problem": "cosine"}, "cosine is not convex in w"),
-    ("yang2022.theorem_2a", "bounded"): ("dp_sgda", {"problem": "hyperbola"}, "W is unbounded"),
+    ("yang2022.theorem_2a", "bounded"): ("dp_sgda", {"problem": "cosine"}, "W is unbounded"),
     ("yang2022.theorem_2a", "start"): ("dp_sgda", {"problem": "product"}, "it starts at |w| = 0.5"),
     ("yang2022.theorem_2a", "sampling"): ("dp_sgda", {"sampling": "poisson"}, "each record is drawn by itself"),
     ("yang2022.theorem_2a", "epsilon"): ("dp_sgda", {"epsilon": 2.0}, "epsilon = 2"),
@@ -121,7 +121,7 @@ BROKEN = {
     ("zhang2025.theorem_6", "T_2"): ("privatediff", {"inner": 3}, "T_2 = 3"),
     ("zhang2025.theorem_6", "m"): ("privatediff", {"batch": 1, "restart": 1}, "T = 1, epsilon = 0.5, m = 1, n = 100"),
     ("xu2026.theorem_1", "A3"): (
-        "dp_rgda", {"problem": "huber", "r": 0.1, "t_thres": 3, "D_bar": 0.01, "steps": 8},
+        "dp_rgda", {"problem": "quadratic", "r": 0.1, "t_thres": 3, "D_bar": 0.01, "steps": 8},
         "the primal function has no Lipschitz Hessian",
     ),
     ("xu2026.theorem_1", "start"): ("dp_rgda", {}, "it starts at |w| = 4.443"),

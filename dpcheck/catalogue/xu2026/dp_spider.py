@@ -36,6 +36,7 @@ from dpcheck.algorithms.kernels.named import Bounds, named
 from dpcheck.algorithms.kernels.parts import below, copy, project
 from dpcheck.algorithms.kernels.spider import estimate, scratch
 from dpcheck.algorithms.kernels.tape import mark
+from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number
 from dpcheck.catalogue.xu2026.spider import Spider, SpiderSchedule, spider_events
@@ -171,6 +172,8 @@ class DPSpider(Spider):
     reconstructed = "T, q and b2, from their orders with constant 1"
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 6, "period": 3, "b1": 20, "b2": 5}
+    small_problem = "sensing"
+    layout = descent
     kernel = staticmethod(run)
     reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}

@@ -32,6 +32,7 @@ from dpcheck.algorithms.domains import anything, norm, one_of, positive, records
 from dpcheck.algorithms.kernels import sgda as kernels
 from dpcheck.algorithms.kernels.named import Numbers
 from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
+from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.noise import certified_noise, gaussian, moves
 from dpcheck.algorithms.packing import SCHEMES, fill, pack
 from dpcheck.algorithms.problem import Array, Problem
@@ -296,6 +297,7 @@ class GradientDescentAscent(Solver):
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 10}
     kernel = staticmethod(kernels.sgda)
+    layout = pairs
 
     def __post_init__(self) -> None:
         for name in ("eta_w", "eta_v"):
@@ -356,6 +358,9 @@ class DPSGDA(GradientDescentAscent):
         """The step sizes in w, which Theorem 2 has in v too."""
         return self.eta_w
 
+    small_runs: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "repaired.poisson": ("repaired", {"steps": 10, "sampling": "poisson"}),
+    }
     theorems = ("2a", "2b", "3")
     schedules = SCHEDULES
 

@@ -16,8 +16,8 @@ from dpcheck.algorithms.run import History
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
+from dpcheck.catalogue.yang2022.real_records import ADULT_POSITIVE_SHARE, real_data
 from dpcheck.checks.context import Context, Stage
-from dpcheck.checks.privacy.real_records import ADULT_POSITIVE_SHARE, real_data
 from dpcheck.events import Gaussian, Neighbours, Repeated, Sampled, Scheme
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.bilinear import Bilinear

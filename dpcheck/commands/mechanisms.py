@@ -1,0 +1,321 @@
+"""A user's mechanisms and their audits: declared in a file, run with a store, reported as findings.
+
+The file is a pyproject.toml::
+
+    [tool.dpcheck]
+    confidence = 0.95                     # of all audits of the file together
+    seed = 0
+
+    [[tool.dpcheck.mechanisms]]
+    mechanism = "mechanisms:noisy_sum"    # MODULE:FUNCTION or FILE.py:FUNCTION, found beside the file
+    data = [0, 1, 1]                      # or the name of a .npy, .csv or .json file
+    neighbour = [0, 1, 0]
+    epsilon = 1.0                         # or claim = "mechanisms:EVENTS"
+    delta = 1e-5
+    trials = 20_000
+    expected = "consistent"               # or "violated", for a leak that is known
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck import __version__
+from dpcheck.audits.membership import audit_privacy
+from dpcheck.audits.running.datasets import fingerprint
+from dpcheck.audits.running.runs import SIDES, Chunk
+from dpcheck.commands import inputs
+from dpcheck.errors import InputError, one_line, require, require_confidence, require_count
+from dpcheck.report.findings import Finding, Report
+from dpcheck.report.results import AUDIT
+from dpcheck.running.executor import Executor
+from dpcheck.running.provenance import provenance
+from dpcheck.running.store import Store, digest_of
+
+VERDICTS = ("consistent", "violated", "inconclusive")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A mechanism as a file declares it: what to run, on which data, and what is claimed and expected of it."""
+
+    mechanism: str
+    data: Any
+    neighbour: Any
+    name: str = ""
+    epsilon: float | None = None
+    claim: str | None = None
+    delta: float | None = None
+    trials: int = 100_000
+    vectorized: bool = False
+    seeded: bool = True
+    expected: str | None = None
+
+
+@dataclass(frozen=True)
+class MechanismFile:
+    """All mechanisms of a file, and what their audits share."""
+
+    path: Path
+    mechanisms: tuple[Declared, ...]
+    confidence: float = 0.95
+    seed: int = 0
+
+    @property
+    def confidence_of_each(self) -> float:
+        """The confidence of each audit at which all of them together have the one that was asked for (Bonferroni)."""
+        return 1 - (1 - self.confidence) / len(self.mechanisms)
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Work in the folder of the file, where its modules and data lie."""
+        before, path = Path.cwd(), list(sys.path)
+        os.chdir(self.path.resolve().parent)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            sys.path[:] = path
+
+
+def read_mechanisms(path: str) -> MechanismFile:
+    """Read ``[tool.dpcheck]`` of a TOML file.
+
+    Parameters
+    ----------
+    path : str
+        The file, such as ``"pyproject.toml"``.
+
+    Returns
+    -------
+    MechanismFile
+        What it declares.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, declares no mechanism, or declares one wrongly.
+    """
+    try:
+        settings = tomllib.loads(Path(path).read_text("utf-8")).get("tool", {}).get("dpcheck", {})
+    except (OSError, ValueError) as error:
+        raise InputError(f"the file of mechanisms must be readable TOML, got {path}: {one_line(error)}") from error
+    entries = settings.get("mechanisms") if isinstance(settings, dict) else None
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f"{path} must hold [[tool.dpcheck.mechanisms]], got none")
+    unknown = settings.keys() - {"mechanisms", "confidence", "seed"}
+    require(not unknown, "[tool.dpcheck]", "hold mechanisms, confidence and seed", ", ".join(sorted(unknown)))
+    confidence, seed = settings.get("confidence", 0.95), settings.get("seed", 0)
+    require_confidence(confidence)
+    require_count(seed, "seed", least=0)
+    declared = tuple(_declared(entry, number) for number, entry in enumerate(entries, 1))
+    names = [mechanism.name for mechanism in declared]
+    require(len(set(names)) == len(names), "mechanisms", "have names of their own", ", ".join(names))
+    return MechanismFile(Path(path), declared, confidence, seed)
+
+
+def _declared(entry: Any, number: int) -> Declared:
+    what = f"mechanism {number}"
+    require(isinstance(entry, dict), what, "be a table", entry)
+    known = {field.name for field in fields(Declared)}
+    require(entry.keys() <= known, what, f"hold {', '.join(sorted(known))}", ", ".join(sorted(entry.keys() - known)))
+    for name in ("mechanism", "data", "neighbour"):
+        require(name in entry, what, f"hold {name}", ", ".join(entry))
+    named = isinstance(entry["mechanism"], str)
+    require(named, f"the mechanism of {what}", "be MODULE:NAME or FILE.py:NAME", entry["mechanism"])
+    require(("epsilon" in entry) != ("claim" in entry), what, "hold either epsilon or claim", ", ".join(entry))
+    for name in ("vectorized", "seeded"):
+        require(isinstance(entry.get(name, True), bool), f"{name} of {what}", "be true or false", entry.get(name))
+    expected = entry.get("expected")
+    require(expected is None or expected in VERDICTS, "expected", f"be one of {', '.join(VERDICTS)}", expected)
+    name = entry.get("name", entry["mechanism"].rpartition(":")[2])
+    good = isinstance(name, str) and name.replace("-", "_").isidentifier()
+    require(good, f"the name of {what}", "be letters, digits, _ and -", name)
+    return Declared(**{**entry, "name": name})
+
+
+def dataset(value: Any, name: str) -> Any:
+    """A data set that a file gives as it is, or names the file of."""
+    import json
+
+    return inputs.dataset(value if isinstance(value, str) else json.dumps(value), name)
+
+
+def audit_all(
+    file: MechanismFile, known: dict[str, str], *, jobs: int | None = None,
+    watch: Callable[[str, int, int], object] | None = None, store: Store | None = None,
+    executor: Executor | None = None,
+) -> Report:  # fmt: skip
+    """Audit every mechanism of a file.
+
+    A file of correct mechanisms has one of them called violated with probability at most ``1 - file.confidence``: each
+    audit has its share of that (Bonferroni).
+
+    Parameters
+    ----------
+    file : MechanismFile
+        The mechanisms.
+    known : dict of str to str
+        The baseline: the verdict of each finding that is known, by id.
+    jobs : int, optional
+        Processes of each audit.
+    watch : callable, optional
+        Called as ``watch(name, done, total)``.
+    store : Store, optional
+        Keeps the runs of mechanisms whose randomness is the audit's.
+    executor : Executor, optional
+        Who runs them in place of ``jobs``.
+
+    Returns
+    -------
+    Report
+        A finding for each mechanism, in order.
+    """
+    started = time.perf_counter()
+    findings = []
+    with file.beside():
+        for done, mechanism in enumerate(file.mechanisms):
+            if watch is not None:
+                watch(mechanism.name, done, len(file.mechanisms))
+            findings.append(_expecting(_audited(mechanism, file, jobs, store, executor), mechanism.expected, known))
+    names = tuple(mechanism.name for mechanism in file.mechanisms)
+    seconds = time.perf_counter() - started
+    profile = (
+        f"{AUDIT} at confidence {file.confidence:g} over all {len(names)} mechanisms, "
+        f"{file.confidence_of_each:.4g} each (Bonferroni)"
+    )
+    return Report(tuple(findings), names, profile, file.seed, __version__, seconds, {}, provenance())
+
+
+def one_report(audit: Any, mechanism: Any, name: str, known: dict[str, str], seconds: float) -> Report:
+    """The report of a single audit."""
+    finding = _expecting(_finding(audit, mechanism, name), None, known)
+    profile = f"{AUDIT} at confidence {audit.confidence:g}"
+    return Report((finding,), (name,), profile, audit.seed or 0, __version__, seconds, {}, provenance())
+
+
+def _audited(
+    declared: Declared, file: MechanismFile, jobs: int | None, store: Store | None, executor: Executor | None
+) -> Finding:
+    mechanism = inputs.mechanism(declared.mechanism, vectorized=declared.vectorized)
+    pair = dataset(declared.data, "data"), dataset(declared.neighbour, "neighbour")
+    runs = None
+    if store is not None and declared.seeded:
+        runs = StoredRuns(store, declared.mechanism, *pair, vectorized=declared.vectorized, seed=file.seed)
+    claim = inputs.named(declared.claim, "claim") if declared.claim else None
+    audit = audit_privacy(
+        mechanism, *pair, epsilon=declared.epsilon, claim=claim, delta=declared.delta, trials=declared.trials,
+        confidence=file.confidence_of_each, seed=file.seed, seeded=declared.seeded, vectorized=declared.vectorized,
+        jobs=jobs, runs=runs, executor=executor if declared.seeded else None,
+    )  # fmt: skip
+    finding = _finding(audit, mechanism, declared.name)
+    return finding if finding.place else replace(finding, place=f"{file.path.name}:1")
+
+
+def _finding(audit: Any, mechanism: Any, name: str) -> Finding:
+    words = getattr(audit, "claim", None)  # a sequential audit has none
+    claim = f"({audit.epsilon:g}, {audit.delta:g})-privacy" if words is None else words
+    return Finding(
+        f"{name}.output", "privacy", f"{name}: {claim}", audit.verdict,
+        f"epsilon >= {audit.epsilon_lower:.4g} at delta {audit.delta:g} with confidence {audit.confidence:g}; "
+        f"witness: {audit.event}",
+        audited=audit.epsilon_lower, claimed=audit.epsilon, evidence={"audit": audit.to_dict()},
+        place=_place(mechanism),
+    )  # fmt: skip
+
+
+def _place(mechanism: Any) -> str | None:
+    """File and line of a function, from the working folder where it lies below; None where there is no source."""
+    try:
+        function = inspect.unwrap(mechanism)
+        file, line = inspect.getsourcefile(function), inspect.getsourcelines(function)[1]
+    except (TypeError, OSError):
+        return None
+    path = Path(file or "").resolve()
+    inside = path.is_relative_to(Path.cwd())
+    return f"{path.relative_to(Path.cwd()).as_posix() if inside else path}:{max(line, 1)}"
+
+
+def _expecting(finding: Finding, expected: str | None, known: dict[str, str]) -> Finding:
+    return replace(finding, expected=expected or known.get(finding.id))
+
+
+Floats = NDArray[np.float64]
+
+
+class StoredRuns:
+    """Outputs by chunk, of one mechanism on two data sets with one seed.
+
+    Their key holds the data, the seed and the Python files beside the mechanism. What else its outputs depend on, such
+    as a library, cannot be seen: so the first chunk on each data set is run every time, and must be what was stored.
+    """
+
+    def __init__(self, store: Store, mechanism: str, data: Any, neighbour: Any, *, vectorized: bool, seed: int) -> None:
+        fingerprints = [fingerprint(data), fingerprint(neighbour)]
+        require(
+            None not in fingerprints,
+            "data",
+            "be numbers, texts, arrays or lists of these where there is a store",
+            "others",
+        )
+        self._store = store
+        self._key = ["runs", mechanism, sources(mechanism), *fingerprints, vectorized, seed]
+        self._first: list[Chunk | None] = [None for _ in SIDES]
+
+    def __contains__(self, chunk: object, /) -> bool:
+        """Whether a chunk need not be run."""
+        assert isinstance(chunk, Chunk)
+        if self._first[chunk.side] in (None, chunk):
+            self._first[chunk.side] = chunk
+            return False
+        return self._stored(chunk) is not None
+
+    def __getitem__(self, chunk: Chunk, /) -> Floats:
+        """Return what is stored."""
+        outputs = self._stored(chunk)
+        if outputs is None:
+            raise KeyError(chunk)
+        return outputs
+
+    def __setitem__(self, chunk: Chunk, outputs: Floats, /) -> None:
+        """Store what was run, which must be what is stored of a chunk that was run before."""
+        before = self._stored(chunk)
+        if before is None:
+            self._store.put_array(self._key_of(chunk), outputs)
+        elif not np.array_equal(before, outputs, equal_nan=True):
+            raise InputError(
+                "mechanism must give the outputs that the store has, got others: something that it uses changed; "
+                "name another --store"
+            )
+
+    def _stored(self, chunk: Chunk) -> Floats | None:
+        return self._store.get_array(self._key_of(chunk))
+
+    def _key_of(self, chunk: Chunk) -> list[Any]:
+        return [*self._key, chunk.side, chunk.number, chunk.size]
+
+
+def sources(mechanism: str) -> str:
+    """Return a digest of the Python files beside that of a MODULE:FUNCTION, which is not imported for it."""
+    module = mechanism.partition(":")[0]
+    path = Path(module) if module.endswith(".py") else Path(*module.split("."))
+    for folder in (Path.cwd(), *(Path(entry) for entry in sys.path)):
+        for file in (folder / path.with_suffix(".py"), folder / path / "__init__.py"):
+            if file.is_file():
+                try:
+                    return digest_of(beside for beside in file.parent.glob("*.py") if beside.is_file())
+                except OSError as error:
+                    raise InputError(f"the files beside {mechanism} must be readable: {one_line(error)}") from error
+    return ""

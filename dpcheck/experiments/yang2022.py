@@ -1,0 +1,282 @@
+"""Yang et al. 2022: the AUC of NSEG and DP-SGDA with linear scores and perceptrons, Tables 2 and 5 and Figure 1.
+
+Table 2 has delta = 1e-6, Table 5 three deltas. Figure 1 is a picture without printed numbers, and where its points lie
+on the axes is not printed either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dpcheck.experiments import auc_runs
+from dpcheck.experiments.choices import chosen, unchosen
+from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Curve, Experiment, Missing, Setting, Value
+
+EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
+METHODS = (("linear", "nseg"), ("linear", "dp_sgda"), ("mlp", "dp_sgda"))
+DATA = ("ijcnn1", "mnist", "fashion_mnist")
+# Table 2 by epsilon (infinity: "Original"); its columns are the methods of one data set after the other
+PRINTED_TABLE_2 = {
+    float("inf"): (92.191, 92.448, 96.609, 93.306, 93.349, 99.546, 96.552, 96.523, 98.020),
+    0.1: (90.106, 91.110, 92.763, 91.247, 91.858, 97.878, 95.446, 95.468, 95.692),
+    0.5: (90.346, 91.357, 95.840, 91.324, 92.058, 98.656, 95.530, 95.816, 96.988),
+    1.0: (90.355, 91.371, 96.167, 91.330, 92.070, 98.705, 95.534, 95.834, 97.102),
+    5.0: (90.363, 91.383, 96.294, 91.334, 92.078, 98.742, 95.538, 95.848, 97.198),
+    10.0: (90.363, 91.386, 96.297, 91.334, 92.080, 98.747, 95.539, 95.850, 97.213),
+}
+TRAINING = {"ijcnn1": 39_992, "mnist": 60_000, "fashion_mnist": 60_000}
+SHARE = {"ijcnn1": 0.1, "mnist": 0.5, "fashion_mnist": 0.5}
+# Table 4: step (without privacy, private), epochs likewise, projection likewise
+PRINTED_SETTINGS: dict[tuple[str, str, str], tuple[tuple[float, float], tuple[int, int], tuple[float, float]]] = {
+    ("ijcnn1", "linear", "nseg"): ((300, 350), (1000, 15), (100, 100)),
+    ("ijcnn1", "linear", "dp_sgda"): ((300, 350), (100, 15), (10, 10)),
+    ("ijcnn1", "mlp", "dp_sgda"): ((3000, 500), (10, 10), (100, 100)),
+    ("mnist", "linear", "nseg"): ((11, 5), (100, 15), (2, 2)),
+    ("mnist", "linear", "dp_sgda"): ((11, 5), (100, 15), (2, 2)),
+    ("mnist", "mlp", "dp_sgda"): ((900, 100), (10, 10), (2, 2)),
+    ("fashion_mnist", "linear", "nseg"): ((11, 5), (100, 15), (3, 3)),
+    ("fashion_mnist", "linear", "dp_sgda"): ((11, 5), (100, 15), (3, 3)),
+    ("fashion_mnist", "mlp", "dp_sgda"): ((900, 100), (10, 10), (2, 2)),
+}
+# A pixel's standard deviation, by which the paper divides; rows here are divided by 10.
+DEVIATION = {"mnist": 0.3081, "fashion_mnist": 0.3530}
+ROWS = {"ijcnn1": 2.0, "mnist": 10.0, "fashion_mnist": 10.0}
+PRINTED_ROWS = 2.5  # of ijcnn1 with features in [0, 1]
+SECONDS = {"ijcnn1": {"linear": 0.5, "mlp": 2.0}, "mnist": {"linear": 3.0, "mlp": 30.0}}
+MLP_RADIUS = 100.0  # where the printed projection of 2 does not transfer, see below
+
+
+def stretch(data: str) -> float:
+    """Return what a row of the paper is over a row here: of digits deviations of a pixel, of ijcnn1 taken as 1."""
+    return ROWS[data] / DEVIATION[data] if data in DEVIATION else 1.0
+
+
+def step(data: str, model: str, algorithm: str, *, private: bool) -> float | None:
+    """Return the printed step in the units of the runs, None where it does not transfer.
+
+    The paper's weights 1/n+, 1/n-, 1/n are those of the population over n p (1 - p). A linear score is the same where
+    theta is stretched as the rows are shrunk, and then theta's step is stretched twice. The layers of a perceptron on
+    shrunk rows have no one step that is theirs on the paper's.
+    """
+    if model == "mlp" and data in DEVIATION:
+        return None
+    printed, p = PRINTED_SETTINGS[data, model, algorithm][0][private], SHARE[data]
+    return printed / (TRAINING[data] * p * (1 - p)) * stretch(data) ** 2
+
+
+def plan(
+    data: str, model: str, algorithm: str, epsilon: float, delta: float, *, candidate: dict[str, Any] | None = None,
+    **changed: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the plan of a cell; ``candidate`` is what is tried in place of the chosen settings."""
+    private = epsilon != float("inf")
+    _, epochs, projection = PRINTED_SETTINGS[data, model, algorithm]
+    eta = step(data, model, algorithm, private=private)
+    radius = MLP_RADIUS if eta is None else projection[private] * (1.0 if model == "mlp" else stretch(data))
+    made: dict[str, Any] = {
+        "data": data, "rows": ROWS[data], "model": model, "radius": radius, "share": SHARE[data],
+        "algorithm": algorithm, "epsilon": epsilon if private else None, "delta": delta, "epochs": epochs[private],
+        "batch": 64, "settings": {}, "published": {} if eta is None else {"eta": eta},
+    }  # fmt: skip
+    made |= {"classes": "halves"} if data in DEVIATION else {"printed_rows": PRINTED_ROWS}
+    if model == "mlp":
+        made |= {"hidden": [256]} | ({"dtype": "float32"} if data in DEVIATION else {})
+        made["settings"] |= {"output": "last"}
+    made |= changed
+    if eta is not None and model == "linear":
+        made["settings"] |= {"eta": eta}
+    made["settings"] |= chosen(made) if candidate is None else candidate
+    if eta is None:
+        made["published"] = {"eta": made["settings"].get("eta", 0.1)}
+    return made
+
+
+def _cells_of_table_2() -> tuple[Cell, ...]:
+    cells = []
+    for number, data in enumerate(DATA):
+        for column, (model, algorithm) in enumerate(METHODS):
+            for epsilon, printed in PRINTED_TABLE_2.items():
+                keys: dict[str, Value] = {"data": data, "model": model, "algorithm": algorithm, "epsilon": epsilon}
+                noises = (NONE,) if epsilon == float("inf") else (PUBLISHED, CERTIFIED)
+                seconds = SECONDS["ijcnn1" if data == "ijcnn1" else "mnist"][model]
+                published = {"AUC": printed[3 * number + column]}
+                made = plan(data, model, algorithm, epsilon, 1e-6)
+                not_run = unchosen(made) if CERTIFIED in noises else ""
+                cells.append(Cell(keys, made, published, noises, seconds, not_run=not_run))
+    return (*cells, *(_nispp(epsilon) for epsilon in EPSILONS))
+
+
+def _nispp(epsilon: float) -> Cell:
+    """Return a cell of the double-loop baseline, which the paper's table leaves out, on DP-SGDA's domain."""
+    made: dict[str, Any] = {
+        "data": "ijcnn1", "rows": ROWS["ijcnn1"], "model": "linear", "radius": 10.0, "share": SHARE["ijcnn1"],
+        "printed_rows": PRINTED_ROWS, "algorithm": "nispp", "epsilon": epsilon, "delta": 1e-6, "settings": {},
+        "published": {},
+    }  # fmt: skip
+    keys: dict[str, Value] = {"data": "ijcnn1", "model": "linear", "algorithm": "nispp", "epsilon": epsilon}
+    return Cell(keys, made, noises=(CERTIFIED,), seconds=1.0)
+
+
+RULE = (
+    "candidates are run once at the privacy of the cell on four fifths of the training rows and scored on the other "
+    "fifth, and the best serves all seeds; no test row is looked at; the choice itself is not counted in epsilon"
+)
+SETTINGS = (
+    Setting(
+        "split",
+        "80/20 of ijcnn1's 49,990 training rows, one for all seeds; digits as published",
+        "80/20 is printed (4.1), and that seeds draw the start, the minibatches and the noise; splits made anew would "
+        "spread scores by more than the printed 0.1 (tests/command/test_reproduce.py)",
+    ),
+    Setting(
+        "pairing of digits",
+        "0 to 4 against 5 to 9",
+        "not printed (random); chosen since without privacy it comes within a point of the line Original on both sets, "
+        "and even against odd does not (95.5 and 99.0)",
+    ),
+    Setting(
+        "rows",
+        "features of ijcnn1 scaled to [0, 1] by the training rows, over 2.5; with certified noise the rows as they "
+        "are, over 2; pixels in [0, 1] over 10; longer rows cut to 1",
+        "[0, 1] is printed for ijcnn1 (E.3), the scale after it is not: 2.5 was fitted to the AUC of linear scores "
+        "without noise, whose agreement is therefore no evidence; digits are standardised in the paper (E.3), by "
+        "numbers read off the private rows, which no certificate covers: hence public constants",
+    ),
+    Setting("share of positives", "0.1 and 0.5", "chosen: public, where the paper counts the private labels"),
+    Setting("batch, epochs", "Table 4", "printed, Table 4"),
+    Setting(
+        "projection",
+        "Table 4 in the units of these rows; of perceptrons on digits 100",
+        "printed, Table 4; of perceptrons on digits 2 is printed, which does not carry over to these rows",
+    ),
+    Setting(
+        "steps",
+        "Table 4 over n p (1 - p), times the square of the paper's rows over these",
+        "printed, Table 4, that of w for a, b and v too; the printed steps of v are the same but for 900 and 1000, 100 "
+        "and 210 of perceptrons on digits, whose steps are chosen here, since no one step carries over to these rows",
+    ),
+    Setting("output", "the average of linear iterates, the last of perceptrons", "Algorithm 2 leaves both open"),
+    Setting("clipping norms, and steps of perceptrons with certified noise", "kept/choices.csv", f"chosen: {RULE}"),
+    Setting(
+        "where a choice serves",
+        "Table 5 and Figure 1 have the choices of Table 2: delta 1e-6, minibatches of 64, 256 units",
+        "chosen once: other minibatches and widths are not tuned for, which lowers them",
+    ),
+    Setting("perceptron", "256 units, leaky ReLU of slope 0.01", "printed, 4.1; the slope is not"),
+    Setting("precision", "float64; perceptrons on digits float32", "not printed; noise is float64 in either case"),
+    Setting(
+        "NISPP", "its own schedule on DP-SGDA's domain, noise for the domain's constants", "in no table of the paper"
+    ),
+)
+NOISE = (
+    "the largest norms of minibatch gradients in a run without noise stand in place of the Lipschitz constants, the "
+    "accountant gives the noise for them, and nothing is clipped (Section 4.1); its certificate rests on the constants "
+    "that hold on the whole domain"
+)
+
+TABLE_2 = Experiment(
+    id="yang2022.table_2",
+    title="AUC of NSEG and DP-SGDA, linear and perceptron, on three data sets",
+    place="Yang et al. 2022, Table 2",
+    metrics=("AUC",),
+    cells=_cells_of_table_2(),
+    settings=SETTINGS,
+    noise=NOISE,
+    claimed="epsilon",
+    measure=auc_runs.measure,
+    runs=5,
+    spread=0.1,  # "around [0, 0.1%]", Section 4.2
+    data=DATA,
+)
+
+
+PRINTED_TABLE_5 = {  # Table 5 by delta and epsilon, columns as in Table 2
+    1e-4: {
+        0.1: (90.231, 91.229, 94.020, 91.285, 91.962, 98.300, 95.490, 95.637, 96.312),
+        0.5: (90.352, 91.366, 96.108, 91.328, 92.067, 98.703, 95.533, 95.829, 97.098),
+        1.0: (90.358, 91.376, 96.316, 91.331, 92.073, 98.722, 95.536, 95.840, 97.143),
+        5.0: (90.363, 91.385, 96.326, 91.334, 92.079, 98.746, 95.539, 95.849, 97.208),
+        10.0: (90.363, 91.387, 96.329, 91.335, 92.080, 98.750, 95.539, 95.850, 97.219),
+    },
+    1e-5: {
+        0.1: (90.168, 91.169, 93.274, 91.266, 91.910, 98.092, 95.468, 95.535, 95.989),
+        0.5: (90.349, 91.362, 96.029, 91.326, 92.063, 98.675, 95.531, 95.823, 97.031),
+        1.0: (90.357, 91.373, 96.209, 91.330, 92.071, 98.714, 95.535, 95.837, 97.122),
+        5.0: (90.363, 91.384, 96.300, 91.334, 92.079, 98.743, 95.538, 95.848, 97.200),
+        10.0: (90.363, 91.386, 96.301, 91.334, 92.080, 98.747, 95.539, 95.850, 97.213),
+    },
+    1e-6: {epsilon: row for epsilon, row in PRINTED_TABLE_2.items() if epsilon != float("inf")},
+}
+EXPENSIVE = "left out by default, since Table 2 has the same cells at delta = 1e-6 and delta moves them little"
+
+
+def _cells_of_table_5() -> tuple[Cell, ...]:
+    cells = []
+    for number, data in enumerate(DATA):
+        for column, (model, algorithm) in enumerate(METHODS):
+            for delta, lines in PRINTED_TABLE_5.items():
+                for epsilon, printed in lines.items():
+                    keys: dict[str, Value] = {
+                        "data": data, "model": model, "algorithm": algorithm, "delta": delta, "epsilon": epsilon,
+                    }  # fmt: skip
+                    seconds = SECONDS["ijcnn1" if data == "ijcnn1" else "mnist"][model]
+                    made = plan(data, model, algorithm, epsilon, delta)
+                    published = {"AUC": printed[3 * number + column]}
+                    not_run = "" if data == "ijcnn1" else EXPENSIVE
+                    cells.append(Cell(keys, made, published, seconds=seconds, not_run=not_run))
+    return tuple(cells)
+
+
+TABLE_5: Experiment = replace(
+    TABLE_2,
+    id="yang2022.table_5",
+    title="the AUC of Table 2 at delta = 1e-4, 1e-5 and 1e-6",
+    place="Yang et al. 2022, Table 5",
+    cells=_cells_of_table_5(),
+)
+
+HIDDEN = (16, 64, 256, 1024)
+BATCHES = (16, 64, 256, 1024)
+
+
+def _cell_of_figure_1(panel: str, model: str, algorithm: str, epsilon: float, hidden: int, batch: int) -> Cell:
+    keys: dict[str, Value] = {
+        "panel": panel, "model": model, "algorithm": algorithm, "epsilon": epsilon, "hidden units": float(hidden),
+        "batch": float(batch),
+    }  # fmt: skip
+    changed: dict[str, Any] = {"hidden": [hidden]} if model == "mlp" else {}
+    if panel == "b":
+        changed["without"] = {"eta": step("ijcnn1", model, algorithm, private=False)}
+    made = plan("ijcnn1", model, algorithm, epsilon, 1e-6, batch=batch, **changed)
+    noises = (PUBLISHED, CERTIFIED) if panel == "a" else (NONE, CERTIFIED) if panel == "b" else (CERTIFIED,)
+    seconds = {"linear": 0.5, "mlp": 2.0}[model] * max(hidden, 256) / 256
+    return Cell(keys, made, noises=noises, seconds=seconds)
+
+
+_CELLS_OF_FIGURE_1 = (
+    *(_cell_of_figure_1("a", "linear", name, epsilon, 0, 64) for name in ("nseg", "dp_sgda") for epsilon in EPSILONS),
+    *(_cell_of_figure_1("b", "mlp", "dp_sgda", 1.0, hidden, 64) for hidden in HIDDEN),
+    *(_cell_of_figure_1("c", "linear", "dp_sgda", 1.0, 0, batch) for batch in BATCHES),
+    *(_cell_of_figure_1("c", "mlp", "dp_sgda", 1.0, 256, batch) for batch in BATCHES),
+)  # fmt: skip
+
+FIGURE_1: Experiment = replace(
+    TABLE_2,
+    id="yang2022.figure_1",
+    title="noise of NSEG and DP-SGDA; AUC over hidden units and over minibatches, on ijcnn1",
+    place="Yang et al. 2022, Figure 1",
+    metrics=("AUC", "sigma"),
+    cells=_CELLS_OF_FIGURE_1,
+    settings=(
+        *SETTINGS,
+        Setting("hidden units and minibatches", "16, 64, 256, 1024", "chosen: the axes are in the picture alone"),
+    ),
+    panels=(
+        Curve("sigma", "(a) sigma", along="epsilon", only={"panel": "a", "hidden units": 0.0, "batch": 64.0}, log=True),
+        Curve("AUC", "(b) AUC, perceptron", along="hidden units", only={"panel": "b", "epsilon": 1.0, "batch": 64.0}),
+        Curve("AUC", "(c) AUC", along="batch", only={"panel": "c", "epsilon": 1.0}),
+    ),
+    missing=(Missing("MNIST and Fashion-MNIST", "panels b and c would take about 3 h of one core each"),),
+    data=("ijcnn1",),
+)
