@@ -50,7 +50,7 @@ from typing import Any, ClassVar
 
 from dpcheck.algorithms.kernels import rgda as kernels
 from dpcheck.algorithms.kernels import tree
-from dpcheck.algorithms.kernels.named import Numbers
+from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.solver import Solver

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from dpcheck.algorithms.domains import finite_norm, norm, positive, records, share, whole
-from dpcheck.algorithms.kernels.named import Numbers
+from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.noise import certified
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem
