@@ -1,4 +1,7 @@
-"""An output set: the outputs whose score lies beyond a threshold, the evidence that a mechanism leaks."""
+"""Output sets: the outputs whose score lies beyond a threshold. One that a dataset hits too often shows a leak.
+
+A set is chosen from earlier runs and counted on fresh ones; how well it is chosen affects power alone.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from dpcheck.audits.limits import thresholds
 from dpcheck.audits.limits.binomial import stand_off
 from dpcheck.audits.numbers import plain, shown
 from dpcheck.audits.running.runs import SIDES
-from dpcheck.audits.scores.candidates import DescribedScore, Score, evaluate, exact, given, learned, parameters
+from dpcheck.audits.scores import Score, evaluate, parameters
+from dpcheck.audits.scores.candidates import exact, given, learned
 from dpcheck.audits.scores.discriminants import Projection, Quadratic, fit
 from dpcheck.audits.scores.exact import Extreme, Repeats, Special
 from dpcheck.audits.scores.histograms import Coordinate
@@ -98,8 +102,9 @@ class OutputSet:
         """The set as a sentence would name it."""
         if self.level == -math.inf:
             return "any output"
-        if isinstance(self.score, DescribedScore):
-            return self.score.describe(self.direction, self.threshold)
+        describe = getattr(self.score, "describe", None)  # of scores that name their own sets
+        if describe is not None:
+            return str(describe(self.direction, self.threshold))
         return f"{self.score.words} {self.direction} {shown(self.threshold)}"
 
     def __str__(self) -> str:
@@ -176,11 +181,10 @@ def choose(
     best = dict.fromkeys(levels, -math.inf)
     anything = OutputSet(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
     chosen = {kind: Choice(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
-    aim = _Aim(trials, claim, epsilon, delta, levels)
     for score, left, right in _options(a, b):
         for sign, direction, values in _directions(score, left, right):
             places = thresholds.candidates(values)
-            judged = _judge(score, values, places, aim)
+            judged = _judge(score, values, places, trials, claim, epsilon, delta, levels)
             for kind, (promised, points) in judged.items():
                 side, place = divmod(int(np.argmax(promised)), places.size)
                 if promised[side, place] > best[kind]:
@@ -203,38 +207,31 @@ def choose(
     return list(chosen.values())
 
 
-@dataclass(frozen=True)
-class _Aim:
-    """What the fresh runs are to show: that a claim fails, at a level for each kind of choice."""
-
-    trials: int
-    claim: PrivacyClaim
-    epsilon: float
-    delta: float
-    levels: dict[str, float]
-
-
 def _judge(
-    score: Score, values: list[Floats], at: Floats, aim: _Aim
+    score: Score, values: list[Floats], at: Floats, trials: int, claim: PrivacyClaim, epsilon: float, delta: float,
+    levels: dict[str, float],
 ) -> dict[str, tuple[Floats, Points | None]]:  # fmt: skip
     """Return what each threshold ``at`` promises (2, m), and at which point of the claim, for each kind of choice."""
-    trials, claim, delta = aim.trials, aim.claim, aim.delta
-    curve = "curve" in aim.levels
-    apart = {kind: stand_off(level) for kind, level in aim.levels.items()}
-    p, q, margin = _cautious(score, values, at)
-    claimed = math.nan if curve else aim.epsilon
-    found: dict[str, tuple[Floats, Points | None]] = {
-        "steady": (thresholds.limits(p, q, margin, trials, delta, apart["steady"], claimed), None)
-    }
+    apart = {kind: stand_off(level) for kind, level in levels.items()}
+    linear = isinstance(score, Coordinate | Projection)
+    caution = 1 if isinstance(score, Coordinate | Extreme | Special) else _LEARNED
+    # The tails of the favoured dataset and of the other (2, m), and a margin (m,) for the log of their ratio.
+    p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear)
+    tails = np.array([p, q]), np.array([q, p])
+    claimed = math.nan if "curve" in levels else epsilon
+    steady = thresholds.limits(*tails, margin * caution, trials, delta, apart["steady"], claimed)
     unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
     least = _MIXED if isinstance(score, Projection | Quadratic) else _SEEN
     bold = thresholds.counted((values[0], values[1]), at, trials, delta, apart["bold"], unseen, least)
-    found["bold"] = (bold, None)
-    if curve:
-        p, q, margin = _cautious(score, values, at, smooth=True)
+    judged: dict[str, tuple[Floats, Points | None]] = {"steady": (steady, None), "bold": (bold, None)}
+    if "curve" in levels:
+        p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear, smooth=True)
+        least_tails = np.array([p, q]) * np.exp(-margin * caution)
         advance = _PRIOR * claim.weights()
-        found["curve"] = thresholds.surest(p * np.exp(-margin), q, trials, claim.epsilons, claim.deltas, advance)
-    return found
+        judged["curve"] = thresholds.surest(
+            least_tails, np.array([q, p]), trials, claim.epsilons, claim.deltas, advance
+        )
+    return judged
 
 
 def _alike(first: OutputSet, other: OutputSet, outputs: Floats) -> bool:
@@ -259,19 +256,8 @@ def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int
     undefined = [int(np.isnan(v).sum()) for v in ordered]  # they come last, and lie in no tail
     defined = [v[: v.size - k] for v, k in zip(ordered, undefined, strict=True)]
     for sign, direction, values in ((1, ">=", defined), (-1, "<=", [-v[::-1] for v in defined])):
-        yield (
-            sign,
-            direction,
-            [np.concatenate([np.full(k, -np.inf), v]) for v, k in zip(values, undefined, strict=True)],
-        )
-
-
-def _cautious(score: Score, values: list[Floats], at: Floats, *, smooth: bool = False) -> tuple[Floats, Floats, Floats]:
-    """Return tails (2, m) of the favoured dataset and of the other, and a margin (m,) for the log of their ratio."""
-    unfitted = isinstance(score, Coordinate | Extreme | Special)
-    linear = isinstance(score, Coordinate | Projection)
-    p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear, smooth=smooth)
-    return np.array([p, q]), np.array([q, p]), margin * (1 if unfitted else _LEARNED)
+        whole = [np.concatenate([np.full(k, -np.inf), v]) for v, k in zip(values, undefined, strict=True)]
+        yield sign, direction, whole
 
 
 _BARS = 80
@@ -317,8 +303,8 @@ def _count(values: Floats, sign: int, level: float, low: float, high: float, bar
     Values beyond an end count in the bar at that end; NaN lies below all others.
     """
     hits, scale = 0, bars.size / (high - low)
-    for each in values:
-        value = -np.inf if np.isnan(each) else sign * each
+    for number in values:
+        value = -np.inf if np.isnan(number) else sign * number
         hits += value >= level
         place = (min(max(value, low), high) - low) * scale
         bars[int(place) if place < bars.size else bars.size - 1] += 1

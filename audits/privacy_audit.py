@@ -34,7 +34,7 @@ class Look:
     number : int
         Number of the block; several sets may be tested on one.
     kind : str
-        Why the set was chosen, as in :class:`~.output_sets.choice.Choice`.
+        Why the set was chosen, as in :class:`~.output_sets.Choice`.
     event : OutputSet
         The set with its counts.
     learned_from : int
@@ -60,7 +60,7 @@ class Look:
     def epsilon_lower(self) -> float:
         """The exact limit at this delta, computed when it is first needed, since that is slow."""
         limit = binomial.epsilon_lower(*self._counts, delta=self.delta, alpha=self.alpha)
-        # The limit is found to a thousandth; whether the claim is rejected is known to the last digit.
+        # The limit is computed to a thousandth; whether the claim is rejected is known to the last digit.
         return max(limit, math.nextafter(self.claimed, math.inf)) if self.breaks else limit
 
     @cached_property
@@ -149,9 +149,7 @@ class PrivacyAudit(Shown):
             f"witness: {self.event}"
         )
 
-    def __str__(self) -> str:
-        """Return the verdict with its bound, what it rests on, and the witness: three lines."""
-        return self._sentence()
+    __str__ = _sentence  # three lines: the verdict with its bound, what it rests on, and the witness
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the plot's bars, ready for JSON."""

@@ -22,9 +22,8 @@ from dpcheck.arrays import returned_numbers
 from dpcheck.audits.additive_noise import Implied, implied, respond
 from dpcheck.audits.claim import delta_of
 from dpcheck.audits.numbers import brief
-from dpcheck.audits.running.datasets import fingerprint, require_unchanged
+from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
 from dpcheck.audits.running.recorder import Draw, Recorder, Silenced
-from dpcheck.audits.running.runs import require_two
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.errors import require, require_epsilon, require_seed
 from dpcheck.shown import Shown
@@ -136,7 +135,7 @@ def audit_randomness(
     delta = delta_of(delta, promised=epsilon is not None)
     require_seed(seed)
     if replacements is None:
-        require_two(data, neighbour)
+        require(not equal_datasets(data, neighbour), "neighbour", "differ from data in one record", "its equal")
 
     def run(dataset: Any, rng: np.random.Generator) -> Array:
         value = returned_numbers(mechanism, "mechanism", dataset, rng).ravel()

@@ -1,7 +1,9 @@
-"""Results that read well: a sentence and a list of numbers when printed, a table in a notebook."""
+"""Results that read well: printed, in a notebook, and as a table to put elsewhere (CSV, Markdown, LaTeX)."""
 
 from __future__ import annotations
 
+import csv
+import io
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -9,6 +11,12 @@ from typing import Any
 
 _WIDTH = 88
 _LEFT_OUT = ("verdict", "reason", "version")  # said in the sentence, or of no use to a reader
+TABLE_FORMATS = ("csv", "markdown", "latex")
+Rows = Sequence[Mapping[str, Any]]
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}  # fmt: skip
 
 
 class Shown:
@@ -72,3 +80,49 @@ def _wrapped(text: str, further: str = "  ") -> str:
     return textwrap.fill(
         text, _WIDTH, subsequent_indent=further, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
     )
+
+
+def table(rows: Rows, format: str) -> str:
+    """Return rows, which share their keys, as a table in a format.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        One a row: heading -> cell; None is an empty cell.
+    format : {"csv", "markdown", "latex"}
+        LaTeX is an environment ``tabular`` with the lines of the package booktabs.
+
+    Returns
+    -------
+    str
+        The table, without a line break at its end.
+
+    Examples
+    --------
+    >>> from dpcheck.shown import table
+    >>> print(table([{"id": "Y17", "verdict": "refuted"}], "markdown"))
+    | id | verdict |
+    |---|---|
+    | Y17 | refuted |
+    """
+    headings = list(rows[0]) if rows else []
+    cells = [[_text(row[heading]) for heading in headings] for row in rows]
+    if format == "csv":
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows([headings, *cells])
+        return stream.getvalue().removesuffix("\n")
+    if format == "markdown":
+        lines = [[cell.replace("|", r"\|") for cell in line] for line in (headings, *cells)]
+        shown = [f"| {' | '.join(line)} |" for line in lines]
+        return "\n".join([shown[0], f"|{'---|' * len(headings)}", *shown[1:]])
+    lines = [["".join(_LATEX.get(sign, sign) for sign in cell) for cell in line] for line in (headings, *cells)]
+    shown = [f"{' & '.join(line)} \\\\" for line in lines]
+    begin = rf"\begin{{tabular}}{{{'l' * len(headings)}}}"
+    return "\n".join([begin, r"\toprule", shown[0], r"\midrule", *shown[1:], r"\bottomrule", r"\end{tabular}"])
+
+
+def _text(cell: Any) -> str:
+    """A cell on one line."""
+    if cell is None:
+        return ""
+    return f"{cell:.6g}" if isinstance(cell, float) else " ".join(str(cell).split())

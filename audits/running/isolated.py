@@ -17,8 +17,8 @@ import signal
 import struct
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -61,43 +61,30 @@ class Limits:
 class ContainedError(InputError):
     """An isolated mechanism was stopped; ``limit`` says by what: "time", "memory", "processes" or "exit"."""
 
-    def __init__(self, said: str, limit: str) -> None:
-        super().__init__(said)
+    def __init__(self, words: str, limit: str) -> None:
+        super().__init__(words)
         self.limit = limit
 
 
 class _StoppedRunError(RunError):
     """A run that was stopped."""
 
-    def __init__(self, said: str, ran: int, limit: str) -> None:
-        super().__init__(said, ran)
+    def __init__(self, words: str, ran: int, limit: str) -> None:
+        super().__init__(words, ran)
         self.limit = limit
 
     def on(self, sides: Sequence[int], without: Sequence[int]) -> InputError:
         return ContainedError(str(super().on(sides, without)), self.limit)
 
 
-@contextmanager
-def isolated(runner: Runner, limits: Limits | None) -> Iterator[Runner | IsolatedRunner]:
-    """Give a runner whose mechanism is isolated, or ``runner`` itself where there are no limits."""
-    if limits is None:
-        yield runner
-        return
-    require(hasattr(os, "fork"), "isolate", "be left out on a system that cannot fork", limits)
-    apart = IsolatedRunner(runner, limits)
-    try:
-        yield apart
-    finally:
-        apart.end()
-
-
 class IsolatedRunner:
     """Runs chunks as a :class:`~.runs.Runner` does, in a process of its own."""
 
     def __init__(self, runner: Runner, limits: Limits) -> None:
-        self.vectorized, self._limits = runner.vectorized, limits
+        require(hasattr(os, "fork"), "isolate", "be left out on a system that cannot fork", limits)
+        self._limits = limits
         self._calls = mmap.mmap(-1, 16)  # shared: how many calls were begun, and whether one was about to fork
-        asked, self._ask = os.pipe()
+        questions, self._ask = os.pipe()
         self._answer, answered = os.pipe()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process.*fork", DeprecationWarning)
@@ -106,20 +93,20 @@ class IsolatedRunner:
         if self._worker == 0:
             os.close(self._ask)
             os.close(self._answer)
-            serve(runner, limits.megabytes, self._calls, asked, answered)
-        os.close(asked)
+            _serve(runner, limits.megabytes, self._calls, questions, answered)
+        os.close(questions)
         os.close(answered)
 
     def probe(self, *, seeded: bool = True) -> int:
         """Return the width of the outputs, as :meth:`~.runs.Runner.probe` does."""
         try:
-            return int(self._asked({"seeded": seeded}, (1, 1))[0, 0])
+            return int(self._answered({"seeded": seeded}, (1, 1))[0, 0])
         except _StoppedRunError as error:
             raise ContainedError(str(error), error.limit) from error
 
     def __call__(self, chunk: Chunk) -> Floats:
         """Return the outputs (size, k) of one chunk."""
-        return self._asked({"side": chunk.side, "number": chunk.number, "size": chunk.size}, (chunk.size, None))
+        return self._answered({"side": chunk.side, "number": chunk.number, "size": chunk.size}, (chunk.size, None))
 
     def end(self) -> None:
         """End the process, and whatever it started in its session."""
@@ -133,16 +120,21 @@ class IsolatedRunner:
             os.kill(self._worker, signal.SIGKILL)
             os.waitpid(self._worker, 0)
 
-    def _asked(self, question: dict[str, Any], shape: tuple[int, int | None]) -> Floats:
+    def _answered(self, question: dict[str, Any], shape: tuple[int, int | None]) -> Floats:
         before = self._begun()
         with suppress(BrokenPipeError):  # the answer is then that it ended
             os.write(self._ask, json.dumps(question).encode() + b"\n")
-        head = self._line(before)
+        head = b""
+        while not head.endswith(b"\n") and len(head) < _LONGEST:
+            head += self._bytes(1, before)
         try:
-            said = json.loads(head)
-            if "error" in said:
-                raise self._error(said)
-            rows, columns = (int(each) for each in said["shape"])
+            answer = json.loads(head)
+            if "error" in answer:
+                text, ran = one_line(answer["error"])[:1000], answer.get("ran")
+                if "limit" in answer:
+                    raise _StoppedRunError(text.replace("ROOM", self._room), int(ran or 0), str(answer["limit"]))
+                raise InputError(text) if ran is None else RunError(text, int(ran))
+            rows, columns = (int(number) for number in answer["shape"])
         except (ValueError, TypeError, KeyError) as error:
             if isinstance(error, InputError):
                 raise
@@ -153,24 +145,12 @@ class IsolatedRunner:
             raise self._stopped(before, "memory", f"return outputs within {self._room}", f"shape ({rows}, {columns})")
         return np.frombuffer(self._bytes(size, before), "<f8").astype(np.float64).reshape(rows, columns)
 
-    def _error(self, said: dict[str, Any]) -> InputError:
-        text, ran = one_line(said["error"])[:1000], said.get("ran")
-        if "limit" in said:
-            return _StoppedRunError(text.replace("ROOM", self._room), int(ran or 0), str(said["limit"]))
-        return InputError(text) if ran is None else RunError(text, int(ran))
-
     @property
     def _room(self) -> str:
         return f"{self._limits.megabytes:g} MB"
 
     def _begun(self) -> int:
         return int(struct.unpack_from("<q", self._calls)[0])
-
-    def _line(self, before: int) -> bytes:
-        found = b""
-        while not found.endswith(b"\n") and len(found) < _LONGEST:
-            found += self._bytes(1, before)
-        return found
 
     def _bytes(self, size: int, before: int) -> bytes:
         """Wait for so many bytes, as long as calls return in time."""
@@ -187,7 +167,7 @@ class IsolatedRunner:
                 continue
             if _has_children(self._worker):
                 self.end()
-                raise self._stopped(before, "processes", NO_PROCESS, "one that does")
+                raise self._stopped(before, "processes", _NO_PROCESS, "one that does")
             if (now := self._begun()) != seen:
                 seen, since = now, time.monotonic()
             elif time.monotonic() - since > (self._limits.seconds if seen else max(self._limits.seconds, _LOADING)):
@@ -200,7 +180,7 @@ class IsolatedRunner:
         _, status = os.waitpid(self._worker, 0)
         self._waited_for = True
         if struct.unpack_from("<q", self._calls, 8)[0]:
-            return self._stopped(before, "processes", NO_PROCESS, "one that does")
+            return self._stopped(before, "processes", _NO_PROCESS, "one that does")
         ended = os.waitstatus_to_exitcode(status)
         how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
         return self._stopped(before, "exit", "return", f"one that ended its process ({how})")
@@ -217,11 +197,11 @@ def _has_children(process: int) -> bool:
     return False
 
 
-NO_PROCESS = "start no process when it is isolated"
+_NO_PROCESS = "start no process when it is isolated"
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
-def serve(runner: Runner, megabytes: float, calls: mmap.mmap, asked: int, answered: int) -> NoReturn:
+def _serve(runner: Runner, megabytes: float, calls: mmap.mmap, asked: int, answered: int) -> NoReturn:
     """Answer questions until there are no more; nothing that a mechanism does leads out of here."""
     try:
         forget_answer()
@@ -239,9 +219,11 @@ def serve(runner: Runner, megabytes: float, calls: mmap.mmap, asked: int, answer
                 if os.getpid() != own:  # a process that the mechanism has split off
                     os._exit(0)
                 if _has_child():
-                    said = f"mechanism must {NO_PROCESS}, got one that does"
-                    head, body = {"error": said, "ran": 0, "limit": "processes"}, b""
-                _write(answered, json.dumps(head).encode() + b"\n" + body)
+                    words = f"mechanism must {_NO_PROCESS}, got one that does"
+                    head, body = {"error": words, "ran": 0, "limit": "processes"}, b""
+                left = memoryview(json.dumps(head).encode() + b"\n" + body)
+                while left:
+                    left = left[os.write(answered, left) :]
     finally:
         os._exit(1)
 
@@ -253,10 +235,10 @@ def _answer(
         if load is not None:
             load()
         if "seeded" in question:
-            found = np.array([[float(runner.probe(seeded=question["seeded"]))]])
+            outputs = np.array([[float(runner.probe(seeded=question["seeded"]))]])
         else:
-            found = runner(Chunk(question["side"], question["number"], question["size"]))
-        return {"shape": found.shape}, np.ascontiguousarray(found, "<f8").tobytes()
+            outputs = runner(Chunk(question["side"], question["number"], question["size"]))
+        return {"shape": outputs.shape}, np.ascontiguousarray(outputs, "<f8").tobytes()
     except RunError as error:
         if isinstance(error.__cause__, MemoryError):
             return _no_memory(error.ran), b""
@@ -275,8 +257,8 @@ def _exit(error: BaseException | None) -> dict[str, str]:
 
 
 def _no_memory(ran: int) -> dict[str, Any]:
-    said = "mechanism must work within ROOM when it is isolated, got one that needs more"
-    return {"error": said, "ran": ran, "limit": "memory"}
+    words = "mechanism must work within ROOM when it is isolated, got one that needs more"
+    return {"error": words, "ran": ran, "limit": "memory"}
 
 
 @dataclass(frozen=True)
@@ -327,9 +309,3 @@ def _has_child() -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def _write(pipe: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(pipe, view) :]

@@ -1,4 +1,10 @@
-"""Scores for values that repeat exactly where nearly all others differ: a release without noise, even a rare one."""
+"""Scores that need no fitting: repeated values, rounded values, NaN and minus zero, the smallest or largest number.
+
+Values that repeat exactly where nearly all others differ show a release without noise, even a rare one. Rounding may
+depend on the data: on one dataset all values then lie on a lattice, or end in zero bits. Comparisons do not tell NaN
+from other outputs, nor zero from zero with a minus sign. The smallest or the largest number of an output shows a leak
+in any one of many coordinates.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +37,14 @@ class Repeats:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         return f"side on which the value of {self.source.words} repeats"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         column = self.source(outputs)
         places = np.minimum(np.searchsorted(self.values, column), self.values.size - 1)
         return np.where(same(self.values[places], column), self.sides[places], 0.0)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """Name the values that a set holds, or those that it lacks."""
         low, high = (threshold, np.inf) if direction == ">=" else (-np.inf, threshold)
         inside = (self.sides >= low) & (self.sides <= high)
         if low <= 0 <= high:
@@ -91,18 +94,15 @@ class Lattice:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         offset = "" if self.offset == 0 else f"{shown(self.offset)} plus "
         return f"whether {self.source.words} is {offset}a multiple of {shown(self.step)}"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         with np.errstate(all="ignore"):
             steps = (self.source(outputs) - self.offset) / self.step
             return (np.abs(steps - np.rint(steps)) <= _NEAR).astype(float)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """Say whether a set lies on the lattice or off it."""
         words = self.words.removeprefix("whether ")
         return either(direction, threshold, words, words.replace(" is ", " is not ", 1))
 
@@ -116,15 +116,12 @@ class Short:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         return f"whether the last {self.zeros} bits of {self.source.words} are 0"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         return (_zeros(self.source(outputs)) >= self.zeros).astype(float)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """Say whether a set holds the short values or the others."""
         words = self.words.removeprefix("whether ")
         return either(direction, threshold, words, words.replace(" are 0", " are not all 0"))
 
@@ -182,17 +179,14 @@ class Special:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         return f"whether {self.source.words} is {self.value}"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         return _SEEN[self.value](self.source(outputs)).astype(float)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """Say which of the two a set is."""
-        name = self.source.words
-        return either(direction, threshold, f"{name} is {self.value}", f"{name} is not {self.value}")
+        words = self.words.removeprefix("whether ")
+        return either(direction, threshold, words, words.replace(" is ", " is not "))
 
 
 def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
@@ -212,10 +206,8 @@ class Extreme:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         return f"{self.end} number of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         end = np.fmin if self.end == "smallest" else np.fmax
         return np.asarray(end.reduce(outputs, axis=1))

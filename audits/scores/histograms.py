@@ -36,11 +36,9 @@ class Coordinate:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         return "output" if self.width == 1 else f"output[{self.index}]"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         return outputs[:, self.index]
 
 
@@ -58,11 +56,9 @@ class Pair:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         return f"output[{self.first}] {'+' if self.sign > 0 else '-'} output[{self.second}]"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         first, second = outputs[:, self.first], outputs[:, self.second]
         with np.errstate(all="ignore"):
             values = first + self.sign * second
@@ -83,18 +79,15 @@ class Histogram:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         return f"learned likelihood ratio of {self.source.words}"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         values = self.source(outputs)
         ratios = self.ratios[np.searchsorted(self.edges, values, side="right")]
         missing = self.edges.size and np.isnan(self.edges[-1])
         return ratios if missing else np.where(np.isnan(values), np.nan, ratios)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """Name the bins of a set, adjacent ones joined."""
         inside = self.ratios >= threshold if direction == ">=" else self.ratios <= threshold
         return one_of(self.source.words, intervals(self.edges, inside))
 
@@ -170,8 +163,8 @@ def bin_edges(atoms: Floats, rest: Floats, bins: int) -> Floats:
 
 def _hits(edges: Floats, values: Sequence[Floats]) -> Floats:
     """Count the runs of each dataset in each bin, plus one, (2, edges.size + 1)."""
-    places = (np.searchsorted(edges, v, side="right") for v in values)
-    return np.array([np.bincount(p, minlength=edges.size + 1) for p in places]) + 1.0
+    counts = [np.bincount(np.searchsorted(edges, v, side="right"), minlength=edges.size + 1) for v in values]
+    return np.array(counts, np.float64) + 1.0
 
 
 def _limit(tails: Floats) -> Floats:
@@ -243,7 +236,6 @@ class Product:
     words = "sum of the learned likelihood ratios of all coordinates"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         total = np.zeros(len(outputs))
         for part in self.parts:
             total += part(outputs)
@@ -308,7 +300,6 @@ class Patterns:
 
     @property
     def words(self) -> str:
-        """The score's name in an inequality."""
         return f"learned likelihood ratio of the values of {self._names}"
 
     @property
@@ -318,14 +309,12 @@ class Patterns:
         return "(" + ", ".join(f"output[{i}]" for i in self.columns) + ")"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         known = _keys(self.patterns)  # ascending
         keys = _keys(_symbols(outputs, self.columns, self.atoms))
         place = np.minimum(np.searchsorted(known, keys), known.size - 1)
         return np.where(known[place] == keys, self.ratios[place], self.rest)
 
     def describe(self, direction: str, threshold: float) -> str:
-        """Name the patterns of a set; or, if it holds the rest, those that it lacks."""
         sign = 1 if direction == ">=" else -1
         inside = sign * self.ratios >= sign * threshold
         rest = sign * self.rest >= sign * threshold

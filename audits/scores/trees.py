@@ -46,7 +46,6 @@ class Trees:
     words = "learned trees of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         return np.asarray(evaluate(_features(self.sources, outputs), self.feature, self.cut, self.leaves))
 
 

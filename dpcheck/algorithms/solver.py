@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from dpcheck.algorithms.configured import Configured
 from dpcheck.algorithms.kernels.gradients import no_ascent, no_base, no_difference
 from dpcheck.algorithms.kernels.jit import Numbers, Play
 from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
+from dpcheck.algorithms.layout import Release, by_events
 from dpcheck.algorithms.packing import rows_of
 from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.algorithms.run import History, Run
@@ -20,6 +21,9 @@ from dpcheck.algorithms.tapes import history_of, new_tape, perform, require_soun
 from dpcheck.errors import require_seed
 from dpcheck.events import Event
 from dpcheck.running.streams import one_blas_thread
+
+if TYPE_CHECKING:
+    from dpcheck.algorithms.promises import Given, Promise
 
 _OUTCOMES = ("finished", "exhausted", "certified", "uncertified")  # in the tape's numbering
 
@@ -37,6 +41,15 @@ class Solver(Configured):
         The problem that it runs on where none is named.
     tiny : mapping
         Overrides for a run that plain Python finishes at once.
+    small_runs : mapping
+        Further configurations whose releases are followed one by one, beside the variants with ``tiny``: label ->
+        variant and overrides.
+    small_problem : str
+        The problem of these runs, where a record tells nothing on the example.
+    replayable : mapping
+        Overrides for a problem with v under which no chance but the noise decides, so that a replay goes the same way.
+    solves : bool
+        Whether a release is a solution over the records of a phase, each of which may move both blocks.
     understated : str
         Why the printed variant's declared sensitivities are exceeded, or nothing; ``configure`` notes it.
     promised : float
@@ -57,6 +70,10 @@ class Solver(Configured):
     reconstructed: ClassVar[str] = ""
     example: ClassVar[str]
     tiny: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    small_runs: ClassVar[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType({})
+    small_problem: ClassVar[str] = ""
+    replayable: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    solves: ClassVar[bool] = False
     understated: ClassVar[str] = ""
     promised: ClassVar[float] = 1.0
     differences: ClassVar[bool] = True
@@ -64,6 +81,42 @@ class Solver(Configured):
     kernel: ClassVar[Callable[..., Any]]
     steps: Any
     notes: tuple[str, ...]
+
+    @classmethod
+    def games(cls) -> Iterable[Any]:
+        """Return what the privacy promise is tried on, each an ``Entry`` of ``dpcheck.checks.privacy.entry``.
+
+        Games are pairs of neighbouring data sets that the certificate of a variant nearly describes: the canary and
+        the record that replaces it are as far apart as clipping or the Lipschitz bound allows, at every release if
+        possible; the other records equal the latter, or have no gradient, so that nothing hides them.
+        """
+        return ()
+
+    @classmethod
+    def further(cls, context: Any, tables: dict[str, list[dict[str, Any]]]) -> Iterable[tuple[str, Any]]:
+        """Return stages of the check about this algorithm alone: each a title and a call that yields findings."""
+        return ()
+
+    def promises(self, problem: Problem, given: Given) -> Iterable[Promise]:
+        """Return the theorems that this run is meant for, each with its answers to the theorem's assumptions.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+        given : Given
+            Budget, variant and overrides.
+
+        Returns
+        -------
+        iterable of Promise
+            None for a baseline that no theorem of the catalogue is about.
+        """
+        return ()
+
+    def unmet(self, problem: Problem) -> Iterable[str]:
+        """Return a sentence for each condition that the run breaks of a table which compares this baseline."""
+        return ()
 
     def packed(self, problem: Problem) -> Numbers:
         """Pack the numbers that the kernel reads, as :func:`~dpcheck.algorithms.packing.pack` does.
@@ -111,6 +164,38 @@ class Solver(Configured):
             The number of iterates.
         """
         return int(self.steps)
+
+    def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
+        """Return what each release of a run is, in order.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+        history : History
+            The recorded run.
+
+        Returns
+        -------
+        tuple of Release
+            One for each row of ``history.clean``.
+        """
+        return by_events(self, problem, history)
+
+    def as_laplace(self, multiplier: float) -> float:
+        """Return the multiplier of the Laplace mechanism as which a private choice is declared.
+
+        Parameters
+        ----------
+        multiplier : float
+            The scale of the choice's noise over its sensitivity, >= 0.
+
+        Returns
+        -------
+        float
+            The same where the choice is a Laplace mechanism.
+        """
+        return multiplier
 
     def origins(self) -> tuple[str, ...]:
         """Return what of a run is not as a paper prints it, because none at hand prints it in full."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
@@ -14,24 +13,22 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.declared_files import find, require_unshadowed
-from dpcheck.catalogue.names import catalogue
+from dpcheck.algorithms.registry import titles
 from dpcheck.checks import claims
-from dpcheck.checks.context import Context, Stage
+from dpcheck.checks.context import Context, Stage, kept
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.kept import kept
 from dpcheck.checks.shipped import Measurements
 from dpcheck.errors import StoreError, raised, require
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.history import keep_run
+from dpcheck.report.results import Catalogue
 from dpcheck.running.executor import Executor
 from dpcheck.running.provenance import provenance
 from dpcheck.running.store import open_store
 from dpcheck.running.streams import workers
 from dpcheck.solvers import ALGORITHMS, algorithm
 
-# algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
-FURTHER = {"dp_sgda": "dpcheck.catalogue.yang2022.further"}
 Named = str | Algorithm | PathLike[str]
 
 
@@ -141,7 +138,7 @@ def check(
         shown = (*claims.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
         report = Report(
             tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of, shown,
-            catalogue(),
+            Catalogue(*titles()),
         )  # fmt: skip
         if opened is not None:
             keep_run(opened, report)
@@ -219,27 +216,26 @@ def _stages(
 
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
-    from dpcheck.catalogue.games import GAMES
     from dpcheck.checks import rates
-    from dpcheck.checks.inside.releases import releases
-    from dpcheck.checks.minibatches import minibatches
-    from dpcheck.checks.privacy.phases import phases
-    from dpcheck.checks.privacy.sandwich import sandwiches
+    from dpcheck.checks.privacy.sandwich import phases, sandwiches
+    from dpcheck.checks.releases import releases
+    from dpcheck.checks.sampling import minibatches
 
-    if name in GAMES:
+    record = algorithm(name)
+    tried = next(iter(record.games()), None) is not None
+    if tried:
         yield "sampling", partial(minibatches, name)
-    yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)
+    yield "audits", partial(sandwiches if tried else _without_game, context, name)
     yield "releases", partial(releases, context, name)
     yield "phases", partial(phases, context, name)
     yield from rates.stages(context, name, tables)
-    if name in FURTHER:
-        yield from importlib.import_module(FURTHER[name]).stages(context, tables)
+    yield from record.further(context, tables)
 
 
 def _without_game(context: Context, name: str) -> Iterator[Finding]:
     """Stand in for the audits of an algorithm that has no pair of data sets to be audited on."""
     yield Finding(
         f"{name}.transcript", "privacy", f"{name}: whole noisy transcript", "inconclusive",
-        f"{name} has no game, so that its privacy is not audited: add one to dpcheck/checks/privacy/games, or declare "
+        f"{name} has no game, so that its privacy is not audited: define games in its record, or declare "
         "it as a dpcheck.Algorithm with data of its own",
     )  # fmt: skip

@@ -109,7 +109,6 @@ def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck audit``."""
     from dpcheck.commands.mechanisms import one_report
-    from dpcheck.report.history import keep_run
 
     if options.all:
         return _audit_all(options)
@@ -122,8 +121,7 @@ def run(options: Namespace) -> int:
             save_picture(audit.plot(), options.plot)
         name = options.mechanism.rpartition(":")[2]
         report = one_report(audit, mechanism, name, known, time.perf_counter() - started)
-        if store is not None:
-            keep_run(store, report)
+        _keep(store, report)
     text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
     return _audited(report, options, {"json": f"{text}\n", "terminal": f"{audit}\n"})
 
@@ -196,7 +194,6 @@ def _limits(options: Namespace) -> Limits | None:
 
 def _audit_all(options: Namespace) -> int:
     from dpcheck.commands.mechanisms import audit_all, read_mechanisms
-    from dpcheck.report.history import keep_run
 
     require_writable(options)
     file = read_mechanisms(options.all)
@@ -208,9 +205,15 @@ def _audit_all(options: Namespace) -> int:
             terminal.progress() as watch,
         ):  # fmt: skip
             report = audit_all(file, known, jobs=options.jobs, watch=watch, store=store, executor=workers)
-        if store is not None:
-            keep_run(store, report)
+        _keep(store, report)
     return _audited(report, options, {})
+
+
+def _keep(store: Store | None, report: Report) -> None:
+    if store is not None:
+        from dpcheck.report.history import keep_run
+
+        keep_run(store, report)
 
 
 def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:

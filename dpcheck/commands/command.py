@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dpcheck.tables import FORMATS as TABLES
+from dpcheck.shown import TABLE_FORMATS
 
 
 def _anything(parser: ArgumentParser, options: Namespace) -> None:
@@ -64,7 +64,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
-LISTED = ("terminal", "json", *TABLES)  # of what is a table
+LISTED = ("terminal", "json", *TABLE_FORMATS)  # of what is a table
 Options = ArgumentParser | _ArgumentGroup
 SEED = "all randomness follows from it (default 0)"
 
@@ -76,7 +76,7 @@ def add_format(parser: Options, formats: Sequence[str] = ("terminal", "json")) -
 
 def add_outputs(parser: Options) -> None:
     """Add the formats and files of a report, and what it shows."""
-    add_format(parser, (*FORMATS, *TABLES))
+    add_format(parser, (*FORMATS, *TABLE_FORMATS))
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of stdout")
     for name in FORMATS[1:]:
         parser.add_argument(f"--{name}-output", metavar="FILE", help=f"also write {name} to FILE")

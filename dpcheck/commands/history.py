@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpcheck import tables
 from dpcheck.commands import terminal
 from dpcheck.commands.command import LISTED, Command, add_format
+from dpcheck.shown import TABLE_FORMATS, table
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -24,8 +24,8 @@ def run(options: Namespace) -> int:
     rows = history(options.folder)
     if options.format == "json":
         return terminal.say_json({"schema": "dpcheck.history/1", "runs": rows})
-    if options.format in tables.FORMATS:
-        return terminal.say(tables.table(rows, options.format))
+    if options.format in TABLE_FORMATS:
+        return terminal.say(table(rows, options.format))
     return terminal.say(runs_text(rows, terminal.width(terminal.UNWRAPPED)))
 
 

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpcheck import _HOME, tables
+from dpcheck import _HOME
 from dpcheck.commands import terminal
 from dpcheck.commands.command import LISTED, Command, add_format
 from dpcheck.errors import did_you_mean, require
+from dpcheck.shown import TABLE_FORMATS, table
 
 Listing = dict[str, list[dict[str, str]]]
 _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit_") or name == "fit_rate"}
@@ -39,9 +40,9 @@ def run(options: Namespace) -> int:
         return terminal.say("\n".join(page(by_kind, terminal.width())))
     if options.format == "json":
         return terminal.say_json({"schema": "dpcheck.list/1", **by_kind})
-    if options.format in tables.FORMATS:
+    if options.format in TABLE_FORMATS:
         rows = [{"kind": kind, **entry} for kind, entries in by_kind.items() for entry in entries]
-        return terminal.say(tables.table(rows, options.format))
+        return terminal.say(table(rows, options.format))
     lines = []
     for kind, entries in by_kind.items():
         named = [(entry["id"], entry["title"]) for entry in entries]

@@ -21,26 +21,30 @@ if TYPE_CHECKING:
 
 def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = None) -> int:
     """Write and print a report in the formats asked for; ``texts`` are those of formats that are ready."""
-    from dpcheck.report.formats import render
-    from dpcheck.report.terminal import explanations
 
-    ready = texts or {}
+    def text_in(format: str, **layout: Any) -> str:
+        if texts and format in texts:
+            return texts[format]
+        from dpcheck.report.formats import render
+
+        return render(report, format, **layout)
+
     for name, target in _targets(options).items():
         if name != "output":
-            format = name.removesuffix("_output")
-            write_text(target, ready.get(format) or render(report, format))
-    if not options.explain and options.format in ready and not options.output:
-        terminal.say_verdict(report.findings[0].verdict, ready[options.format].removesuffix("\n"))
-        return exit_code(options, broken=not report.ok, undecided=report.inconclusive)
+            write_text(target, text_in(name.removesuffix("_output")))
     if options.explain:
+        from dpcheck.report.terminal import explanations
+
         text = explanations(report, options.explain, width=terminal.width()) + "\n"
     else:
-        text = ready.get(options.format) or render(
-            report, options.format, color=options.output is None and terminal.coloured(),
+        text = text_in(
+            options.format, color=options.output is None and terminal.coloured(),
             width=120 if options.output else terminal.width(120), verbose=options.verbose,
         )  # fmt: skip
     if options.output:
         write_text(options.output, text)
+    elif texts and options.format in texts and not options.explain:
+        terminal.say_verdict(report.findings[0].verdict, text.removesuffix("\n"))
     else:
         terminal.say(text.removesuffix("\n"))
     return exit_code(options, broken=not report.ok, undecided=report.inconclusive)

@@ -40,11 +40,11 @@ def _require_no_new_inequality(target: str) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
-    from dpcheck import tables
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import PAPERS, prove
     from dpcheck.bounds.source import place
     from dpcheck.report.claims import claim_explained, claims_summary, claims_table
+    from dpcheck.shown import TABLE_FORMATS, table
 
     started = time.perf_counter()
     target = " ".join(options.target) or None
@@ -67,8 +67,8 @@ def run(options: Namespace) -> int:
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
         return int(broken)
-    if options.format in tables.FORMATS:
-        terminal.say(tables.table(results.rows, options.format))
+    if options.format in TABLE_FORMATS:
+        terminal.say(table(results.rows, options.format))
         return int(broken)
     if options.explain:
         places = [place(result.claim) if result.claim.paper in PAPERS else "" for result in results]

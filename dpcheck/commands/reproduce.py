@@ -6,11 +6,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcheck import tables
 from dpcheck.commands import terminal
 from dpcheck.commands.command import LISTED, Command, add_backend, add_format
 from dpcheck.commands.outputs import chosen_executor, kept_when_interrupted, require_picture, save_picture
 from dpcheck.errors import require
+from dpcheck.shown import TABLE_FORMATS, table
 
 if TYPE_CHECKING:
     from dpcheck.experiments.experiment import Experiment
@@ -68,8 +68,8 @@ def _say_list(format: str) -> int:
     rows = listing()
     if format == "json":
         return terminal.say_json({"schema": SCHEMA, "experiments": rows})
-    if format in tables.FORMATS:
-        return terminal.say(tables.table(rows, format))
+    if format in TABLE_FORMATS:
+        return terminal.say(table(rows, format))
     shown = [{name: str(value) for name, value in row.items()} for row in rows]
     return terminal.say(stacked(shown, terminal.width(terminal.UNWRAPPED)))
 

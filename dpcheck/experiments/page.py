@@ -19,7 +19,7 @@ from dpcheck.experiments.experiment import Experiment
 from dpcheck.experiments.rendering import claim, text
 from dpcheck.experiments.table import rows
 from dpcheck.running.files import write_text
-from dpcheck.tables import table
+from dpcheck.shown import table
 
 Row = dict[str, Any]
 _CERTIFIED = ", certified noise"

@@ -6,27 +6,27 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from dpcheck import tables
 from dpcheck.experiments import NAMES, find, kept
 from dpcheck.experiments.experiment import Cell, Experiment
 from dpcheck.experiments.runner import Result, duration
 from dpcheck.experiments.table import causes, rows, shown_rows
+from dpcheck.shown import table
 
 SCHEMA = "dpcheck.reproduce/1"
 
 
 def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
-    """Return the table of an experiment, format "terminal" or one of :data:`dpcheck.tables.FORMATS`."""
+    """Return the table of an experiment, format "terminal" or one of :data:`dpcheck.shown.TABLE_FORMATS`."""
     if format == "csv":
-        return tables.table(rows(experiment, results), format)
+        return table(rows(experiment, results), format)
     shown = shown_rows(experiment, results)
     after = remarks(experiment, results)
     if format == "latex":
-        return "\n".join([tables.table(shown, format).rstrip(), *(f"% {line}" for line in after)])
+        return "\n".join([table(shown, format).rstrip(), *(f"% {line}" for line in after)])
     if not shown:
         body = "None of its runs is kept."
     else:
-        body = tables.table(filled(shown), "markdown") if format == "markdown" else aligned(shown)
+        body = table(filled(shown), "markdown") if format == "markdown" else aligned(shown)
     if format == "markdown":
         return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
     head = f"{experiment.place}: {experiment.title}\nclaimed: {claim(experiment)}"

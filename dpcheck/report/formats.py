@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from dpcheck import tables
 from dpcheck.report.results import BROKEN, Finding, Results, readable, to_json_text
 from dpcheck.report.summary import Summary
+from dpcheck.shown import TABLE_FORMATS, table
 
 _COLUMNS = ("id", "kind", "verdict", "expected", "ok", "audited", "certified", "claimed", "slack", "reason")
 # kind of finding -> what it says of the code, and what to do about it
@@ -55,8 +55,8 @@ def render(report: Results, format: str, *, color: bool = False, width: int = 12
         from dpcheck.report.html import to_html
 
         return to_html(report)
-    if format in tables.FORMATS:
-        return tables.table(rows(report), format) + "\n"
+    if format in TABLE_FORMATS:
+        return table(rows(report), format) + "\n"
     from rich.console import Console
 
     from dpcheck.report.terminal import print_report

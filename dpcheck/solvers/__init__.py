@@ -146,7 +146,7 @@ def solve(
     Run
         The output ``x, y`` (w and v of the paper) with ``history``, ``events`` and ``notes``. The notes name each
         assumption of the theorem that the problem or the parameters break, with its place (save what no run can know,
-        ``dpcheck.algorithms.promises.UNKNOWN``), what the paper as published understates, each override, what is
+        ``dpcheck.algorithms.promises.unknown``), what the paper as published understates, each override, what is
         reconstructed, and a certificate above the claim.
 
     Raises

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dpcheck import checks
-from dpcheck.checks.inside.cases import cases
-from dpcheck.checks.inside.readers import moves
+from dpcheck.checks.releases import cases, moves
 from dpcheck.errors import InputError, StoreError
 from dpcheck.report.findings import Finding
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import tables
+from games import GAMES
 
 from dpcheck.accounting import certify
-from dpcheck.catalogue.games import GAMES
 from dpcheck.checks import expected
 from dpcheck.checks.expected import __main__ as command
 from dpcheck.checks.expected import expected_certificates, expected_verdicts, missing, with_expected

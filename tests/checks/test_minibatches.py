@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from games import GAMES
 
-from dpcheck.catalogue.games import GAMES
-from dpcheck.checks.minibatches import disagreement, minibatches
 from dpcheck.checks.privacy.entry import Entry
+from dpcheck.checks.sampling import disagreement, minibatches
 from dpcheck.events import Repeated
 
 WOR = "dp_sgda.repaired.without_replacement"

@@ -14,15 +14,14 @@ from mutants import Edit
 from reference.recorded_runs import inside as inside_of
 
 from dpcheck.algorithms.kernels import sgda
-from dpcheck.catalogue.games import gradient as gradient_games
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.yang2022.step import step
+from dpcheck.catalogue.yang2022.further import step
 from dpcheck.checks.context import Context
-from dpcheck.checks.inside.releases import releases as releases_of
 from dpcheck.checks.privacy import sandwich
-from dpcheck.checks.privacy.transcript import Game
+from dpcheck.checks.privacy.entry import Game
 from dpcheck.checks.privacy.worst_case import WorstCase
+from dpcheck.checks.releases import releases as releases_of
 from dpcheck.problems.bilinear import Bilinear
 
 CONTEXT = Context(jobs=2)
@@ -127,7 +126,7 @@ def no_family(monkeypatch):
 
 def audited(sampling="without_replacement"):
     """The transcript of the repaired variant, as the solver's module makes it now."""
-    (entry,) = (entry for entry in gradient_games.dp_sgda() if entry.label == f"repaired.{sampling}")
+    (entry,) = (entry for entry in solvers.DPSGDA.games() if entry.label == f"repaired.{sampling}")
     found = sandwich.sandwich(CONTEXT, "dp_sgda", entry, 60_000)
     return next(finding for finding in found if finding.id.endswith(".transcript"))
 

@@ -25,8 +25,7 @@ from dpcheck.catalogue.zhang2022 import rate_theorem_4_5 as zhang2022_theorem_4_
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import experiment as declarations
 from dpcheck.checks.rates import experiments
-from dpcheck.checks.rates.judgement import TABLE
-from dpcheck.checks.rates.measurement import _known
+from dpcheck.checks.rates.judgement import TABLE, _known
 
 ALGORITHMS = (
     "output_perturbation", "phased_output_perturbation", "minimax_output_perturbation",

@@ -24,7 +24,7 @@ from dpcheck.catalogue.zhang2025 import rate_theorem_6 as theorem_6
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import experiment, experiments
-from dpcheck.checks.rates.measurement import LEADS, REACH, grid_of
+from dpcheck.checks.rates.judgement import LEADS, REACH, grid_of
 from dpcheck.errors import InputError
 from dpcheck.solvers import ALGORITHMS, configure
 

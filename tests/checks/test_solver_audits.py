@@ -12,6 +12,7 @@ import mutants
 import numpy as np
 import pandas as pd
 import pytest
+from games import GAMES
 from mutants import Edit
 from scipy.stats import norm
 
@@ -19,7 +20,6 @@ from dpcheck.accounting import certify
 from dpcheck.algorithms.kernels import spider
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
@@ -27,9 +27,8 @@ from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry
+from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry, Game
 from dpcheck.checks.privacy.sandwich import audit, curve, law_of, sandwich
-from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.solvers import ALGORITHMS, algorithm
 

@@ -6,6 +6,7 @@ Each row is a call of the library that must raise InputError, or a command line 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -499,6 +500,11 @@ def f(data, rng): return np.sum(data) + rng.laplace()
 def takes_data(data): return np.sum(data)
 def leaves(data, rng): raise SystemExit(0)
 def returns_complex(data, rng): return 1j
+def returns_text(data, rng): return "seven"
+def raises(data, rng): raise ValueError("first line\\nsecond line")
+def grows(data, rng): return rng.normal(size=int(rng.integers(1, 3)))
+def randomness_of_its_own(data, rng): return np.random.default_rng().normal()
+def takes_size(data, rng, size): return np.sum(data) + rng.laplace(size=size)
 def rises(epsilons): return np.minimum(1.0, epsilons / 10)
 words = "text"
 """
@@ -512,6 +518,10 @@ FILES = {
     "names.csv": "a,b\n",
     "words.csv": "n,gap\nmany,few\n",
     "ragged.csv": "1,2\n3\n",
+    "twice.csv": "n,n,gap\n1,2,3\n",
+    "longer.csv": "n,gap\n1,2\n1,2,3\n",
+    "headed.csv": "age,income\n1\n",
+    "marks.csv": "?,?\n1,2\n",
     "gaps.csv": "n,gap\n" + "\n".join(f"{n},{n**-0.5}" for n in (100, 200, 400, 800) for _ in range(4)),
     "holes.csv": "n,gap\n" + "\n".join(f"{n}," for n in (100, 200, 400, 800) for _ in range(4)),
     "zeros.csv": "n,gap\n" + "\n".join(f"0,{n}" for n in (100, 200, 400, 800) for _ in range(4)),
@@ -526,6 +536,54 @@ FILES = {
     "digits.json": "1" * 5_000,
     "text.npy": "no array",
     "table.csv": "another,table\n1,2\n",
+}
+RUN = "--batch 256 --population 60000 --steps 10000 --delta 1e-5"
+AT = "yang2022.theorem_1 n=10000 epsilon=0.5 delta=1e-8 T=100 G_w=1 G_v=2"
+FURTHER = {  # what follows a command, line by line
+    "audit users_own:": """
+        returns_text %A; raises %A; grows %A; randomness_of_its_own %A; takes_size %A
+        f --data headed.csv --neighbour 0 --epsilon 1; f --data marks.csv --neighbour 0 --epsilon 1
+        f %A --unseeded --jobs 2; f --data words.csv --neighbour 0 --epsilon 1""",
+    "show ": f"""
+        {AT} epsilon=3; {AT} delta=1; {AT} n=-1; {AT} k=1; yang2022.theorem_1 n=10; yang2022.theorem_1 n=ten
+        yang2022.theorem2a; Y17""",
+    "rate ": """
+        %R --theorem yang2022.theorem_2a; gaps.csv G_w=1 --response gap --factors n; %R --offset n.real
+        gaps.csv G=1 --response gap --factors n --theorem yang2022.theorem_2a; %R --offset n --theorem x
+        gaps.csv n=1 --response gap --factors n --theorem yang2022.theorem_2a; %R --claimed n=1,n:2
+        twice.csv --response gap --factors n; longer.csv --response gap --factors n""",
+    "solve ": """
+        output_perturbation --data a9a; privatediff --epsilon 1e9; dp_sgda epsilon=2; dp_sgda eta=0; dp_sgda clip_w=0
+        dp_sgda --delta 1; dp_sgda --data a9a --radius -1; dp_sgda --data a9a --positive-share 2
+        nseg --like xu2026.table_2; nispp --like xu2026.table_2 --radius 2""",
+    "measure ": """
+        dp_sgda --vary n=; dp_sgda --vary n=10..x; dp_sgda --vary n=1...4; dp_sgda --vary n=inf; dp_sgda --vary n=-8^.5
+        dp_sgda --vary n=8..4; dp_sgda --vary n=0..4; dp_sgda --vary n=10,10; dp_sgda --vary n=10 --vary n=20
+        dp_sgda n=10 --vary n=20; dp_sgda --vary n=1.5; dp_sgda d=0; dp_sgda --variant mended; dp_sgda --problem auc
+        dp_sgda --problem nosuch; dp_sgda --problem polyak d=3; dp_sgda seed=3; dp_sgda nosuch=3
+        dp_sgda --vary seed=1,2; dp_sgda --problem hyperbola""",
+    "certify ": f"""
+        --delta 1e-5; --multiplier 1 --epsilon 1 {RUN}; --multiplier 1 --batch 5 --population 10 --delta 1e-5
+        --multiplier -1 {RUN}; --multiplier nan {RUN}; --epsilon 0 {RUN}; nosuch.json; nosuch.json --delta 1.5
+        --epsilon 2 --batch 1 --population 9 --steps 0; --epsilon 2 --batch 1 --population 9 --steps 3 --delta 0
+        --multiplier 1 --sampling balls_in_bins --neighbours replace_one {RUN}
+        --multiplier 1 --batch 5.5 --population 10 --steps 3 --delta 0 --sampling fixed
+        --multiplier 1 --batch inf --population 10 --steps 3 --delta 0 --sampling shuffled
+        --multiplier 1 --batch 11 --population 10 --steps 3 --delta 0 --sampling fixed
+        --multiplier 1 --batch 1 --population 0 --steps 3 --delta 0 --sampling fixed
+        --multiplier 1 --sampling fixed --neighbours add_or_remove_one {RUN}
+        --multiplier 1 --sampling without_replacement --neighbours add_or_remove_one {RUN}
+        --multiplier 1 --sampling balls_in_bins --batch -5 --population 9 --steps 3
+        --multiplier 1 --sampling balls_in_bins --batch 1 --population 0 --steps 3
+        --multiplier 1 --encoder nosuch.npy; --multiplier 1 --encoder tree; --multiplier 1 --encoder tree --steps 99999
+        --multiplier 1 --encoder tree --steps 8 --batch 2; --multiplier 1 --encoder tree --steps 8 --participations -1
+        --multiplier 1 --sampling none --population 3 --steps 9; --multiplier 1 --separation 2 {RUN}
+        nosuch.json --encoder tree; nosuch.json --steps 3""",
+    "reproduce ": """
+        nothing; --only ijcnn1; xu2026.table_2 --seeds 0; xu2026.table_2 --only cifar
+        xu2026.table_2 --plot x.nothing; xu2026.table_2 --store gaps.csv""",
+    "report ": "xu2026.table_2 --format sarif; nosuch.json",
+    "check ": "./nosuch",
 }
 AUDIT = ("audit", "users_own:f", "--data", "1", "--neighbour", "0")
 ONE = (*AUDIT, "--epsilon", "1", "--trials", "200")
@@ -636,6 +694,10 @@ def command_lines() -> list[tuple[str, ...]]:
     found += [("bugs", "no-such-bug"), ("bugs", "all", "--seed", "x"), ("bugs", "--format", "sarif")]
     reports = ("nosuch.json", "empty.json", "null.json", "list.json", "deep.json", "half.json", "other.json", ".")
     found += [("report", file) for file in (*reports, "digits.json", "gaps.csv", "text.npy")]
+    short = {"%A": "--data 1 --neighbour 0 --epsilon 1 --trials 200", "%R": "gaps.csv --response gap --factors n"}
+    for start, lines in FURTHER.items():
+        for line in re.split(r"\n|; ", lines.strip()):
+            found.append(tuple(re.sub("%[AR]", lambda match: short[match[0]], start + line.strip()).split()))
     return found
 
 

@@ -7,7 +7,6 @@ pages is skipped where there are none.
 from __future__ import annotations
 
 import ast
-import csv
 import json
 import re
 import shutil
@@ -98,20 +97,6 @@ def test_every_audit_states_its_null_hypothesis(name):
     path = ROOT.joinpath(*method_page.AUDITS[name].removeprefix("dpcheck.").split(".")).with_suffix(".py")
     said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     assert "null hypothesis" in " ".join(said.lower().split())
-
-
-def test_false_alarms_are_those_that_were_measured():
-    text = method_page.pages()["reference/methods.rst"]
-    with (ROOT / "tests/measured/false_alarms_audit_privacy.csv").open() as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    for row in rows:
-        shown = [row["mechanism"], row["claim"], row["trials"], row["repeats"], row["alarms"],
-                 f"{100 * float(row['share']):.2f} %", f"{100 * float(row['upper_97.5']):.2f} %"]  # fmt: skip
-        assert "   * - " + "\n     - ".join(shown) in text
-    tables = {path.stem.removeprefix("false_alarms_").removeprefix("further_")
-              for path in (ROOT / "tests/measured").glob("false_alarms_*.csv")}  # fmt: skip
-    shown = {f"{name}_curve" for name in method_page.AUDITS} | {*method_page.AUDITS, *method_page.ESTIMATORS}
-    assert tables <= shown
 
 
 def test_every_command_has_a_part():

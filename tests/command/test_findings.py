@@ -444,15 +444,6 @@ def test_without_expected_verdicts_there_is_no_word_of_a_regression():
             assert ("✗ violated  my_sgd.releases" in text) == (verdict == "violated")
 
 
-def test_rows_are_counted_and_listed_on_demand():
-    found = [finding("consistent", id=f"nseg.n{i}", kind="noise", subject=f"noise {i}") for i in range(20)]
-    short, long = (render(report(*found), "terminal", verbose=verbose) for verbose in (False, True))
-    assert "20 findings, listed by --verbose: 20 consistent." in short
-    assert "noise 7" not in short
-    assert short.endswith("Next: dpcheck check dp_sgda --verbose\n")
-    assert all(f"noise {i}\n" in long for i in range(20))
-
-
 def test_the_tightest_rows_of_the_sandwich_are_shown_of_every_variant():
     found = [
         finding(id=f"nseg.{variant}.n{i}", audited=i / 10, certified=0.9, claimed=1.0)

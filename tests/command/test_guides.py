@@ -1,26 +1,21 @@
-"""CONTRIBUTING and the page on the architecture: every path, command and name in them exists; the picture is true."""
+"""CONTRIBUTING and the page on the architecture: every path, command and name in them exists."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
 import shlex
-import tomllib
-from collections.abc import Iterable, Iterator
 from functools import cache
 
-import grimp
-import layers
 import pytest
 from files import ROOT, others, sources
 
 from dpcheck import cli
-from dpcheck.audits.bugs.catalogue import BUGS
+from dpcheck.audits.bugs.bug import catalogue
 from dpcheck.bounds import registry
 from dpcheck.solvers import ALGORITHMS
 
 GUIDES = {name: (ROOT / name).read_text("utf-8") for name in ("CONTRIBUTING.md", "docs/architecture.md")}
-PICTURE = re.search(r"```mermaid\n(.*?)```", GUIDES["docs/architecture.md"], re.S)[1]
 ENDINGS = ("py", "md", "json", "jsonl", "toml", "txt", "csv")
 TOOLS = (
     "ruff",
@@ -104,7 +99,7 @@ def dpcheck_knows(arguments: list[str]) -> bool:
 def targets() -> set[str]:
     """What commands of the guides may be asked about."""
     stated = {each.id for each in (*registry.claims(), *registry.theorems())}
-    return stated | {*registry.PAPERS, *ALGORITHMS, *BUGS}
+    return stated | {*registry.PAPERS, *ALGORITHMS, *catalogue()}
 
 
 def python_knows(arguments: list[str]) -> bool:
@@ -131,79 +126,3 @@ def everything() -> str:
     """The text of the package, of its tests and of what sets the project up, but for these pages and this file."""
     names = [name for name in (*sources(), *others()) if name.endswith((".py", ".toml", ".txt", ".json"))]
     return "\n".join((ROOT / name).read_text("utf-8") for name in names if name != "tests/command/test_guides.py")
-
-
-def test_the_table_of_layers_is_the_measured_one():
-    """The table in CONTRIBUTING is what ``tests/layers.py`` writes, and has every folder of tests."""
-    assert layers.BEGIN + layers.table(layers.kept()) + layers.END in GUIDES["CONTRIBUTING.md"]
-    assert {*layers.LAYERS} == {file.parent.name for file in (ROOT / "tests").glob("*/test_*.py")}
-
-
-# The picture of the layers
-
-
-def boxes() -> dict[str, str]:
-    """Each module or folder of dpcheck -> its box in the picture."""
-    listed = re.findall(r'(\w+)\["\w+: ([\w, ]+)"\]', PICTURE)
-    return {module: box for box, modules in listed for module in modules.split(", ")}
-
-
-def imports() -> set[tuple[str, str]]:
-    """Imports between boxes, those for types and within functions included, as the linter counts them."""
-    graph, box = grimp.build_graph("dpcheck", cache_dir=None), boxes()
-    found = set()
-    for module in graph.modules - {"dpcheck"}:
-        for imported in graph.find_modules_directly_imported_by(module) - {"dpcheck"}:
-            found.add((box[module.split(".")[1]], box[imported.split(".")[1]]))
-    return {(one, other) for one, other in found if one != other}
-
-
-def reached(start: str, arrows: Iterable[tuple[str, str]]) -> set[str]:
-    """Where the arrows lead from a box."""
-    found, ends = set[str](), [start]
-    while ends:
-        end = ends.pop()
-        for one, other in arrows:
-            if one == end and other not in found:
-                found.add(other)
-                ends.append(other)
-    return found
-
-
-def needed(arrows: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The arrows that do not follow from others."""
-    for one, other in arrows:
-        if other not in reached(one, arrows - {(one, other)}):
-            yield one, other
-
-
-def test_every_module_has_a_box():
-    found = {path.stem if path.suffix == ".py" else path.name for path in (ROOT / "dpcheck").iterdir()}
-    assert {*boxes()} == found - {"__init__", "__pycache__", "py.typed"}
-
-
-def test_arrows_are_the_imports_and_none_leads_back():
-    found = imports()
-    assert not [box for box in {*boxes().values()} if box in reached(box, found)]
-    assert sorted(re.findall(r"(\w+) --> (\w+)", PICTURE)) == sorted(needed(found))
-
-
-def test_the_contracts_of_the_linter_hold_in_the_picture():
-    """Contracts within one box have no arrow to look at."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    arrows, box = {*re.findall(r"(\w+) --> (\w+)", PICTURE)}, boxes()
-    forbidden = [each for each in contracts if each["type"] == "forbidden"]
-    assert {"kernels", "audits", "bounds"} <= {
-        name.split(".")[1] for each in forbidden for name in each["source_modules"]
-    }
-    for each in forbidden:
-        (source,) = {box[name.split(".")[1]] for name in each["source_modules"]}
-        named = [name.split(".")[1] for name in each["forbidden_modules"] if name.startswith("dpcheck.")]
-        apart = {*box.values()} if "*" in named else {box[name] for name in named}
-        allowed = [line.partition(" -> dpcheck.")[2] for line in each.get("ignore_imports", ())]
-        apart -= {box[name] for name in allowed if name in box}
-        assert not (apart - {source}) & reached(source, arrows), each["name"]
-    (checks,) = (each for each in contracts if each["type"] == "protected")
-    importers = {box[name.split(".")[1]] for name in checks["allowed_importers"]}
-    assert checks["protected_modules"] == ["dpcheck.checks"]
-    assert {one for one, other in arrows if other == "checks"} <= importers

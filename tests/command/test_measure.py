@@ -139,48 +139,6 @@ def test_levels(written, levels):
     assert all(isinstance(level, int) == float(level).is_integer() for level in found)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("dp_sgda --vary n", "--vary must be NAME=LEVELS, such as n=2^10..2^14"),
-        ("dp_sgda --vary n=", "got n="),
-        ("dp_sgda --vary n=10..x", "got n=10..x"),
-        ("dp_sgda --vary n=1...4", "got n=1...4"),
-        ("dp_sgda --vary n=2^9999", "got n=2^9999"),
-        ("dp_sgda --vary n=inf", "got n=inf"),
-        ("dp_sgda --vary n=-8^.5", "got n=-8^.5"),
-        ("dp_sgda --vary n=100..1000", "--vary must double from the first of LOW..HIGH to the last"),
-        ("dp_sgda --vary n=8..4", "--vary must double"),
-        ("dp_sgda --vary n=0..4", "--vary must double"),
-        ("dp_sgda --vary n=10,10", "--vary must name each level once"),
-        ("dp_sgda --vary n=10 --vary n=20", "--vary must say n once"),
-        ("dp_sgda n=10 --vary n=20", "--vary must leave out n, which is given, got 10"),
-        ("dp_sgda --epsilon 2 --vary epsilon=1,2", "--epsilon must be left out where it is varied, got 2.0"),
-        ("dp_sgda --vary n=1.5", "n must be a whole number >= 1, got 1.5"),
-        ("dp_sgda d=0", "d must be a whole number >= 1, got 0"),
-        ("dp_sgda --seeds 0", "seeds must be a whole number >= 1, got 0"),
-        ("dp_sgda --jobs 0", "jobs must be a whole number >= 1, got 0"),
-        ("dp_sgda --variant mended", "variant must be one of as_printed, repaired, got mended"),
-        ("dp_sgda --problem auc", "problem must be a family that samples data sets of any size, got auc"),
-        ("dp_sgda --problem nosuch", "problem must be one of auc, "),
-        ("dp_sgda --problem polyak d=3", "d must be left out, since polyak has no other size, got 3"),
-        ("dp_sgda seed=3", "settings must leave seed to --seed, got seed=3"),
-        ("dp_sgda nosuch=3", "nosuch must be an option of dp_sgda"),
-        ("nosuch", "algorithm must be one of ada_dp_spider"),
-        ("dp_sgda --vary seed=1,2", "--vary must be n, d, epsilon, delta or a setting, got seed=1,2"),
-        ("phased_primal --problem cosine", "got cosine (in the run with n = 1000, d = 3, "),
-        ("dp_sgda --output nosuch/t.csv", "--output must lie in an existing folder"),
-    ],
-)  # fmt: skip
-def test_wrong_input_is_one_line(call, tmp_path, arguments, words):
-    code, _, err = call("measure", *arguments.split())
-    (said,) = [line for line in err.splitlines() if not line.endswith("...")]
-    assert code == 2
-    assert re.fullmatch(r"dpcheck: error: .+ must .+", said)
-    assert words in said
-    assert not [*tmp_path.iterdir()]
-
-
 # The file
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 
 import dpcheck
-from dpcheck.bounds import registry
 from dpcheck.cli import _parse
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,41 +95,6 @@ def test_the_cluster_page_uses_options_that_exist():
         assert _parse(arguments).command == arguments[0]
 
 
-def test_first_command(checked):
-    """Install and check; the last part is run by ``checked``."""
-    make, install, check = blocks(README, "sh")[0].strip().split(" && ")
-    assert make == "python3 -m venv .venv"
-    assert install == ".venv/bin/pip install ."
-    assert check == ".venv/bin/dpcheck check dp_sgda"
-    assert (ROOT / "pyproject.toml").is_file()
-    assert importlib.util.find_spec("venv") is not None
-    assert checked.code == 0
-
-
-def test_second_command():
-    """The tests' own command; its last part is running now. Editable, so that it tests the files of the clone."""
-    make, install, tests = blocks(README, "sh")[1].strip().split(" && ")
-    assert make == "python3 -m venv .venv"
-    assert install == ".venv/bin/pip install -e '.[test]'"
-    assert tests == ".venv/bin/pytest"
-    requirements = importlib.metadata.requires("dpcheck")
-    extra = {re.match(r"[\w-]+", line).group() for line in requirements if re.search(r"extra == .test.", line)}
-    for name in extra:
-        assert importlib.metadata.version(name)
-    assert "pytest" in extra
-
-
-def test_the_first_screen_audits_a_function_and_leads_to_the_installation():
-    language, body = all_blocks(README)[0]
-    assert (language, len(re.findall(r"^(?:>>>|\.\.\.) ", body, re.M))) == ("python", 4)
-    assert "dpcheck.audit_privacy(" in body
-    screen = README[: README.index(body)]
-    assert len(screen.splitlines()) <= 10
-    place = re.search(r"\]\(#([\w-]+)\)", screen)
-    section = README[re.search(rf"^## {place[1].replace('-', ' ')}$", README, re.M | re.I).end() :]
-    assert all_blocks(section)[0][0] == "sh"
-
-
 def test_report_commands(checked):
     """The long command is the one that ``checked`` ran; what it wrote is what the next one reads."""
     check, report = blocks(REPORT, "sh")[0].strip().splitlines()
@@ -181,11 +145,6 @@ def test_what_was_found_is_found(paper, statement, witness, line):
     assert (result.claim.paper, result.verdict, explain) == (paper, "refuted", "--explain")
     assert statement.startswith(f"{result.claim.location}: ")
     assert witness in " ".join(result.note.split())
-
-
-def test_five_findings_of_every_paper():
-    assert len(FINDINGS) == 5
-    assert {paper for paper, *_ in FINDINGS} == set(registry.PAPERS)
 
 
 def test_the_theorem_to_copy(tmp_path):

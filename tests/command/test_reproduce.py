@@ -385,31 +385,6 @@ def test_reproduce_from_a_store(capsys, tmp_path, monkeypatch):
     assert len(made) == 4
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["reproduce", "nothing"], "experiment must be one of"),
-        (["reproduce", "--only", "ijcnn1"], "--only must come with an experiment"),
-        (["reproduce", "xu2026.table_2", "--seeds", "0"], "seeds must"),
-        (["reproduce", "xu2026.table_2", "--only", "cifar"], "--only must name cells"),
-        (["reproduce", "xu2026.table_2", "--plot", "x.nothing"], "--plot must end in"),
-        (["solve", "nseg", "--like", "xu2026.table_2"], "--like must name a cell"),
-        (["solve", "nispp", "--like", "xu2026.table_2", "--radius", "2"], "--radius must come with --data"),
-        (["report", "xu2026.table_2", "--format", "sarif"], "--format must be one of"),
-    ],
-)
-def test_wrong_use_ends_with_one_line(capsys, arguments, words):
-    assert main(arguments) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and words in said.err and said.err.count("\n") == 1
-
-
-def test_a_store_that_is_no_folder_is_refused(capsys, tmp_path):
-    (tmp_path / "file").write_text("")
-    assert main(["reproduce", "xu2026.table_2", "--store", str(tmp_path / "file")]) == 2
-    assert "--store must be a folder" in capsys.readouterr().err
-
-
 def test_report_shows_kept_runs(capsys, tmp_path):
     assert main(["report", "xu2026.table_2", "--format", "markdown"]) == 0
     out = capsys.readouterr().out

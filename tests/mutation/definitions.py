@@ -9,14 +9,12 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "dpcheck"
-_BINDING = re.compile(r"^ *([\w, ]+)[(:=]", re.MULTILINE)  # ``def name(``, ``class Name:``, ``A, B =``
 
 
 @dataclass(frozen=True)
@@ -49,20 +47,15 @@ class Sources:
         files = (Path(folder, name) for folder, _, names in os.walk(package, followlinks=True) for name in names)
         modules = sorted(file for file in files if file.suffix == ".py")
         self.texts = {file.relative_to(package.parent).as_posix(): file.read_text("utf-8") for file in modules}
-
-    @cached_property
-    def _binding(self) -> dict[str, set[str]]:
-        """The modules that may bind a name, by the name."""
-        paths = defaultdict(set)
-        for path, text in self.texts.items():
-            for name in set(" ".join(_BINDING.findall(text)).replace(",", " ").split()):
-                paths[name].add(path)
-        return paths
+        heads = re.compile(r"^ *([\w, ]+)[(:=]", re.MULTILINE)  # ``def name(``, ``class Name:``, ``A, B =``
+        self._words = {
+            path: set(re.findall(r"\w+", " ".join(heads.findall(text)))) for path, text in self.texts.items()
+        }
 
     def place(self, edit: Edit, texts: Mapping[str, str] | None = None) -> tuple[str, Sequence[ast.AST]]:
         """The module, and the nodes of the fragment in it; ValueError where it is not there exactly once."""
         names, (fragment, _) = edit.definition.split("."), edit.fragments()
-        modules = {path: tree((texts or self.texts)[path]) for path in sorted(self._binding.get(names[-1], ()))}
+        modules = {path: tree((texts or self.texts)[path]) for path in self.texts if names[-1] in self._words[path]}
         places = [
             (path, nodes)
             for path, module in modules.items() if not edit.hint or _fits(edit.hint, path, module)

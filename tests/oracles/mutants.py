@@ -50,7 +50,12 @@ def compiled(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
 
 def solver(*edits: Edit) -> type[dp_sgda.DPSGDA]:
     """The class with a bug in its calibration or in the sensitivities of the events it declares."""
-    copy = mutated(*edits, of=None if edits else dp_sgda)
-    assert copy.__name__ == dp_sgda.__name__
+    changed, copy = mutated(*edits), mutated(of=dp_sgda)
+    if changed.__name__ == dp_sgda.__name__:
+        copy = changed
+    else:  # a module that it imports from
+        copy.__dict__.update(
+            (name, part) for name, part in vars(changed).items() if name in vars(copy) and callable(part)
+        )
     broken: type[dp_sgda.DPSGDA] = copy.DPSGDA
     return broken

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from dpcheck.accounting import certify, privacy_curve
-from dpcheck.catalogue.games import GAMES
-from dpcheck.checks.minibatches import on_minibatches
 from dpcheck.checks.place import place_of, place_of_schedule
 from dpcheck.checks.privacy.entry import DELTA, EPSILON
+from dpcheck.checks.sampling import on_minibatches
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import example
 from dpcheck.report.findings import Finding
@@ -26,7 +25,7 @@ CALIBRATED = 0.99  # share of the claim that calibrated noise uses up at least; 
 
 def accounting(name: str) -> Iterator[Finding]:
     """Check each variant's game, and its own schedule for the algorithm's example problem."""
-    for entry in GAMES[name]():
+    for entry in algorithm(name).games():
         label, solver = f"{name}.{entry.label}", entry.game.solver
         words = f"{name}, {entry.words}"
         found = interval_of(entry.events, entry.delta)
@@ -37,7 +36,7 @@ def accounting(name: str) -> Iterator[Finding]:
         scale = getattr(solver, "sigma_select", 0.0)
         if scale > 0:
             yield selection(label, words, entry.events, 1 / scale)
-    first = next(iter(GAMES[name]()))
+    first = next(iter(algorithm(name).games()))
     yield from directions(name, first.events)
     yield from disjoint(name, first.events)
     problem: Any = example(algorithm(name).example, seed=0)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from games import GAMES
 from scipy.stats import norm
 
 from dpcheck import accounting as engine
 from dpcheck.accounting import Certificate, certificates, certify, event_counts, privacy_curve
-from dpcheck.catalogue.games import GAMES
 from dpcheck.checks.privacy.entry import DELTA, Entry
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.report.findings import Finding

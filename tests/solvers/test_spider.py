@@ -20,9 +20,9 @@ from dpcheck.accounting import privacy_curve
 from dpcheck.algorithms.kernels.parts import project
 from dpcheck.algorithms.problem import Problem, with_record
 from dpcheck.catalogue.xu2026.ada_dp_spider import AdaDPSpider
+from dpcheck.catalogue.xu2026.choice import score_all
 from dpcheck.catalogue.xu2026.dp_spider import DPSpider
 from dpcheck.catalogue.xu2026.sto_spider import Limits, StoSpider, pure, scale_of
-from dpcheck.checks.inside.choice import score_all
 from dpcheck.events import Gaussian, Laplace
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear

@@ -24,19 +24,24 @@ where one more is asked for the run ends uncertified.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dpcheck.algorithms.domains import positive, whole
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Bounds, kernel, named
 from dpcheck.algorithms.kernels.parts import copy, norm, project
 from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
+from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
 from dpcheck.events import Event
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Adaptive(Drifting):
@@ -202,6 +207,8 @@ class AdaDPSpider(Spider):
     variants = ("repaired",)
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 8, "b1": 20, "b2": 5, "Gamma": 2, "Q": 2}
+    small_problem = "sensing"
+    layout = descent
     kernel = staticmethod(run)
     reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Adaptive}
@@ -213,3 +220,13 @@ class AdaDPSpider(Spider):
             self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2,
             min(self.refreshes, iterations), max(iterations - 1, 0),
         )  # fmt: skip
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game without an escape within its steps.
+
+        Drift calls for a second refresh in three runs of four, for a third in few.
+        """
+        from dpcheck.checks.privacy.entry import ONE
+
+        yield cls.game("repaired", ONE, {"refreshes": 2, "kappa": 300.0, "chi": 1e-9, "R": 1.0})

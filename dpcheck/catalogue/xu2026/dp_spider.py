@@ -25,19 +25,24 @@ noise multiplier.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dpcheck.algorithms.domains import whole
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Bounds, kernel, named
 from dpcheck.algorithms.kernels.parts import below, copy, project
 from dpcheck.algorithms.kernels.spider import estimate, scratch
 from dpcheck.algorithms.kernels.tape import mark
+from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number
 from dpcheck.catalogue.xu2026.spider import Spider, SpiderSchedule, spider_events
 from dpcheck.events import Event
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Printed(SpiderSchedule):
@@ -166,6 +171,8 @@ class DPSpider(Spider):
     reconstructed = "T, q and b2, from their orders with constant 1"
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 6, "period": 3, "b1": 20, "b2": 5}
+    small_problem = "sensing"
+    layout = descent
     kernel = staticmethod(run)
     reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
@@ -177,3 +184,16 @@ class DPSpider(Spider):
         return spider_events(
             self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2, refreshes, iterations - refreshes
         )
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of two refreshes; as printed with the constant that the paper leaves open, one refresh and one
+        difference.
+
+        The fewer releases the output rests on, the more it alone tells; what is printed is too little for any number.
+        """
+        from dpcheck.checks.privacy.entry import ONE, RECORDS, STEPS, WHOLE
+
+        yield cls.game("repaired", ONE, {"period": STEPS // 2})
+        settings = {"steps": 2, "period": 2, "b1": RECORDS, "b2": RECORDS}
+        yield cls.game("as_printed", WHOLE, settings, words="as printed, with c = 1", least=100_000)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcheck.algorithms.domains import finite_norm, norm, positive, records, share, whole
 from dpcheck.algorithms.kernels.jit import Numbers
@@ -15,6 +16,9 @@ from dpcheck.algorithms.schedule import Schedule, fixed, level, number
 from dpcheck.algorithms.solver import Solver
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class SpiderSchedule(Schedule):
@@ -226,3 +230,19 @@ class Spider(Solver):
         n, largest = len(problem.records), max(self.b1, self.b2)
         require(largest <= n, "b1 and b2", f"be at most the number of records, {n}", largest)
         return pack(fill(self.reals, self), fill(self.counts, self))
+
+    @classmethod
+    def game(cls, variant: str, pattern: tuple[int, ...], settings: Mapping[str, Any], **more: Any) -> Entry:
+        """Return a game in which every gradient and every difference is clipped, wherever a run goes.
+
+        The canary's curvature and that of the record which replaces it are of opposite sign, and so large that the
+        difference between any two points is clipped: differences are twice as long as Ls = 1 allows. The slopes are
+        so large that the gradients are beyond L0 = 1 all over.
+        """
+        from dpcheck.checks.privacy.entry import BATCH, RADIUS, STEPS, blank, entry
+        from dpcheck.checks.privacy.worst_case import record
+
+        bent = record(b=4 * RADIUS, p=2.0)
+        norms = {"steps": STEPS, "eta": 0.1, "L0": 1.0, "Ls": 1.0, "b1": BATCH, "b2": BATCH}
+        problem = blank(dim_v=0, radius_w=RADIUS)
+        return entry(cls.name, variant, problem, (bent, -bent, -bent), pattern, {**norms, **settings}, **more)

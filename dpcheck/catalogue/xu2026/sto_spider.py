@@ -24,9 +24,10 @@ The selection returns the first iterate that AboveThreshold finds to be an alpha
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import types
@@ -47,11 +48,16 @@ from dpcheck.algorithms.kernels.jit import (
 from dpcheck.algorithms.kernels.parts import copy, norm, project
 from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
+from dpcheck.algorithms.layout import with_choice
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, fixed, number
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
 from dpcheck.errors import require
 from dpcheck.events import Event, Laplace
+
+if TYPE_CHECKING:
+    from dpcheck.checks.context import Context, Stage
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Stochastic(Drifting):
@@ -323,9 +329,14 @@ class StoSpider(Spider):
     variants = ("repaired",)
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 3, "b1": 20, "b2": 5, "Gamma": 2}
+    layout = with_choice
     kernel = staticmethod(run)
     reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Stochastic}
+
+    def as_laplace(self, multiplier: float) -> float:
+        """Return that of :func:`pure`."""
+        return pure(multiplier).noise_multiplier
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes there may be, a difference at every step but the first, and at the end the selection."""
@@ -335,3 +346,24 @@ class StoSpider(Spider):
             min(self.refreshes, done), max(done - 1, 0),
         )  # fmt: skip
         return steps if done < self.steps else (*steps, pure(self.sigma_select))
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game that leaves nearly all of epsilon to the descent, whose second estimate is a refresh too, as its
+        norm asks for.
+        """
+        from dpcheck.checks.privacy.entry import ONE, STEPS
+
+        settings = {"refreshes": 2, "kappa": 1e9, "gamma": 1e9, "Gamma": STEPS, "r": 1e-9}
+        settings |= {"alpha": 1.0, "selection": 0.001}
+        remark = "the private choice at the end, 0.1 % of epsilon, is not looked at"
+        # the canary moves either coordinate of the choice's score by as much, and its norm by sqrt(1/2) of what is
+        # declared
+        yield cls.game("repaired", ONE, settings, remark=remark, least_share=0.7)
+
+    @classmethod
+    def further(cls, context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterable[Stage]:
+        """Return the stage about the private choice."""
+        from dpcheck.catalogue.xu2026.choice import stages
+
+        return stages(context, tables)

@@ -20,25 +20,42 @@ Theorem 3     steps from t = 1 on, beyond the proof's     from t_0 + 1 on, where
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.budget import Sizes, gradient_bounds, modulus, private_modulus, smoothness_for_eta
+from dpcheck.algorithms.budget import gradient_bounds, modulus, private_modulus, smoothness_for_eta
 from dpcheck.algorithms.domains import anything, norm, one_of, positive, records, whole
 from dpcheck.algorithms.kernels import sgda as kernels
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
-from dpcheck.algorithms.noise import certified_pair, gaussian
+from dpcheck.algorithms.layout import pairs
+from dpcheck.algorithms.noise import certified_noise, gaussian, moves
 from dpcheck.algorithms.packing import SCHEMES, fill, pack
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.schedule import Number, Schedule, fixed, level, number
+from dpcheck.algorithms.promises import (
+    Given,
+    Promise,
+    any_of,
+    at_zero,
+    bounded,
+    curved,
+    lipschitz,
+    projected,
+    smooth,
+    strongly_concave,
+)
+from dpcheck.algorithms.schedule import Number, Schedule, fixed, level, number, prescribed
 from dpcheck.algorithms.solver import Solver
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Repeated, Sampled, Scheme
+
+if TYPE_CHECKING:
+    from dpcheck.checks.context import Context, Stage
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Theorem2a(Schedule):
@@ -77,7 +94,7 @@ class Theorem2a(Schedule):
 
     @number(whole)
     def steps(self) -> int:
-        return self.sizes.n
+        return self.published("yang2022.theorem_2a", "T")
 
     @number(records)
     def batch(self) -> int:
@@ -136,7 +153,7 @@ class Theorem2b(Theorem2a):
 
     @number(whole)
     def steps(self) -> int:
-        return self.sizes.n**2
+        return self.published("yang2022.theorem_2b", "T")
 
     @number(positive, checked=False)
     def eta(self) -> Any:
@@ -216,29 +233,13 @@ SCHEDULES = {
 
 
 def printed_batch(n: int, steps: int, epsilon: float) -> int:
-    """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))), rounded up and at most n."""
-    return min(n, math.ceil(max(1.0, n * math.sqrt(epsilon / (4 * steps)))))
+    """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))) rounded up, at most n."""
+    return min(n, prescribed("yang2022.theorem_1", "m", n=n, T=steps, epsilon=epsilon))
 
 
 def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) -> float:
     """Return Remark 1's standard deviation, 8 G sqrt(T log(1/delta)) / (n epsilon)."""
     return 8 * G * math.sqrt(steps * math.log(1 / delta)) / (n * epsilon)
-
-
-def moves(problem: Problem, clips: tuple[float, float], batch: int) -> tuple[float, float]:
-    """Return how far one record's replacement moves a minibatch mean (l2), in w and in v.
-
-    A record's part of the mean of gradients is at most G/m, so that replacing it moves the mean by at most 2G/m; G is
-    the clipping norm or the proved Lipschitz constant, the smaller.
-    """
-    bounds = (min(problem.lipschitz_w, clips[0]), min(problem.lipschitz_v, clips[1]))
-    return 2 * bounds[0] / batch, 2 * bounds[1] / batch
-
-
-def certified_noise(bounds: Sequence[float], sizes: Sizes, sampling: Scheme, batch: int, steps: int) -> list[float]:
-    """Return the noise on minibatch means of blocks with these per-record bounds."""
-    multiplier = certified_pair(sizes, sampling, batch, steps)
-    return [multiplier * 2 * G / batch for G in bounds]
 
 
 def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Array, Array]:
@@ -296,6 +297,7 @@ class GradientDescentAscent(Solver):
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 10}
     kernel = staticmethod(kernels.sgda)
+    layout = pairs
 
     def __post_init__(self) -> None:
         for name in ("eta_w", "eta_v"):
@@ -356,5 +358,67 @@ class DPSGDA(GradientDescentAscent):
         """The step sizes in w, which Theorem 2 has in v too."""
         return self.eta_w
 
+    small_runs: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "repaired.poisson": ("repaired", {"steps": 10, "sampling": "poisson"}),
+    }
     theorems = ("2a", "2b", "3")
     schedules = SCHEDULES
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 2a, 2b or 3, and as printed also for Remark 1, which sets the noise."""
+        theorem = str(given.option(self, "theorem"))
+        L, rho = problem.smoothness, modulus(problem)
+        values = given.letters(problem) | {"T": self.steps, "m": self.batch}
+        values.pop("d")
+        found = {
+            "A1": lipschitz(
+                problem, clip_w=(self.clip_w, problem.lipschitz_w), clip_v=(self.clip_v, problem.lipschitz_v)
+            ),
+            # without replacement is the repair
+            "sampling": "each record is drawn by itself" if self.sampling == "poisson" else "",
+        }
+        if theorem == "3":
+            bend = L + L**2 / rho if rho > 0 else 0.0
+            late = f"eta_w is {self.eta_w.max():.4g} and eta_v {self.eta_v.max():.4g} at first"
+            starts_late = self.eta_w.max() * bend <= 1 + 1e-12 and self.eta_v.max() * L <= 1 + 1e-12
+            letters = {"kappa": L / rho if rho > 0 else 0.0, "mu": given.option(self, "pl"), "L": L}
+            conditions = found | {
+                "A3": smooth(problem), "PL-SC": strongly_concave(problem), "W": projected(problem),
+                "V": bounded(problem, "v"), "late start": "" if starts_late else late,
+            }  # fmt: skip
+            yield Promise("yang2022.theorem_3", "Theorem 3", letters, conditions)
+        else:
+            conditions = found | {
+                "A3": smooth(problem), "convex-concave": any_of(curved(problem, convex=True)),
+                "bounded": bounded(problem), "start": at_zero(problem),
+            }  # fmt: skip
+            yield Promise(f"yang2022.theorem_{theorem}", f"Theorem {theorem}", values, conditions)
+        if given.variant == "as_printed":
+            yield Promise("yang2022.theorem_1", "Remark 1", values, found)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of either sampling, repaired; as printed there is no clipping, and the records keep to the
+        Lipschitz constant.
+        """
+        from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, QUIET, STEPS, blank, entry
+        from dpcheck.checks.privacy.worst_case import record
+
+        settings = CLIPS | {"steps": STEPS, "batch": BATCH, "eta": 0.05}
+        for sampling, roles in (("without_replacement", PAIR), ("poisson", QUIET)):
+            yield entry(
+                cls.name, "repaired", blank(**FAR), roles, BOTH, settings | {"sampling": sampling},
+                label=f"repaired.{sampling}", words=f"repaired, {sampling.replace('_', ' ')}",
+            )  # fmt: skip
+        ones = record(b=1.0, c=1.0)
+        yield entry(  # with 17 records Remark 1's minibatch is 2
+            cls.name, "as_printed", blank(17, **FAR), (ones, -ones, -ones), BOTH, {"steps": STEPS, "eta": 0.05},
+            label="as_printed.with_replacement", words="as printed, with replacement",
+        )  # fmt: skip
+
+    @classmethod
+    def further(cls, context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterable[Stage]:
+        """Return stages about the noise of Remark 1, a step, and real data."""
+        from dpcheck.catalogue.yang2022.further import stages
+
+        return stages(context, tables)

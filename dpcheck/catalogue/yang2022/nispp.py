@@ -30,13 +30,16 @@ takes B log n gradients times its condition number 1 + l/lam.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcheck.algorithms.domains import one_of, positive, records
 from dpcheck.algorithms.noise import certified
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.schedule import Schedule, fixed, number
+from dpcheck.catalogue.yang2022 import unmet_in_table_1
+from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ROOM, SLOPE, game_of_a_solution, near
 from dpcheck.catalogue.zhang2022.output_perturbation import (
     FIELDS,
     InPhases,
@@ -48,6 +51,9 @@ from dpcheck.catalogue.zhang2022.output_perturbation import (
 )
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 TABLE = "Table 1 of Yang et al. counts n^(3/2) log n gradients, with replacement; this run passes the records once"
 SAMPLINGS = ("single_pass", "with_replacement")
@@ -156,6 +162,9 @@ class NISPP(Phased):
     example = "bilinear"
     average = True
     tiny: ClassVar[dict[str, Any]] = {"batch": 40}
+    small_runs: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "repaired.with_replacement": ("repaired", {"sampling": "with_replacement", "batch": 5, "lam": 10.0}),
+    }
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": ProximalPoint}
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
@@ -166,3 +175,21 @@ class NISPP(Phased):
         done = len(self.phases) if iterations is None else iterations
         multiplier = phase["sigma_w"] / phase["sensitivity_w"]
         return sampled(multiplier, len(problem.records), int(phase["last"]), done)
+
+    def unmet(self, problem: Problem) -> Iterator[str]:
+        """Yield what Table 1 of Yang et al. assumes and this run does not meet."""
+        return unmet_in_table_1(self, problem)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of one side each, and a coupled one; ``lam`` is large enough for the solutions to lie inside."""
+        from dpcheck.checks.privacy.entry import blank
+
+        chosen: dict[str, Any] = {"variant": "repaired", "settings": {"lam": 4.0}}
+        for part, flat, slope in (("", "lipschitz_v", "b"), ("v", "lipschitz_w", "c")):
+            problem = blank(9, smoothness=0.0, **{flat: 0.0})
+            yield game_of_a_solution(cls.name, problem, near(3, **{slope: 1.0}), ROOM, part=part, **chosen)
+        a = 0.05
+        problem = blank(9, smoothness=a, lipschitz_w=SLOPE + a, lipschitz_v=SLOPE + a)
+        roles = near(3, a=a, b=SLOPE, c=SLOPE)
+        yield game_of_a_solution(cls.name, problem, roles, BOTH_BLOCKS, part="coupled", place=3, **chosen)

@@ -29,9 +29,10 @@ a step that falls with n as T grows with n^2.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,14 +41,19 @@ from dpcheck.algorithms.domains import norm, one_of, positive, records, whole
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import POISSON, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
+from dpcheck.algorithms.layout import halves
 from dpcheck.algorithms.noise import certified, gaussian
 from dpcheck.algorithms.packing import SCHEMES, fill, pack
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Number, Schedule, fixed, number
 from dpcheck.algorithms.solver import Solver
+from dpcheck.catalogue.yang2022 import unmet_in_table_1
 from dpcheck.catalogue.yang2022.dp_sgda import printed_batch
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Extragradient(Schedule):
@@ -218,6 +224,11 @@ class NSEG(Solver):
     example = "bilinear"
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 5}
+    small_runs: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "repaired.poisson": ("repaired", tiny | {"sampling": "poisson"}),
+        "repaired.with_replacement": ("repaired", tiny | {"sampling": "with_replacement"}),
+    }
+    layout = halves
     kernel = staticmethod(run)
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Extragradient}
 
@@ -234,3 +245,15 @@ class NSEG(Solver):
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         sensitivity = sensitivity_of(problem, self.batch, self.clip_w, self.clip_v)
         return pack(fill(Reals, self, sensitivity=sensitivity), fill(Counts, self, scheme=SCHEMES[self.sampling]))
+
+    def unmet(self, problem: Problem) -> Iterator[str]:
+        """Yield what Table 1 of Yang et al. assumes and this run does not meet."""
+        return unmet_in_table_1(self, problem)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of two minibatches a step."""
+        from dpcheck.checks.privacy.entry import BATCH, CLIPS, FAR, ONE, PAIR, STEPS, blank, entry
+
+        settings = CLIPS | {"steps": STEPS // 2, "batch": BATCH, "eta": 0.05}
+        yield entry(cls.name, "repaired", blank(**FAR), PAIR, ONE, settings)

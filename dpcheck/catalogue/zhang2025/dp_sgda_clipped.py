@@ -16,25 +16,30 @@ eta_w and eta_v are given, and one without a bound on its gradients where clip_w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcheck.algorithms.budget import modulus, private_modulus
 from dpcheck.algorithms.domains import finite_norm, length, positive, records
-from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.noise import certified_noise
+from dpcheck.algorithms.problem import Array, Problem
+from dpcheck.algorithms.promises import Given, Promise
 from dpcheck.algorithms.schedule import Schedule, fixed, level, number
 from dpcheck.catalogue.yang2022.dp_sgda import (
     GradientDescentAscent,
     Theorem2a,
-    certified_noise,
     printed_batch,
     printed_noise,
 )
+from dpcheck.catalogue.zhang2025 import answers, too_small
 from dpcheck.errors import require
 from dpcheck.events import Scheme
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Printed(Schedule):
@@ -71,7 +76,7 @@ class Printed(Schedule):
 
     @number(length)
     def steps(self) -> int:
-        return math.ceil(1 / self.sizes.privacy_error)
+        return self.published("zhang2025.theorem_2", "T")
 
     batch = Theorem2a.batch
 
@@ -127,7 +132,7 @@ class Repaired(Printed):
     def batch(self) -> int:
         sizes = self.sizes
         least = printed_batch(sizes.n, self.steps, sizes.epsilon)
-        return min(sizes.n, max(least, math.ceil(1 / sizes.privacy_error)))
+        return min(sizes.n, max(least, self.published("zhang2025.theorem_2", "m")))
 
     @cached_property
     def noise(self) -> Sequence[float]:
@@ -142,3 +147,23 @@ class DPSGDAClipped(GradientDescentAscent):
     paper = "zhang2025"
     source = "Algorithm 1, Theorem 1 with its remark, Theorem 2"
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 2, and as printed also for the settings after Theorem 1."""
+        values, found = answers(problem, given)
+        found["thresholds"] = too_small(
+            clip_w=(self.clip_w, problem.lipschitz_w), clip_v=(self.clip_v, problem.lipschitz_v)
+        )
+        yield Promise("zhang2025.theorem_2", "Theorem 2", values, found)
+        if given.variant == "as_printed":
+            values = {name: values[name] for name in ("n", "epsilon", "delta")} | {"T": self.steps, "m": self.batch}
+            yield Promise("zhang2025.theorem_1", "Theorem 1", values, found)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game of each variant, as printed with the minibatch of Theorem 1's remark."""
+        from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
+
+        settings = CLIPS | {"steps": STEPS, "eta_w": 0.05, "eta_v": 0.05}
+        yield entry(cls.name, "repaired", blank(concavity=1.0, **FAR), PAIR, BOTH, settings | {"batch": BATCH})
+        yield entry(cls.name, "as_printed", blank(17, concavity=1.0, **FAR), PAIR, BOTH, settings)

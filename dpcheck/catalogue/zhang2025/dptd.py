@@ -20,10 +20,10 @@ noise     sigma^2 = 14 G^2 T alpha'/(n^2 beta' epsilon),  one multiplier for all
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -32,14 +32,17 @@ from dpcheck.algorithms.domains import norm, positive, records, whole
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.algorithms.kernels.tape import mark, release, sample
-from dpcheck.algorithms.noise import certified_pair, gaussian
+from dpcheck.algorithms.layout import pairs
+from dpcheck.algorithms.noise import certified_pair, gaussian, moves
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.schedule import Schedule, fixed, number
 from dpcheck.algorithms.solver import Solver
-from dpcheck.catalogue.yang2022.dp_sgda import moves
 from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Printed(Schedule):
@@ -206,6 +209,7 @@ class DPTD(Solver):
     example = "quadratic"
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 8}
+    layout = pairs
     kernel = staticmethod(run)
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
 
@@ -243,3 +247,11 @@ class DPTD(Solver):
         in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
         reals = fill(Reals, self, sensitivity_w=in_w, sensitivity_v=in_v)
         return pack(reals, fill(Counts, self), np.stack([self.nu, self.sigma_w, self.sigma_v]))
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game of each variant, as printed with T = n and minibatches of one, as by default."""
+        from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
+
+        yield entry(cls.name, "repaired", blank(**FAR), PAIR, BOTH, CLIPS | {"steps": STEPS, "batch": BATCH})
+        yield entry(cls.name, "as_printed", blank(STEPS, **FAR), PAIR, BOTH, CLIPS)

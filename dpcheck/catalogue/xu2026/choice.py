@@ -9,7 +9,9 @@ covariance, are compared with chi-square at a level of 10^-6.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,15 +25,26 @@ from dpcheck.algorithms.problem import Array
 from dpcheck.algorithms.run import History
 from dpcheck.catalogue.xu2026 import sto_spider
 from dpcheck.catalogue.xu2026.sto_spider import LIMITS, Limits, score
-from dpcheck.checks.context import Context
-from dpcheck.checks.inside.cases import Case
+from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.place import place_of
+from dpcheck.checks.releases import Case, cases
 from dpcheck.report.findings import Finding
 
 LEVEL = 1e-6
 _RUNS, _STEPS, _RECORDS = 2_500, 10, 50  # many steps, along which one threshold stays; few records, to be fast
 _NODES = 100  # of the integral, whose error is far below that of the counts
 _SHORT = 2.5  # scores lie about so many b below 0, where each of the noises decides
+
+
+def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
+    """Yield the stage of the check, a title and a call that yields findings."""
+    yield "private choice", partial(choices, context)
+
+
+def choices(context: Context) -> Iterator[Finding]:
+    """Look at the choice of every variant, in its small run."""
+    for case in cases("sto_spider"):
+        yield choice(context, f"sto_spider.{case.label}.choice", case)
 
 
 def chances(scores: Array, scale: float) -> Array:
