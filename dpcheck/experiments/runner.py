@@ -107,7 +107,9 @@ def run_all(
     clock = _Clock(len(asked), [_cost(asked[number]) for number in missing])
     watch(f"{experiment.id}{clock.left}", len(results), len(asked))
     work = partial(_measured, experiment.measure, asked)
-    with nullcontext(executor) if executor is not None else _threads(min(workers(jobs), len(missing))) as pool:
+    threads = min(workers(jobs), len(missing))
+    own: Executor = Threads(threads) if threads > 1 else Serial()
+    with nullcontext(executor) if executor is not None else own as pool:
         for number, (values, seconds) in pool.finished(work, missing):
             trial = asked[number]
             if store is not None:
@@ -122,10 +124,6 @@ def run_all(
 
 def _cost(trial: Trial) -> float:
     return trial.cell.cost(trial.noise)
-
-
-def _threads(count: int) -> Executor:
-    return Threads(count) if count > 1 else Serial()
 
 
 def _measured(measure: Measure, asked: Sequence[Trial], number: int) -> tuple[dict[str, float], float]:
